@@ -1,0 +1,84 @@
+"""What can go wrong, in words for a person.
+
+Every error carries a code for programs, a sentence for people, and whether trying again
+makes sense. Transports turn them into problem documents, the pipeline into `error` events.
+"""
+
+
+class TurnlogError(Exception):
+    """Something turnlog can explain. Anything else is a bug and is reported without details."""
+
+    code = "internal_error"
+    retryable = False
+
+
+class NotFound(TurnlogError):
+    """It does not exist, or belongs to someone else: the two look the same from outside."""
+
+    code = "not_found"
+
+
+class BadInput(TurnlogError):
+    """The request cannot be carried out as it is; the sentence says what to change."""
+
+    code = "bad_input"
+
+
+class TooLarge(BadInput):
+    """The request is understood but exceeds a limit."""
+
+    code = "too_large"
+
+
+class Unauthorized(TurnlogError):
+    """Nobody, or somebody whose token does not hold."""
+
+    code = "unauthorized"
+
+
+class Busy(TurnlogError):
+    """The session is answering already."""
+
+    code = "busy"
+    retryable = True
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__("This session is still answering. Wait for it to finish, or stop it.")
+        self.turn_id = turn_id
+
+
+class AlreadyAsked(TurnlogError):
+    """The same requestId was sent before: this is the turn it started."""
+
+    code = "already_asked"
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(f"requestId was used before, by turn {turn_id!r}.")
+        self.turn_id = turn_id
+
+
+class MessageIdTaken(TurnlogError):
+    """A provider gave an id that another message has. The pipeline mints a fresh one."""
+
+    code = "message_id_taken"
+
+
+class EngineFailed(TurnlogError):
+    """The model could not answer. Code and sentence are safe to show."""
+
+    def __init__(self, code: str, sentence: str, *, retryable: bool = False) -> None:
+        super().__init__(sentence)
+        self.code = code
+        self.retryable = retryable
+
+
+class UnknownEvent(TurnlogError):
+    """The log holds an event that this version cannot read."""
+
+    code = "unknown_event"
+
+
+class ConfigError(TurnlogError):
+    """The settings cannot work; the sentence says which one and what it should be."""
+
+    code = "config"

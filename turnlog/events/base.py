@@ -1,0 +1,72 @@
+"""What every event is, and the envelope that gives it its place.
+
+An event says what happened and nothing else; who, where and when are in `Stamped`,
+so that equal content is equal events. Fields are snake_case here, camelCase on the wire.
+"""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A small frozen value: camelCase outside, snake_case inside."""
+
+
+class Event(Value, frozen=True, kw_only=True, tag_field="type"):
+    """One thing that happened in a session. A class declares the fate of its events."""
+
+    kept: ClassVar[bool] = False  # written to the log, with a number
+    internal: ClassVar[bool] = False  # for the audit only, never on a user's wire
+    shown_as: ClassVar[str] = "transient"  # persistenceState on the wire
+    log_only: ClassVar[frozenset[str]] = frozenset()  # wire names that stay in the log
+    version: ClassVar[int] = 1  # of the stored form; codec.UPGRADES reads older ones
+
+    @property
+    def type(self) -> str:
+        return str(self.__struct_config__.tag)
+
+    def shown(self) -> dict[str, Any]:
+        """What a client sees of it, without the envelope."""
+        fields: dict[str, Any] = msgspec.to_builtins(self, builtin_types=())
+        for name in self.log_only:
+            fields.pop(name, None)
+        return fields
+
+
+class AgentRef(Value, frozen=True, kw_only=True):
+    """Which agent an event is from."""
+
+    id: str
+    name: str
+
+
+class Placed(msgspec.Struct, frozen=True, kw_only=True):
+    """An event with its place in the turn; the log has not numbered it yet."""
+
+    event: Event
+    event_id: str
+    at: str  # RFC 3339, UTC
+    agent: AgentRef
+    index: int | None  # the order on screen; internal events have none
+    internal: bool
+    kept: bool
+
+
+class Stamped(msgspec.Struct, frozen=True, kw_only=True):
+    """An event with its final place: who produced it, and where it stands."""
+
+    session_id: str
+    turn_id: str
+    placed: Placed
+    seq: int | None  # kept events only: the order in the log
+    position: int  # the number of the last kept event up to here
+
+    @property
+    def event(self) -> Event:
+        return self.placed.event
+
+    @property
+    def cursor(self) -> str:
+        """Where to go on from, after this event."""
+        return f"{self.position}.{self.placed.index}"

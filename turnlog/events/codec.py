@@ -1,0 +1,37 @@
+"""Events to bytes and back. The stored form is JSON, so that SQL can look inside.
+
+A class whose stored form changes raises its `version` and adds a row to UPGRADES;
+rows written before are lifted, version by version, when they are read.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from turnlog.errors import UnknownEvent
+from turnlog.events.base import Event
+from turnlog.events.kinds import KINDS
+
+Body = dict[str, Any]
+UPGRADES: dict[tuple[str, int], Callable[[Body], Body]] = {}  # (type, from version) -> next
+
+encode: Callable[[Event], bytes] = msgspec.json.Encoder().encode
+_decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in KINDS.items()}
+
+
+def decode(type_: str, version: int, body: bytes) -> Event:
+    """The event as it was appended. Raises UnknownEvent for what a newer turnlog wrote."""
+    kind = KINDS.get(type_)
+    if kind is None or version > kind.version:
+        raise UnknownEvent(f"{type_!r} version {version} was written by a newer turnlog: update.")
+    if version == kind.version:
+        return _decoders[type_](body)
+    return msgspec.convert(_lift(type_, version, kind.version, body), kind)
+
+
+def _lift(type_: str, version: int, wanted: int, body: bytes) -> Body:
+    fields: Body = msgspec.json.decode(body)
+    for step in range(version, wanted):
+        fields = UPGRADES[type_, step](fields)
+    return fields

@@ -1,0 +1,62 @@
+"""The parts that events are made of: tokens, and content blocks as the model sent them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from turnlog.events.base import Value
+
+Block = dict[str, Any]  # one content block of the Messages API, kept as it came
+Citation = dict[str, Any]  # one citation of the Messages API, with the blockIndex it is from
+
+
+class TokenUsage(Value, frozen=True, kw_only=True):
+    """What a model call used. `input_tokens` does not include what came from the cache."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+    thinking_tokens: int | None = None  # part of output_tokens; None where not reported
+    total_tokens: int = 0
+
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        thinking = [t for t in (self.thinking_tokens, other.thinking_tokens) if t is not None]
+        return TokenUsage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            thinking_tokens=sum(thinking) if thinking else None,
+            total_tokens=self.total_tokens + other.total_tokens,
+        )
+
+
+def usage_of(reported: dict[str, Any]) -> TokenUsage:
+    """Our numbers from the usage object of the API. Absent and null count as zero."""
+    inputs = reported.get("input_tokens") or 0
+    outputs = reported.get("output_tokens") or 0
+    writes = reported.get("cache_creation_input_tokens") or 0
+    reads = reported.get("cache_read_input_tokens") or 0
+    details = reported.get("output_tokens_details") or {}
+    return TokenUsage(
+        input_tokens=inputs,
+        output_tokens=outputs,
+        cache_write_tokens=writes,
+        cache_read_tokens=reads,
+        thinking_tokens=details.get("thinking_tokens"),
+        total_tokens=inputs + outputs + writes + reads,
+    )
+
+
+def text_of(blocks: Iterable[Block]) -> str:
+    return "".join(block["text"] for block in blocks if block["type"] == "text")
+
+
+def citations_of(blocks: Iterable[Block]) -> list[Citation]:
+    """Every citation in order, each with the index of the block that it belongs to."""
+    return [
+        {"blockIndex": index, **citation}
+        for index, block in enumerate(blocks)
+        for citation in block.get("citations") or ()
+        if block["type"] == "text"
+    ]

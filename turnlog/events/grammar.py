@@ -1,0 +1,65 @@
+"""Which event may follow which: the legal order of one turn, as a table.
+
+It holds for what is streamed and for what is kept, because the kept events are the
+streamed ones with the transient ones left out. `HistoryAnchored` and the internal record
+of an agent change are not on the screen and not in the table.
+"""
+
+from collections.abc import Iterable
+from enum import Enum, auto
+
+from turnlog.events import kinds as k
+from turnlog.events.base import Event
+
+
+class State(Enum):
+    START = auto()
+    ASKED = auto()  # the model is to speak
+    THINKING = auto()
+    WRITING = auto()
+    KEEPING = auto()  # the call is over, its events are being kept
+    ANSWERED = auto()
+    TOOLS = auto()
+    OVER = auto()
+
+
+_SPEAKING: dict[type[Event], State] = {
+    k.ThinkingStart: State.THINKING,
+    k.MessageChunk: State.WRITING,
+    k.CitationsFound: State.KEEPING,
+    k.Thinking: State.KEEPING,
+    k.Message: State.ANSWERED,
+    k.Error: State.OVER,
+}
+
+# fmt: off
+NEXT: dict[State, dict[type[Event], State]] = {
+    State.START:    {k.UserMessageSent: State.ASKED},
+    State.ASKED:    _SPEAKING | {k.AgentChanged: State.ASKED, k.Complete: State.OVER},
+    State.THINKING: {k.ThinkingChunk: State.THINKING, k.ThinkingComplete: State.WRITING,
+                     k.Thinking: State.KEEPING, k.Message: State.ANSWERED, k.Error: State.OVER},
+    State.WRITING:  _SPEAKING,
+    State.KEEPING:  {k.Thinking: State.KEEPING, k.Message: State.ANSWERED},
+    State.ANSWERED: _SPEAKING | {k.AgentChanged: State.ANSWERED, k.ToolUse: State.TOOLS,
+                                 k.Complete: State.OVER},
+    State.TOOLS:    _SPEAKING | {k.AgentChanged: State.TOOLS, k.ToolUse: State.TOOLS,
+                                 k.ApprovalRequested: State.TOOLS, k.ApprovalResolved: State.TOOLS,
+                                 k.ToolResult: State.TOOLS, k.Complete: State.OVER},
+    State.OVER:     {},
+}
+# fmt: on
+
+OUTSIDE_A_TURN: frozenset[type[Event]] = frozenset(
+    {k.SessionStart, k.ResyncRequired, k.HistoryAnchored}
+)
+
+
+def broken_rule(turn: Iterable[Event]) -> str | None:
+    """The first event of the turn that may not stand where it stands, in words."""
+    state = State.START
+    for event in turn:
+        following = NEXT[state].get(type(event))
+        if following is None:
+            return f"{event.type!r} cannot happen while {state.name}"
+        state = following
+    return None

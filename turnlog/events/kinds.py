@@ -1,0 +1,215 @@
+"""The vocabulary: one small class per event. The names on the wire are frozen by a test.
+
+`kept` events are written to the log before anybody sees them; the others are shown and
+forgotten, because a kept event that follows holds all they said.
+"""
+
+from decimal import Decimal
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from turnlog.events.base import Event
+from turnlog.events.content import Block, Citation, TokenUsage, citations_of, text_of
+
+
+class SessionStart(Event, frozen=True, kw_only=True, tag="session_start"):
+    """Sent to a client that joins: the session and its settings."""
+
+    session: dict[str, Any]
+    settings: dict[str, Any]
+
+
+class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent"):
+    """The user asked. Always the first event of a turn, on disk before the model is called."""
+
+    kept: ClassVar[bool] = True
+    shown_as: ClassVar[str] = "persisted"
+
+    message_id: str
+    content: str
+    file_ids: list[str] = []
+
+
+class ThinkingStart(Event, frozen=True, kw_only=True, tag="thinking_start"):
+    """The model began to think."""
+
+    block_index: int
+
+
+class ThinkingChunk(Event, frozen=True, kw_only=True, tag="thinking_chunk"):
+    """A piece of a thought. Adjacent pieces of one block may be joined."""
+
+    content: str
+    block_index: int
+
+
+class ThinkingComplete(Event, frozen=True, kw_only=True, tag="thinking_complete"):
+    """The thought is whole. The live signal; `thinking` is what is kept."""
+
+    content: str
+    block_index: int
+    duration: int  # milliseconds
+    thinking_tokens: int | UnsetType = UNSET
+
+
+class Thinking(Event, frozen=True, kw_only=True, tag="thinking"):
+    """A thought, kept with the signature that proves it to the API."""
+
+    kept: ClassVar[bool] = True
+    shown_as: ClassVar[str] = "persisted"
+    log_only: ClassVar[frozenset[str]] = frozenset({"signature"})
+
+    message_id: str
+    content: str
+    signature: str = ""
+    redacted: bool = False
+
+
+class MessageChunk(Event, frozen=True, kw_only=True, tag="message_chunk"):
+    """A piece of the answer. Adjacent pieces of one block may be joined."""
+
+    content: str
+    block_index: int
+    citations: list[Citation] | UnsetType = UNSET
+
+
+class CitationsFound(Event, frozen=True, kw_only=True, tag="citations_found"):
+    """The answer cites sources. The kept `message` holds the same citations."""
+
+    message_id: str
+    count: int
+    citations: list[Citation]
+
+
+class Message(Event, frozen=True, kw_only=True, tag="message"):
+    """One model call's answer, whole: its text equals the chunks joined.
+
+    The log keeps the content blocks as the model sent them, because they go back to it
+    unchanged; the wire shows their text and citations.
+    """
+
+    kept: ClassVar[bool] = True
+    shown_as: ClassVar[str] = "persisted"
+    log_only: ClassVar[frozenset[str]] = frozenset({"blocks", "reported", "details"})
+
+    message_id: str
+    blocks: list[Block]
+    stop_reason: str
+    model: str
+    token_usage: TokenUsage
+    role: str = "assistant"
+    cost_usd: Decimal | None = None  # None: unknown, which is not zero
+    reported: dict[str, Any] = {}  # the usage object, as the API sent it
+    details: dict[str, Any] = {}  # other fields of the API's message, as sent
+
+    @property
+    def content(self) -> str:
+        return text_of(self.blocks)
+
+    @property
+    def citations(self) -> list[Citation]:
+        return citations_of(self.blocks)
+
+    def shown(self) -> dict[str, Any]:
+        return super().shown() | {"content": self.content, "citations": self.citations}
+
+
+class ToolUse(Event, frozen=True, kw_only=True, tag="tool_use"):
+    """The model asked for a tool. Exactly one ToolResult with the same id follows."""
+
+    kept: ClassVar[bool] = True
+    shown_as: ClassVar[str] = "persisted"
+
+    tool_use_id: str
+    tool_name: str
+    args: dict[str, Any]
+
+
+class ApprovalRequested(Event, frozen=True, kw_only=True, tag="approval_requested"):
+    """A person must allow this call before it runs. The turn waits, however long."""
+
+    kept: ClassVar[bool] = True
+    shown_as: ClassVar[str] = "pending"
+
+    approval_id: str
+    tool_use_id: str
+    tool_name: str
+    args: dict[str, Any]
+    description: str
+    expires_at: str
+
+
+class ApprovalResolved(Event, frozen=True, kw_only=True, tag="approval_resolved"):
+    """A person decided."""
+
+    kept: ClassVar[bool] = True
+
+    approval_id: str
+    approved: bool
+    decided_by: str
+    reason: str | None = None
+
+
+class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):
+    """The tool answered, failed, was refused or was cut off: its one and only result."""
+
+    kept: ClassVar[bool] = True
+    shown_as: ClassVar[str] = "persisted"
+
+    tool_use_id: str
+    tool_name: str
+    result: Any
+    success: bool
+    duration: int  # milliseconds
+    error: str | UnsetType = UNSET
+
+
+class AgentChanged(Event, frozen=True, kw_only=True, tag="agent_changed"):
+    """Another agent took over. Shown as a signal; its record in the log is internal."""
+
+    from_: str = msgspec.field(name="from")
+    to: str
+
+
+class HistoryAnchored(Event, frozen=True, kw_only=True, tag="history_anchored"):
+    """From here on the model is told only what came at or after `anchor`."""
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
+
+    anchor: int
+
+
+class Complete(Event, frozen=True, kw_only=True, tag="complete"):
+    """The turn is over. Always the last event, unless an error ended it."""
+
+    reason: str
+    stop_reason: str
+    token_usage: TokenUsage
+    model: str
+    tools_used: list[str]
+    cost_usd: Decimal | None = None
+
+
+class Error(Event, frozen=True, kw_only=True, tag="error"):
+    """The turn failed, and why. Nothing follows; the user's message stays."""
+
+    kept: ClassVar[bool] = True
+    shown_as: ClassVar[str] = "persisted"
+
+    error: str
+    code: str
+    retryable: bool
+
+
+class ResyncRequired(Event, frozen=True, kw_only=True, tag="resync_required"):
+    """The client's cursor is too old: reload, then join with the new one."""
+
+    why: str
+
+
+KINDS: dict[str, type[Event]] = {
+    str(kind.__struct_config__.tag): kind for kind in Event.__subclasses__()
+}

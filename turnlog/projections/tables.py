@@ -1,0 +1,171 @@
+"""Which rows each event leaves in the tables beside the log.
+
+Every store writes these in the same transaction as the event, so that nothing lags;
+`turnlog verify` folds the log again and compares.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from turnlog.events import kinds as k
+from turnlog.events.base import Event, Stamped
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "messages": ("message_id",),
+    "usage": ("message_id",),
+    "message_citations": ("message_id", "position"),
+    "approvals": ("approval_id",),
+    "sessions": ("id",),
+    "turns": ("id",),
+}
+FOLDED = ("messages", "usage", "message_citations", "approvals")  # made of events alone
+Rows = dict[str, dict[tuple[Any, ...], dict[str, Any]]]
+
+
+class Write(NamedTuple):
+    """One row to insert, or to change where `new` is false."""
+
+    table: str
+    values: dict[str, Any]
+    new: bool = True
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return tuple(self.values[name] for name in KEYS[self.table])
+
+
+def writes(user_id: str, at: Stamped) -> Iterable[Write]:
+    """The rows that this event writes."""
+    rule = RULES.get(type(at.event))
+    return rule(at.event, _place(user_id, at), at) if rule else ()
+
+
+def fold(user_id: str, log: Iterable[Stamped]) -> Rows:
+    """The tables as they must be after these events."""
+    rows: Rows = {table: {} for table in FOLDED}
+    for at in log:
+        for write in writes(user_id, at):
+            if write.table in rows:
+                apply(rows, write)
+    return rows
+
+
+def apply(rows: Rows, write: Write) -> None:
+    table = rows[write.table]
+    table[write.key] = write.values if write.new else table[write.key] | write.values
+
+
+def _place(user_id: str, at: Stamped) -> dict[str, Any]:
+    return {
+        "session_id": at.session_id,
+        "user_id": user_id,
+        "turn_id": at.turn_id,
+        "seq": at.seq,
+        "created_at": at.placed.at,
+    }
+
+
+def _user_message(
+    event: k.UserMessageSent, place: dict[str, Any], at: Stamped
+) -> Iterable[Write]:
+    blocks = [{"type": "text", "text": event.content}]
+    yield Write("messages", _message_row(event.message_id, "user", blocks, place, at))
+
+
+def _message(event: k.Message, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+    row = _message_row(event.message_id, event.role, event.blocks, place, at)
+    yield Write("messages", row | {"stop_reason": event.stop_reason, "model": event.model})
+    used = event.token_usage
+    counts = {
+        "input_tokens": used.input_tokens,
+        "output_tokens": used.output_tokens,
+        "cache_write_tokens": used.cache_write_tokens,
+        "cache_read_tokens": used.cache_read_tokens,
+        "thinking_tokens": used.thinking_tokens,
+        "reported": _json(event.reported),
+    }
+    yield Write("usage", {"message_id": event.message_id, "model": event.model, **place, **counts})
+    for position, citation in enumerate(event.citations):
+        yield Write("message_citations", _citation_row(event, position, citation, place))
+
+
+def _message_row(
+    message_id: str, role: str, blocks: list[Any], place: dict[str, Any], at: Stamped
+) -> dict[str, Any]:
+    return {
+        "message_id": message_id,
+        "role": role,
+        "content": _json(blocks),
+        "stop_reason": None,
+        "model": None,
+        "agent_id": at.placed.agent.id,
+        "is_internal": int(at.placed.internal),
+        **place,
+    }
+
+
+def _citation_row(
+    event: k.Message, position: int, citation: dict[str, Any], place: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "message_id": event.message_id,
+        "position": position,
+        "block_index": citation["blockIndex"],
+        "kind": citation.get("type"),
+        "cited_text": citation.get("cited_text"),
+        "location": _json(citation),
+        **place,
+    }
+
+
+def _approval(
+    event: k.ApprovalRequested, place: dict[str, Any], at: Stamped
+) -> Iterable[Write]:
+    row = {
+        "approval_id": event.approval_id,
+        "tool_use_id": event.tool_use_id,
+        "tool_name": event.tool_name,
+        "args": _json(event.args),
+        "description": event.description,
+        "expires_at": event.expires_at,
+        "status": "pending",
+        "decided_by": None,
+        "decided_at": None,
+        "reason": None,
+    }
+    yield Write("approvals", row | place)
+
+
+def _decision(event: k.ApprovalResolved, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+    row = {
+        "approval_id": event.approval_id,
+        "status": "approved" if event.approved else "rejected",
+        "decided_by": event.decided_by,
+        "decided_at": at.placed.at,
+        "reason": event.reason,
+    }
+    yield Write("approvals", row, new=False)
+
+
+def _anchor(event: k.HistoryAnchored, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+    yield Write("sessions", {"id": at.session_id, "anchor": event.anchor}, new=False)
+
+
+def _failed(event: k.Error, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+    yield Write("turns", {"id": at.turn_id, "state": "failed", "draft": None}, new=False)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+RULES: dict[type[Event], Callable[[Any, dict[str, Any], Stamped], Iterable[Write]]] = {
+    k.UserMessageSent: _user_message,
+    k.Message: _message,
+    k.ApprovalRequested: _approval,
+    k.ApprovalResolved: _decision,
+    k.HistoryAnchored: _anchor,
+    k.Error: _failed,
+}

@@ -1,0 +1,116 @@
+"""One thread that writes. All jobs waiting at one time share one transaction and one fsync.
+
+Each job is a function of the connection. A job that raises is rolled back alone; the others
+of its group are kept. A caller is answered only after the commit is on disk.
+"""
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+_MOST_AT_ONCE = 500  # jobs in one transaction, so that none waits long for the others
+
+
+class _Job(NamedTuple):
+    work: Callable[[sqlite3.Connection], Any]
+    answer: "asyncio.Future[Any]"
+    loop: asyncio.AbstractEventLoop
+
+
+class Writer:
+    """Runs jobs on the one writing connection, in the order they were given."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, args=[connect], name="turnlog-writer")
+        self._thread.daemon = True
+        self._thread.start()
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """The job's result, once it is on disk.
+
+        A caller that is cancelled stops waiting; the job it gave is carried out all the same.
+        """
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        self._jobs.put(_Job(work, answer, loop))
+        return await answer
+
+    def close(self) -> None:
+        """Finish what was given, then end the thread."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        db = connect()
+        open_ = True
+        while open_:
+            group, open_ = self._next_group()
+            if group:
+                _deliver(_carry_out(db, group))
+        db.close()
+
+    def _next_group(self) -> tuple[list[_Job], bool]:
+        job = self._jobs.get()
+        group: list[_Job] = []
+        while job is not None:
+            group.append(job)
+            if len(group) == _MOST_AT_ONCE or self._jobs.empty():
+                return group, True
+            job = self._jobs.get()
+        return group, False
+
+
+class _Outcome(NamedTuple):
+    job: _Job
+    result: Any
+    error: BaseException | None
+
+
+def _carry_out(db: sqlite3.Connection, group: list[_Job]) -> list[_Outcome]:
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        outcomes = [_one(db, job) for job in group]
+        db.execute("COMMIT")
+    except Exception as error:  # the disk is full, locked or broken: nobody's write is kept
+        with contextlib.suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+        return [_Outcome(job, None, error) for job in group]
+    return outcomes
+
+
+def _one(db: sqlite3.Connection, job: _Job) -> _Outcome:
+    db.execute("SAVEPOINT job")
+    try:
+        result = job.work(db)
+    except Exception as error:
+        db.execute("ROLLBACK TO job")
+        db.execute("RELEASE job")
+        return _Outcome(job, None, error)
+    db.execute("RELEASE job")
+    return _Outcome(job, result, None)
+
+
+def _deliver(outcomes: list[_Outcome]) -> None:
+    by_loop: defaultdict[asyncio.AbstractEventLoop, list[_Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        by_loop[outcome.job.loop].append(outcome)
+    for loop, theirs in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # that loop was closed: nobody waits
+            loop.call_soon_threadsafe(_answer, theirs)
+
+
+def _answer(outcomes: list[_Outcome]) -> None:
+    for job, result, error in outcomes:
+        if job.answer.done():
+            continue
+        if error is not None:
+            job.answer.set_exception(error)
+        else:
+            job.answer.set_result(result)
