@@ -1,1 +1,37 @@
-"""turnlog: an agent server whose every step is an event in a gap-free log."""
+"""turnlog: an agent server whose every step is an event in a gap-free log.
+
+from turnlog import Agent, create_app, tool
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from turnlog.app import Turnlog as Turnlog
+    from turnlog.app import create_app as create_app
+    from turnlog.config import Settings as Settings
+    from turnlog.errors import ToolError as ToolError
+    from turnlog.ports import Agent as Agent
+    from turnlog.ports import TurnResult as TurnResult
+    from turnlog.tools.registry import ToolContext as ToolContext
+    from turnlog.tools.registry import tool as tool
+
+_PLACES = {
+    "Agent": "ports",
+    "Settings": "config",
+    "ToolContext": "tools.registry",
+    "ToolError": "errors",
+    "TurnResult": "ports",
+    "Turnlog": "app",
+    "create_app": "app",
+    "tool": "tools.registry",
+}
+__all__ = sorted(_PLACES)
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use, so that the command line starts fast."""
+    from importlib import import_module
+
+    if name not in _PLACES:
+        raise AttributeError(f"module 'turnlog' has no attribute {name!r}")
+    return getattr(import_module(f"turnlog.{_PLACES[name]}"), name)

@@ -72,6 +72,12 @@ class EngineFailed(TurnlogError):
         self.retryable = retryable
 
 
+class ToolError(TurnlogError):
+    """Raised by a tool to tell the model, and the user, what went wrong."""
+
+    code = "tool_error"
+
+
 class UnknownEvent(TurnlogError):
     """The log holds an event that this version cannot read."""
 

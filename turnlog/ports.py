@@ -4,15 +4,16 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 `turnlog.testing.contracts`. What a Protocol lacks, nobody can do: the log has no update.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from turnlog.events.base import AgentRef, Event, Placed, Stamped, Value
 from turnlog.events.content import TokenUsage
 from turnlog.events.kinds import ToolUse
+from turnlog.events.record import Record
 
 
 class Session(Value, frozen=True, kw_only=True):
@@ -106,13 +107,35 @@ class Turns(Protocol):
         """The turn is over and needs nobody any more."""
         ...
 
-    async def claim_abandoned(self, session_id: str | None = None) -> list[Turn]:
-        """Running turns whose process died, now this process's: of one session or of all."""
+    async def claim_abandoned(
+        self, session_id: str | None = None, *, working_on: Collection[str] = ()
+    ) -> list[Turn]:
+        """Turns that nobody works on, now this process's: of one session or of all.
+
+        Those whose process died, and those of this process that are not in `working_on`.
+        """
         ...
 
 
-class Store(EventLog, Sessions, Turns, Protocol):
-    """A place that keeps all of it. One adapter, three faces."""
+class Evidence(NamedTuple):
+    """Everything stored about a session, as it lies there: what `turnlog verify` examines."""
+
+    session: Session
+    log: list[Record]
+    tables: dict[str, list[dict[str, Any]]]
+    running: list[str]  # ids of turns that are not over
+
+
+class Audit(Protocol):
+    """For those who may see everything: the command line and the admin."""
+
+    async def session_ids(self) -> list[str]: ...
+
+    async def evidence(self, session_id: str) -> Evidence: ...
+
+
+class Store(EventLog, Sessions, Turns, Audit, Protocol):
+    """A place that keeps all of it. One adapter, four faces."""
 
     async def open(self) -> None: ...
 
@@ -134,7 +157,7 @@ class ToolBox(Protocol):
     @property
     def specs(self) -> Sequence[ToolSpec]: ...
 
-    def run(self, calls: Sequence[ToolUse]) -> AsyncIterator[list[Event]]:
+    def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[list[Event], None]:
         """Run the calls at once; yield what happens.
 
         The last events are the calls' ToolResults, in the order of the calls, one each. It
@@ -194,7 +217,9 @@ class Engine(Protocol):
     been stored. Raises EngineFailed, and nothing else, for what the provider did.
     """
 
-    def answer(self, ask: Ask, tools: ToolBox) -> AsyncIterator[Said]: ...
+    def answer(self, ask: Ask, tools: ToolBox) -> AsyncGenerator[Said, None]: ...
+
+    async def close(self) -> None: ...
 
 
 Show = Callable[[Sequence[Stamped]], None]  # where a turn's events go, live
@@ -230,9 +255,7 @@ class Backend(Protocol):
         self, user_id: str, *, title: str | None = None, agent: str | None = None
     ) -> Session: ...
 
-    async def start_turn(
-        self, user_id: str, session_id: str, question: Question
-    ) -> StartedTurn:
+    async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
         """Returns once the user's message is on disk. The turn goes on without the caller."""
         ...
 

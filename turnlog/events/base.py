@@ -4,7 +4,7 @@ An event says what happened and nothing else; who, where and when are in `Stampe
 so that equal content is equal events. Fields are snake_case here, camelCase on the wire.
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -39,6 +39,15 @@ class AgentRef(Value, frozen=True, kw_only=True):
 
     id: str
     name: str
+
+
+class Attributed(NamedTuple):
+    """An event whose author and fate are decided."""
+
+    event: Event
+    agent: AgentRef
+    internal: bool
+    kept: bool
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):

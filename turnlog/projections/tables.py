@@ -67,9 +67,7 @@ def _place(user_id: str, at: Stamped) -> dict[str, Any]:
     }
 
 
-def _user_message(
-    event: k.UserMessageSent, place: dict[str, Any], at: Stamped
-) -> Iterable[Write]:
+def _user_message(event: k.UserMessageSent, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
     blocks = [{"type": "text", "text": event.content}]
     yield Write("messages", _message_row(event.message_id, "user", blocks, place, at))
 
@@ -120,9 +118,7 @@ def _citation_row(
     }
 
 
-def _approval(
-    event: k.ApprovalRequested, place: dict[str, Any], at: Stamped
-) -> Iterable[Write]:
+def _approval(event: k.ApprovalRequested, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
     row = {
         "approval_id": event.approval_id,
         "tool_use_id": event.tool_use_id,

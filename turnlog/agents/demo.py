@@ -1,0 +1,55 @@
+"""The assistant that a newcomer meets: two harmless tools, to see a tool at work."""
+
+import ast
+import operator
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from turnlog.errors import ToolError
+from turnlog.ports import Agent
+from turnlog.tools.registry import tool
+
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+}
+
+
+@tool(approval="never")
+def current_time() -> dict[str, str]:
+    """The current date and time in UTC."""
+    return {"utc": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+@tool(approval="never")
+def calculate(expression: str) -> dict[str, float]:
+    """Compute an arithmetic expression of numbers, + - * / and brackets."""
+    try:
+        return {"result": _value(ast.parse(expression[:500], mode="eval").body)}
+    except (SyntaxError, RecursionError, MemoryError):
+        raise ToolError(f"{expression!r} is not an arithmetic expression.") from None
+    except (ZeroDivisionError, OverflowError) as error:
+        raise ToolError(f"{expression!r}: {error}.") from None
+
+
+def _value(node: ast.AST) -> float:
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
+        case ast.BinOp(op=op) if type(op) in _OPERATORS:
+            result: float = _OPERATORS[type(op)](_value(node.left), _value(node.right))
+            return result
+        case ast.UnaryOp(op=ast.USub()):
+            return -_value(node.operand)
+    raise ToolError("Only numbers, + - * / and brackets are understood.")
+
+
+ASSISTANT = Agent(
+    "assistant",
+    prompt="You are a helpful assistant. Use the tools where they help. Answer briefly.",
+    tools=[current_time, calculate],
+)

@@ -1,0 +1,303 @@
+"""The composition root: the only file that knows every store, engine and transport.
+
+`create_app` gives an ASGI application that is also a library: `await app.run_turn(...)`.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+
+from turnlog.config import Settings, load
+from turnlog.errors import AlreadyAsked, BadInput, Busy
+from turnlog.events.base import Stamped
+from turnlog.events.kinds import Error, Message
+from turnlog.pipeline import turn as pipeline
+from turnlog.pipeline.context_building import Limits
+from turnlog.pipeline.live_turn import LiveTurn
+from turnlog.pipeline.recovery import recover
+from turnlog.pipeline.turn_state import new_id, now
+from turnlog.ports import (
+    Agent,
+    Engine,
+    Question,
+    Session,
+    StartedTurn,
+    Store,
+    ToolBox,
+    Turn,
+    TurnResult,
+)
+from turnlog.projections.billing import total
+from turnlog.transports.auth import LOCAL_USER, Auth
+from turnlog.transports.http import http_app
+
+_log = logging.getLogger(__name__)
+
+
+def _sqlite(settings: Settings) -> Store:
+    from turnlog.stores.sqlite import SqliteStore
+
+    return SqliteStore(settings.data)
+
+
+def _memory(settings: Settings) -> Store:
+    from turnlog.stores.memory import MemoryStore
+
+    return MemoryStore()
+
+
+def _claude(settings: Settings, base_url: str | None) -> Engine:
+    from turnlog.engines.claude import ClaudeEngine
+
+    return ClaudeEngine(api_key=settings.api_key or "simulated", base_url=base_url)
+
+
+STORES: dict[str, Callable[[Settings], Store]] = {"sqlite": _sqlite, "memory": _memory}
+ENGINES: dict[str, Callable[[Settings, str | None], Engine]] = {"claude": _claude}
+
+
+def create_app(
+    agents: Sequence[Agent] = (),
+    *,
+    settings: Settings | None = None,
+    store: Store | str = "sqlite",
+    engine: Engine | str = "claude",
+) -> "Turnlog":
+    """A server with these agents; the first one answers where a session names none."""
+    settings = settings or load()
+    if not agents:
+        from turnlog.agents.demo import ASSISTANT
+
+        agents = [ASSISTANT]
+    made = STORES[store](settings) if isinstance(store, str) else store
+    return Turnlog(agents, settings, made, engine)
+
+
+@dataclass(kw_only=True)
+class KeptTurn:
+    """A turn that is over, read from the log."""
+
+    turn_id: str
+    session_id: str
+    kept: list[Stamped]
+
+    async def events(self) -> AsyncIterator[Sequence[Stamped]]:
+        yield [at for at in self.kept if not at.placed.internal]
+
+
+class Turnlog:
+    """The application: a Backend for transports, an ASGI app, and a library."""
+
+    def __init__(
+        self, agents: Sequence[Agent], settings: Settings, store: Store, engine: Engine | str
+    ) -> None:
+        self.settings = settings
+        self.store = store
+        self._agents = {agent.id: agent for agent in agents}
+        self._first_agent = agents[0]
+        self._engine = engine
+        self._running: dict[str, LiveTurn] = {}
+        self._open: AsyncExitStack | None = None
+        self._limits = Limits(
+            model=settings.model,
+            max_tokens=settings.max_tokens,
+            max_calls=settings.max_calls,
+            thinking_budget=settings.thinking_budget,
+            max_characters=settings.max_characters,
+        )
+        self._asgi = http_app(self, Auth(settings.auth_secret), lambda _: self)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._asgi(scope, receive, send)
+
+    # its life: `async with app:`
+
+    async def __aenter__(self) -> None:
+        """Open the store, end what a dead process left, and have somebody to ask."""
+        async with AsyncExitStack() as stack:
+            await self.store.open()
+            stack.push_async_callback(self.store.close)
+            await self._recover(None)
+            await stack.enter_async_context(self._answering())
+            stack.push_async_callback(self._end_turns)
+            self._open = stack.pop_all()
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._open is not None:
+            await self._open.aclose()
+            self._open = None
+
+    @asynccontextmanager
+    async def _answering(self) -> AsyncIterator[None]:
+        """The engine, and the simulated Claude where there is no real one."""
+        if not isinstance(self._engine, str):
+            self.engine = self._engine
+            yield
+            return
+        async with AsyncExitStack() as stack:
+            base_url = self.settings.base_url
+            if self.settings.simulated and base_url is None:
+                from turnlog.simulators.claude import SimulatedClaude
+
+                base_url = await stack.enter_async_context(SimulatedClaude().serve())
+            self.engine = ENGINES[self._engine](self.settings, base_url)
+            stack.push_async_callback(self.engine.close)
+            yield
+
+    async def _end_turns(self) -> None:
+        """Running turns get the grace period, then are ended with what they have."""
+        tasks = [asyncio.create_task(turn.wait()) for turn in self._running.values()]
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=self.settings.grace)
+        for turn in list(self._running.values()):
+            turn.shut_down()
+        if late:
+            await asyncio.wait(late)
+
+    # what transports ask for
+
+    async def create_session(
+        self, user_id: str, *, title: str | None = None, agent: str | None = None
+    ) -> Session:
+        if agent is not None and agent not in self._agents:
+            raise BadInput(f"There is no agent {agent!r}. There are: {', '.join(self._agents)}.")
+        session = Session(
+            id=new_id(),
+            user_id=user_id,
+            title=title or "New conversation",
+            agent_id=agent or self._first_agent.id,
+            created_at=now(),
+        )
+        await self.store.create_session(session)
+        return session
+
+    async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
+        session = await self.store.get_session(user_id, session_id)
+        try:
+            return await self._start(session, question)
+        except AlreadyAsked as asked:
+            return await self._found(session, asked.turn_id)
+        except Busy:
+            if not await self._recover(session_id):
+                raise
+            return await self._start(session, question)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "model": self.settings.model + (" (simulated)" if self.settings.simulated else ""),
+            "store": type(self.store).__name__.removesuffix("Store"),
+            "sequencer": "the store",
+            "agents": ", ".join(self._agents),
+            "address": f"http://{self.settings.host}:{self.settings.port}",
+        }
+
+    # as a library
+
+    async def run_turn(
+        self,
+        prompt: str,
+        *,
+        session_id: str | None = None,
+        user_id: str = LOCAL_USER,
+        on_event: Callable[[Stamped], None] | None = None,
+        enable_thinking: bool | None = None,
+        thinking_budget: int | None = None,
+        request_id: str | None = None,
+    ) -> TurnResult:
+        """Ask, and wait for the end. Without a session a new one is made."""
+        if session_id is None:
+            session_id = (await self.create_session(user_id)).id
+        question = Question(
+            message=prompt,
+            enable_thinking=enable_thinking,
+            thinking_budget=thinking_budget,
+            request_id=request_id,
+        )
+        turn = await self.start_turn(user_id, session_id, question)
+        events: list[Stamped] = []
+        async for batch in turn.events():
+            events += batch
+            if on_event is not None:
+                for at in batch:
+                    on_event(at)
+        return _result(turn, events)
+
+    # inside
+
+    async def _start(self, session: Session, question: Question) -> LiveTurn:
+        live = LiveTurn(new_id(), session.id)
+        parts = pipeline.Parts(
+            session=session,
+            agent=self._agents.get(session.agent_id, self._first_agent),
+            engine=self.engine,
+            store=self.store,
+            limits=self._limits,
+            tools_for=self._tools_for(session),
+            show=live.show,
+        )
+        self._running[live.turn_id] = live
+        try:
+            state = await pipeline.begin(question, live.turn_id, parts)
+        except BaseException:
+            del self._running[live.turn_id]
+            raise
+        task = live.run(pipeline.answer(question, state, parts))
+        task.add_done_callback(lambda _: self._running.pop(live.turn_id, None))
+        return live
+
+    async def _found(self, session: Session, turn_id: str) -> StartedTurn:
+        """The turn that an earlier request with the same id started."""
+        if turn_id in self._running:
+            return self._running[turn_id]
+        log = await self.store.read(session.user_id, session.id)
+        kept = [at for at in log if at.turn_id == turn_id]
+        return KeptTurn(turn_id=turn_id, session_id=session.id, kept=kept)
+
+    async def _recover(self, session_id: str | None) -> bool:
+        """End the turns that nobody works on. Says whether there were any."""
+        abandoned = await self.store.claim_abandoned(session_id, working_on=self._running)
+        for turn in abandoned:
+            _log.warning("turn %s was left unfinished; ending it", turn.id)
+            await recover(turn, self.store)
+        return bool(abandoned)
+
+    def _tools_for(self, session: Session) -> Callable[[Turn], ToolBox]:
+        from turnlog.tools.registry import ToolContext
+        from turnlog.tools.runner import ToolRunner
+
+        agent = self._agents.get(session.agent_id, self._first_agent)
+
+        def tools_for(turn: Turn) -> ToolBox:
+            return ToolRunner(
+                agent.tools,
+                lambda tool_use_id: ToolContext(
+                    user_id=turn.user_id,
+                    session_id=turn.session_id,
+                    turn_id=turn.id,
+                    tool_use_id=tool_use_id,
+                ),
+            )
+
+        return tools_for
+
+
+def _result(turn: StartedTurn, events: list[Stamped]) -> TurnResult:
+    said = [at.event for at in events]
+    errors = [event.error for event in said if isinstance(event, Error)]
+    messages = [event.message_id for event in said if isinstance(event, Message)]
+    return TurnResult(
+        success=not errors,
+        turn_id=turn.turn_id,
+        session_id=turn.session_id,
+        error=errors[0] if errors else None,
+        message_id=messages[-1] if messages else None,
+        usage=total(said),
+        cost_usd=None,
+        events=events,
+    )

@@ -1,0 +1,97 @@
+"""Settings: `turnlog.toml`, then the environment, which wins. Everything has a default."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from turnlog.errors import ConfigError
+from turnlog.transports.auth import LOCAL_USER
+
+DEFAULT_MODEL = "claude-sonnet-5-5"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One field a setting: `max_tokens` is TURNLOG_MAX_TOKENS, or max_tokens in turnlog.toml."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    data: str = "turnlog-data"
+    model: str = DEFAULT_MODEL
+    max_tokens: int = 8192
+    max_calls: int = 50  # model calls in one turn
+    max_characters: int = 200_000  # of one question
+    thinking_budget: int = 10_000
+    grace: float = 10.0  # seconds that running turns get when the server stops
+    auth_secret: str | None = field(default=None, repr=False)
+    api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
+    base_url: str | None = None  # ANTHROPIC_BASE_URL
+
+    @property
+    def simulated(self) -> bool:
+        """Without a key, and nowhere else to go, the simulation answers."""
+        return self.api_key is None
+
+    @property
+    def local_user(self) -> str | None:
+        return LOCAL_USER if self.auth_secret is None else None
+
+
+_ENVIRONMENT = {f"TURNLOG_{f.name.upper()}": f.name for f in fields(Settings)} | {
+    "ANTHROPIC_API_KEY": "api_key",
+    "ANTHROPIC_BASE_URL": "base_url",
+}
+_KINDS: dict[str, type] = {"port": int, "max_tokens": int, "max_calls": int} | {
+    "max_characters": int,
+    "thinking_budget": int,
+    "grace": float,
+}
+
+
+def load(
+    env: Mapping[str, str] = os.environ, file: Path = Path("turnlog.toml"), **given: Any
+) -> Settings:
+    """The settings, `given` ones first, then the environment, then the file."""
+    named = _from_file(file) | _from_environment(env)
+    named |= {name: value for name, value in given.items() if value is not None}
+    return replace(Settings(), **{name: _typed(name, value) for name, value in named.items()})
+
+
+def refuse_open_door(settings: Settings) -> None:
+    """Without authentication everybody is the local user: on this machine only."""
+    if settings.auth_secret is None and settings.host not in LOOPBACK:
+        raise ConfigError(
+            f"Without authentication turnlog listens on loopback only, not on {settings.host!r}."
+            " Set TURNLOG_AUTH_SECRET (32 characters or more) to open it."
+        )
+    if settings.auth_secret is not None and len(settings.auth_secret) < 32:
+        raise ConfigError("TURNLOG_AUTH_SECRET is too short: use 32 random characters or more.")
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    if not file.exists():
+        return {}
+    try:
+        named = tomllib.loads(file.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file.name} cannot be read: {error}.") from None
+    known = {f.name for f in fields(Settings)}
+    if unknown := sorted(named.keys() - known):
+        raise ConfigError(f"{file.name} has an unknown setting: {unknown[0]!r}.")
+    return named
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    return {name: env[key] for key, name in _ENVIRONMENT.items() if env.get(key)}
+
+
+def _typed(name: str, value: Any) -> Any:
+    kind = _KINDS.get(name, str)
+    try:
+        return kind(value)
+    except (TypeError, ValueError):
+        raise ConfigError(f"{name!r} must be {kind.__name__}, not {value!r}.") from None

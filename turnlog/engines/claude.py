@@ -1,0 +1,220 @@
+"""Claude, directly. Anthropic's SDK makes the request; the raw stream is read by us.
+
+The loop of a turn: ask the model, keep what it said, run the tools it asked for, ask again.
+Each batch is yielded and on disk before the next step, so no tool runs before its `tool_use`
+is kept.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from turnlog.engines import claude_errors as errors
+from turnlog.engines.claude_models import thinking_parameters
+from turnlog.engines.claude_stream import Call, SseSplitter
+from turnlog.errors import EngineFailed
+from turnlog.events.base import Event
+from turnlog.events.kinds import ToolResult, ToolUse
+from turnlog.ports import Ask, Said, ToolBox, ToolSpec
+from turnlog.projections.history import add, result_block
+
+if TYPE_CHECKING:  # importing the SDK takes seconds: only the first turn needs it
+    from anthropic import AsyncAnthropic
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How long to wait for the provider, and how often to ask again before the first byte."""
+
+    tries: int = 4
+    first_wait: float = 0.5
+    longest_wait: float = 15.0  # a longer retry-after is not waited for
+    silence: float = 90.0  # between two pieces; the API sends pings more often
+
+
+class ClaudeEngine:
+    """An Engine that speaks the Messages API."""
+
+    def __init__(
+        self, *, api_key: str, base_url: str | None = None, patience: Patience | None = None
+    ) -> None:
+        self._api_key = api_key
+        self._base_url = base_url
+        self._patience = patience or Patience()
+        self._made: AsyncAnthropic | None = None
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()
+
+    async def answer(self, ask: Ask, tools: ToolBox) -> AsyncGenerator[Said, None]:
+        messages = list(ask.messages)
+        for _ in range(ask.max_calls):
+            call = Call()
+            request = _request(ask, messages, tools.specs)
+            async with aclosing(self._stream(call, request)) as batches:
+                async for said in batches:
+                    yield said
+            add(messages, "assistant", call.blocks)
+            if call.stop_reason == "pause_turn":
+                continue  # "send the assistant content back unchanged and continue"
+            if call.stop_reason != "tool_use":
+                return
+            results: list[ToolResult] = []
+            async with aclosing(_run(tools, call)) as running:
+                async for events in running:
+                    yield Said(events)
+                    results += [event for event in events if isinstance(event, ToolResult)]
+            add(messages, "user", [result_block(result) for result in results])
+        raise errors.failed(errors.LOOPING)
+
+    async def _stream(self, call: Call, request: dict[str, Any]) -> AsyncGenerator[Said, None]:
+        splitter = SseSplitter()
+        async with await self._open(request) as response:
+            async with aclosing(_pieces(response)) as pieces:
+                async for piece in pieces:
+                    if outputs := _read(call, splitter.feed, piece):
+                        yield Said(outputs)
+            if not call.finished and (outputs := _read(call, splitter.close)):
+                yield Said(outputs)
+        if not call.finished:
+            raise errors.failed(errors.CUT)
+
+    async def _open(self, request: dict[str, Any]) -> "_Opened":
+        """The response, once its head is there; asked for again where that makes sense."""
+        for attempt in range(self._patience.tries):
+            try:
+                return await self._try(request)
+            except _Again as again:
+                wait = self._wait(attempt, again.retry_after)
+                if attempt + 1 == self._patience.tries or wait > self._patience.longest_wait:
+                    raise again.failure from again
+                _log.info("asking again in %.1f s: %s", wait, again.failure.code)
+                await asyncio.sleep(wait)
+        raise AssertionError("tries is at least one")
+
+    async def _try(self, request: dict[str, Any]) -> "_Opened":
+        import anthropic
+
+        manager = self._client().messages.with_streaming_response.create(**request, stream=True)
+        try:
+            return _Opened(manager, await manager.__aenter__())
+        except anthropic.APIStatusError as error:
+            _log.warning("the API answered %s: %s", error.status_code, error.message)
+            failure = errors.status_error(error.status_code, error.body)
+            if failure.retryable:
+                retry_after = error.response.headers.get("retry-after")
+                raise _Again(failure, retry_after) from error
+            raise failure from error
+        except anthropic.APIError as error:
+            _log.warning("the API cannot be reached: %r", error)
+            raise _Again(errors.failed(errors.UNREACHABLE)) from error
+
+    def _wait(self, attempt: int, retry_after: str | None) -> float:
+        try:
+            return max(0.0, float(retry_after or ""))
+        except ValueError:
+            doubled = self._patience.first_wait * 2.0**attempt
+            return min(doubled, self._patience.longest_wait) * random.uniform(0.75, 1.0)
+
+    def _client(self) -> "AsyncAnthropic":
+        if self._made is None:
+            import anthropic
+
+            self._made = anthropic.AsyncAnthropic(
+                api_key=self._api_key,
+                base_url=self._base_url,
+                max_retries=0,
+                http_client=anthropic.DefaultAioHttpClient(
+                    timeout=anthropic.Timeout(self._patience.silence, connect=10.0)
+                ),
+            )
+        return self._made
+
+
+class _Again(Exception):
+    """The request failed before the first byte and may be sent again."""
+
+    def __init__(self, failure: EngineFailed, retry_after: str | None = None) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+        self.retry_after = retry_after
+
+
+class _Opened(AbstractAsyncContextManager[Any]):
+    """A response whose head has arrived; leaving it closes the connection."""
+
+    def __init__(self, manager: Any, response: Any) -> None:
+        self._manager = manager
+        self._response = response
+
+    async def __aenter__(self) -> Any:
+        return self._response
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._manager.__aexit__(*exc)
+
+
+def _request(ask: Ask, messages: list[dict[str, Any]], specs: Sequence[ToolSpec]) -> dict[str, Any]:
+    request: dict[str, Any] = {
+        "model": ask.model,
+        "messages": messages,
+        **thinking_parameters(ask.model, ask.thinking_budget, ask.max_tokens),
+    }
+    if ask.system:
+        request["system"] = ask.system
+    if specs:
+        request["tools"] = [
+            {"name": s.name, "description": s.description, "input_schema": s.input_schema}
+            for s in specs
+        ]
+    return request
+
+
+async def _pieces(response: Any) -> AsyncGenerator[bytes, None]:
+    """The body as it arrives. Whatever breaks here, the answer was cut."""
+    try:
+        async for piece in response.iter_bytes():
+            yield piece
+    except Exception as error:
+        _log.warning("the stream broke: %r", error)
+        stalled = "Timeout" in type(error).__name__
+        raise errors.failed(errors.STALLED if stalled else errors.CUT) from error
+
+
+def _read(call: Call, split: Callable[..., list[dict[str, Any]]], *piece: bytes) -> list[Any]:
+    try:
+        return call.feed(split(*piece))
+    except (msgspec.DecodeError, KeyError, TypeError) as error:
+        _log.warning("the stream cannot be read: %r", error)
+        raise errors.failed(errors.UNREADABLE) from error
+
+
+async def _run(tools: ToolBox, call: Call) -> AsyncGenerator[list[Event], None]:
+    """Run the calls of an answer. One whose arguments are not JSON is answered, not run."""
+    bad = [c for c in call.calls if c.tool_use_id in call.unreadable]
+    if bad:
+        yield [_unreadable(c) for c in bad]
+    if good := [c for c in call.calls if c not in bad]:
+        async with aclosing(tools.run(good)) as running:
+            async for events in running:
+                yield events
+
+
+def _unreadable(call: ToolUse) -> ToolResult:
+    return ToolResult(
+        tool_use_id=call.tool_use_id,
+        tool_name=call.tool_name,
+        result=None,
+        success=False,
+        duration=0,
+        error="The arguments were not a JSON object. Nothing was run.",
+    )

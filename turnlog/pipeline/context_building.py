@@ -1,0 +1,68 @@
+"""Stage 1. What the model is told.
+
+In:  the user's question, the session, the agent.
+Out: an Ask, and the anchor's move when the history has grown too long.
+"""
+
+from dataclasses import dataclass
+
+from turnlog.errors import BadInput, NotFound, TooLarge
+from turnlog.events.kinds import HistoryAnchored
+from turnlog.ports import Agent, Ask, EventLog, Question, Session
+from turnlog.projections.history import history, moved_anchor
+
+LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a question and its answer may cost."""
+
+    model: str
+    max_tokens: int = 8192
+    max_calls: int = 50
+    thinking_budget: int = 10_000
+    max_characters: int = 200_000
+
+
+def admit(question: Question, limits: Limits) -> None:
+    """Refuse what cannot be asked, before anything happens."""
+    text = question.message
+    if not text.strip():
+        raise BadInput("'message' is empty: say what you want to ask.")
+    if len(text) > limits.max_characters:
+        raise TooLarge(
+            f"'message' has {len(text)} characters; the limit is {limits.max_characters}."
+        )
+    if "\0" in text:
+        raise BadInput(f"'message' has a NUL character at position {text.index(chr(0))}.")
+    budget = question.thinking_budget
+    if budget is not None and not LEAST_BUDGET <= budget <= MOST_BUDGET:
+        raise BadInput(f"'thinkingBudget' must be between {LEAST_BUDGET} and {MOST_BUDGET}.")
+    if question.file_ids:  # there are no uploads yet, so no file can be this user's
+        raise NotFound(f"There is no file {question.file_ids[0]!r}.")
+
+
+async def build_context(
+    question: Question, session: Session, agent: Agent, log: EventLog, limits: Limits
+) -> tuple[Ask, HistoryAnchored | None]:
+    """Reads only from the anchor on: a long session costs no more than a short one."""
+    events = await log.read(session.user_id, session.id, after=session.anchor - 1)
+    anchor = moved_anchor(events)
+    if anchor is not None:
+        events = [at for at in events if at.position >= anchor]
+    ask = Ask(
+        model=agent.model or limits.model,
+        system=agent.prompt,
+        messages=history(events, thoughts=anchor is None),
+        max_tokens=limits.max_tokens,
+        max_calls=limits.max_calls,
+        thinking_budget=_budget(question, limits),
+    )
+    return ask, None if anchor is None else HistoryAnchored(anchor=anchor)
+
+
+def _budget(question: Question, limits: Limits) -> int | None:
+    if not question.enable_thinking:
+        return None
+    return question.thinking_budget or limits.thinking_budget

@@ -1,0 +1,58 @@
+"""Keeps what was shown of an unfinished answer, in case the process dies.
+
+The text goes into the turn's row, not into the log, about once a second while it grows;
+`recovery` makes a message of it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+import msgspec
+
+from turnlog.pipeline.turn_state import TurnState
+from turnlog.ports import Turns
+
+_log = logging.getLogger(__name__)
+
+# What was shown for a second must survive, so the save is on its way a little earlier.
+EVERY = 0.9
+
+
+class DraftKeeper:
+    """Saves the draft of one turn when it has changed, never more often than EVERY."""
+
+    def __init__(self, state: TurnState, turns: Turns) -> None:
+        self._state = state
+        self._turns = turns
+        self._timer: asyncio.TimerHandle | None = None
+        self._saving: asyncio.Task[None] | None = None
+
+    def touch(self) -> None:
+        """Something was shown."""
+        if self._timer is None and self._state.draft is not None:
+            self._timer = asyncio.get_running_loop().call_later(EVERY, self._save)
+
+    async def close(self) -> None:
+        """Nothing is saved after this."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._saving is not None:
+            await asyncio.wait([self._saving])
+
+    def _save(self) -> None:
+        self._timer = None
+        draft = self._state.draft
+        if draft is not None:
+            draft.index = self._state.index
+            saved = self._turns.save_draft(self._state.turn.id, msgspec.json.encode(draft))
+            self._saving = asyncio.create_task(_reported(saved))
+
+
+async def _reported(saving: Coroutine[Any, Any, None]) -> None:
+    """A draft that cannot be saved is no reason to stop answering."""
+    try:
+        await saving
+    except Exception:
+        _log.exception("a draft could not be saved")

@@ -1,0 +1,106 @@
+"""Stage 3. Whatever the engine, the same events.
+
+In:  a batch of what an engine said.
+Out: our events: attributed, internal ones marked, neighbors joined, none twice.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec import UNSET
+
+from turnlog.events import kinds as k
+from turnlog.events.base import AgentRef, Attributed, Event
+from turnlog.events.internal import is_internal_tool
+from turnlog.pipeline.turn_state import TurnState, new_message_id
+from turnlog.ports import CallStarted, Said
+
+Output = Event | CallStarted
+
+
+def normalize(said: Said, state: TurnState) -> list[Attributed]:
+    events = list(_hand_over(said.agent, state))
+    for output in _joined(said.outputs):
+        if isinstance(output, CallStarted):
+            state.call_started(output)
+        elif (event := _admitted(output, state)) is not None:
+            events.append(_decided(event, state.agent))
+    return events
+
+
+def _hand_over(agent: AgentRef | None, state: TurnState) -> Iterator[Attributed]:
+    """A change of agent is shown as a signal, and kept as an internal record."""
+    if agent is None or agent == state.agent:
+        return
+    change = k.AgentChanged(from_=state.agent.id, to=agent.id)
+    state.agent = agent
+    yield Attributed(change, agent, internal=True, kept=True)
+    yield Attributed(change, agent, internal=False, kept=False)
+
+
+def _decided(event: Event, agent: AgentRef) -> Attributed:
+    internal = event.internal
+    if isinstance(event, k.ToolUse | k.ToolResult):
+        internal = is_internal_tool(event.tool_name)
+    return Attributed(event, agent, internal, event.kept)
+
+
+def _joined(outputs: Iterable[Output]) -> list[Output]:
+    """Adjacent chunks of one block as one: what came together is shown together."""
+    joined: list[Output] = []
+    for output in outputs:
+        if joined and _continues(joined[-1], output):
+            joined[-1] = _with_more(joined[-1], output)
+        else:
+            joined.append(output)
+    return joined
+
+
+def _continues(last: Output, output: Output) -> bool:
+    match last, output:
+        case k.MessageChunk(block_index=one), k.MessageChunk(block_index=other, citations=cited):
+            return one == other and cited is UNSET
+        case k.ThinkingChunk(block_index=one), k.ThinkingChunk(block_index=other):
+            return one == other
+    return False
+
+
+def _with_more(last: Output, more: Output) -> Output:
+    assert isinstance(last, k.MessageChunk | k.ThinkingChunk)
+    assert isinstance(more, k.MessageChunk | k.ThinkingChunk)
+    return msgspec.structs.replace(last, content=last.content + more.content)
+
+
+def _admitted(event: Event, state: TurnState) -> Event | None:
+    """The event, or None when it repeats what was already said."""
+    match event:
+        case k.MessageChunk() | k.ThinkingChunk():
+            _drafted(event, state)
+        case k.Message() | k.Thinking() | k.CitationsFound() if not event.message_id:
+            return msgspec.structs.replace(event, message_id=_own_id(state))
+        case k.ToolUse():
+            return _opened(event, state)
+        case k.ToolResult(tool_use_id=tool):
+            return event if state.open_tools.pop(tool, None) else None
+    return event
+
+
+def _drafted(chunk: k.MessageChunk | k.ThinkingChunk, state: TurnState) -> None:
+    if state.draft is not None:
+        kind = "text" if isinstance(chunk, k.MessageChunk) else "thinking"
+        state.draft.add(kind, chunk.block_index, chunk.content)
+
+
+def _own_id(state: TurnState) -> str:
+    """The provider gave no id: the one that was minted when the call began."""
+    return state.draft.message_id if state.draft else new_message_id()
+
+
+def _opened(call: k.ToolUse, state: TurnState) -> k.ToolUse | None:
+    if call.tool_use_id in state.asked_tools:
+        return None
+    state.asked_tools.add(call.tool_use_id)
+    state.open_tools[call.tool_use_id] = call
+    if not is_internal_tool(call.tool_name):
+        state.tools_used.append(call.tool_name)
+    return call

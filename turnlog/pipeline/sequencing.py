@@ -1,0 +1,33 @@
+"""Stage 4. Every event gets its place in the turn.
+
+In:  normalized events.
+Out: the same, each with an id, a time and, if it is shown, its index on screen. The numbers
+     of kept events are given by the log itself, in the same step that writes them.
+"""
+
+from collections.abc import Iterable
+
+from turnlog.events.base import Attributed, Placed
+from turnlog.pipeline.turn_state import TurnState, now
+
+
+def place(events: Iterable[Attributed], state: TurnState) -> list[Placed]:
+    at = now()
+    placed = []
+    for event, agent, internal, kept in events:
+        index = None
+        if not internal:
+            index = state.index
+            state.index += 1
+        placed.append(
+            Placed(
+                event=event,
+                event_id=state.new_event_id(),
+                at=at,
+                agent=agent,
+                index=index,
+                internal=internal,
+                kept=kept,
+            )
+        )
+    return placed

@@ -1,0 +1,62 @@
+"""Stage 5. Store first, then show.
+
+In:  placed events.
+Out: the kept ones are on disk, with numbers; then all that are not internal are shown, in
+     order. An event that says "persisted" is persisted.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from turnlog.errors import MessageIdTaken
+from turnlog.events import kinds as k
+from turnlog.events.base import Placed, Stamped
+from turnlog.pipeline.turn_state import TurnState, new_message_id
+from turnlog.ports import Show
+
+Append = Callable[[Sequence[Placed]], Awaitable[int]]
+
+
+async def store_and_emit(
+    placed: Sequence[Placed], state: TurnState, append: Append, show: Show
+) -> None:
+    kept = [p for p in placed if p.kept]
+    number = state.position + 1
+    if kept:
+        try:
+            number = await append(kept)
+        except MessageIdTaken:
+            placed = _with_fresh_id(placed)
+            number = await append([p for p in placed if p.kept])
+    stamped = []
+    for p in placed:
+        stamped.append(stamp(p, number if p.kept else None, state))
+        number += p.kept
+    show([at for at in stamped if not at.placed.internal])
+
+
+def stamp(placed: Placed, seq: int | None, state: TurnState) -> Stamped:
+    """Give the event its number, and let the turn know how far the log has come."""
+    if seq is not None:
+        state.position = seq
+        if isinstance(placed.event, k.Message):
+            state.message_kept(placed.event)
+    return Stamped(
+        session_id=state.turn.session_id,
+        turn_id=state.turn.id,
+        placed=placed,
+        seq=seq,
+        position=state.position,
+    )
+
+
+def _with_fresh_id(placed: Sequence[Placed]) -> list[Placed]:
+    """The provider repeated an id. Ids are unique here, so the message gets one of ours."""
+    fresh = new_message_id()
+    return [
+        msgspec.structs.replace(p, event=msgspec.structs.replace(p.event, message_id=fresh))
+        if isinstance(p.event, k.Message | k.Thinking | k.CitationsFound)
+        else p
+        for p in placed
+    ]

@@ -1,0 +1,187 @@
+"""One turn, all six stages on one page: read this first.
+
+    question -> 1 context_building -> 2 execution -> 3 normalization -> 4 sequencing
+             -> 5 store_and_emit, batch by batch; at the end 6 tool_finalization
+
+`begin` returns when the user's message is on disk. `answer` does the rest and always ends
+the turn: with `complete`, or with `error`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+
+from turnlog.errors import TurnlogError
+from turnlog.events import kinds as k
+from turnlog.events.base import Attributed, Event, Placed
+from turnlog.events.content import TokenUsage
+from turnlog.pipeline.context_building import Limits, admit, build_context
+from turnlog.pipeline.draft_keeper import DraftKeeper
+from turnlog.pipeline.execution import execute
+from turnlog.pipeline.normalization import normalize
+from turnlog.pipeline.sequencing import place
+from turnlog.pipeline.store_and_emit import Append, stamp, store_and_emit
+from turnlog.pipeline.tool_finalization import close_open_tools
+from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id, now
+from turnlog.ports import Agent, Engine, Question, Said, Session, Show, Store, ToolBox, Turn
+
+_log = logging.getLogger(__name__)
+SHUTDOWN = "shutdown"  # what a turn is cancelled with when the server stops
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a turn works with: shared by many, changed by none."""
+
+    session: Session
+    agent: Agent
+    engine: Engine
+    store: Store
+    limits: Limits
+    tools_for: Callable[[Turn], ToolBox]
+    show: Show
+
+
+async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
+    """Keep the user's message. From here on it cannot be lost."""
+    admit(question, parts.limits)
+    session = parts.session
+    state = TurnState(
+        Turn(
+            id=turn_id,
+            session_id=session.id,
+            user_id=session.user_id,
+            state="running",
+            first_seq=0,
+            started_at=now(),
+            request_id=question.request_id,
+        ),
+        parts.agent.ref,
+    )
+
+    async def open_turn(first: Sequence[Placed]) -> int:
+        state.turn = await parts.store.begin_turn(state.turn, first)
+        return state.turn.first_seq
+
+    sent = k.UserMessageSent(
+        message_id=new_id(), content=question.message, file_ids=question.file_ids
+    )
+    await _deliver(Said([sent]), state, open_turn, parts.show)
+    return state
+
+
+async def answer(question: Question, state: TurnState, parts: Parts) -> k.Error | None:
+    """Answer the question that `state` began with. Returns the error, if it came to that."""
+    deliver = partial(
+        _deliver, state=state, append=partial(parts.store.append, state.turn), show=parts.show
+    )
+    keeper = DraftKeeper(state, parts.store)
+    failure: BaseException | None = None
+    try:
+        ask, move = await build_context(
+            question, parts.session, parts.agent, parts.store, parts.limits
+        )
+        await deliver(Said([move] if move else []))
+        tools = parts.tools_for(state.turn)
+        async with aclosing(execute(ask, parts.engine, tools)) as batches:
+            async for said in batches:
+                await deliver(said)
+                keeper.touch()
+    except (Exception, asyncio.CancelledError) as error:
+        failure = ShuttingDown() if error.args == (SHUTDOWN,) else error
+    await keeper.close()
+    try:
+        return await _end(state, failure, deliver, parts)
+    except Exception as error:
+        _log.exception("turn %s could not be ended", state.turn.id)
+        return _tell_unkept(_ending(state, error), state, parts.show)
+
+
+async def _end(
+    state: TurnState,
+    failure: BaseException | None,
+    deliver: Callable[[Said], Awaitable[None]],
+    parts: Parts,
+) -> k.Error | None:
+    ending = _ending(state, failure)
+    left_open = _left_open(state, failure)
+    if isinstance(ending, k.Error):
+        await deliver(Said([*left_open, ending]))
+        return ending
+    await deliver(Said(left_open))
+    await parts.store.finish_turn(state.turn.id)
+    await deliver(Said([_ending(state, failure)]))
+    return None
+
+
+def _tell_unkept(ending: k.Complete | k.Error, state: TurnState, show: Show) -> k.Error | None:
+    """The store is gone: the user is told all the same. A later start ends the turn."""
+    placed = place([Attributed(ending, state.agent, internal=False, kept=False)], state)
+    show([stamp(p, None, state) for p in placed])
+    return ending if isinstance(ending, k.Error) else None
+
+
+async def _deliver(said: Said, state: TurnState, append: Append, show: Show) -> None:
+    """Stages 3, 4 and 5 for one batch."""
+    events = normalize(said, state)
+    placed = place(events, state)
+    await store_and_emit(placed, state, append, show)
+
+
+def _left_open(state: TurnState, failure: BaseException | None) -> list[Event]:
+    """Stage 6, and what was shown of an answer that will not be finished."""
+    stopped = isinstance(failure, asyncio.CancelledError)
+    why = "Stopped by the user." if stopped else "The turn ended before this tool answered."
+    results = close_open_tools(state.open_tools.values(), why)
+    if state.draft is not None:
+        return [*results, *state.draft.kept("cancelled" if stopped else "interrupted")]
+    return [*results, _nothing_said()] if stopped else [*results]
+
+
+def _nothing_said() -> k.Message:
+    """A stopped turn ends in a message, also when nothing had been said."""
+    return k.Message(
+        message_id=new_message_id(),
+        blocks=[],
+        stop_reason="cancelled",
+        model="",
+        token_usage=TokenUsage(),
+    )
+
+
+class ShuttingDown(TurnlogError):
+    """The server stops before the answer is finished."""
+
+    code = "interrupted"
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__("The server was restarted in mid-answer. Please ask again.")
+
+
+def _ending(state: TurnState, failure: BaseException | None) -> k.Complete | k.Error:
+    match failure:
+        case None | asyncio.CancelledError():
+            return _complete(state, "success" if failure is None else "cancelled")
+        case TurnlogError():
+            return k.Error(error=str(failure), code=failure.code, retryable=failure.retryable)
+    _log.error("turn %s failed", state.turn.id, exc_info=failure)
+    return k.Error(
+        error="Something went wrong on the server. It has been recorded.",
+        code="internal_error",
+        retryable=True,
+    )
+
+
+def _complete(state: TurnState, reason: str) -> k.Complete:
+    last = state.last_message
+    return k.Complete(
+        reason=reason,
+        stop_reason=last.stop_reason if last else "end_turn",
+        token_usage=state.usage,
+        model=last.model if last else "",
+        tools_used=list(state.tools_used),
+    )

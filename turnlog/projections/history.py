@@ -1,0 +1,129 @@
+"""What the model is told: the log as a Messages API history.
+
+The window is anchored. It starts at a turn's first event and grows until it is three times
+what must be kept; then the anchor moves once, to a turn boundary, and stays again. Between
+moves the prefix never changes, which is what the prompt cache and the signatures of thinking
+blocks depend on. When the anchor has moved, thoughts from before the move are left out.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from turnlog.events import kinds as k
+from turnlog.events.base import Stamped
+from turnlog.events.content import Block, text_of
+from turnlog.projections.lint import lint
+
+KEPT_MESSAGES = 20
+MOST_MESSAGES = 60
+_THOUGHTS = ("thinking", "redacted_thinking")
+ApiMessage = dict[str, Any]
+
+
+def history(log: Sequence[Stamped], thoughts: bool = True) -> list[ApiMessage]:
+    """The messages that these events amount to, valid for the API.
+
+    `log` begins at a turn boundary. Without `thoughts` no thinking block is told. Whatever the
+    log holds, the session can go on: a history that breaks a rule of the API all the same is
+    told as plain text.
+    """
+    answered = {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolResult)}
+    forgotten = _last_move(log)
+    refused = _refused_turns(log)
+    messages: list[ApiMessage] = []
+    for at in log:
+        if at.turn_id not in refused:
+            role, blocks = _told(at, answered, thoughts and at.position > forgotten)
+            add(messages, role, blocks)
+    return messages if not lint(messages) else as_plain_text(log)
+
+
+def as_plain_text(log: Iterable[Stamped]) -> list[ApiMessage]:
+    """Only what was said, which breaks no rule."""
+    messages: list[ApiMessage] = []
+    for at in log:
+        match at.event:
+            case k.UserMessageSent(content=content):
+                add(messages, "user", _texts([{"type": "text", "text": content}]))
+            case k.Message(content=content) if messages:
+                add(messages, "assistant", _texts([{"type": "text", "text": content}]))
+    return messages
+
+
+def moved_anchor(log: Sequence[Stamped]) -> int | None:
+    """Where the window should start from now on, when it has grown too long."""
+    said = [at.event for at in log if isinstance(at.event, k.UserMessageSent | k.Message)]
+    if len(said) <= MOST_MESSAGES:
+        return None
+    kept = 0
+    for at in reversed(log):
+        kept += isinstance(at.event, k.UserMessageSent | k.Message)
+        if kept >= KEPT_MESSAGES and isinstance(at.event, k.UserMessageSent):
+            return at.position
+    return None
+
+
+def _told(at: Stamped, answered: set[str], keep_thoughts: bool) -> tuple[str, list[Block]]:
+    match at.event:
+        case k.UserMessageSent(content=content):
+            return "user", _texts([{"type": "text", "text": content}])
+        case k.Message(blocks=blocks):
+            return "assistant", [b for b in blocks if _replayed(b, answered, keep_thoughts)]
+        case k.ToolResult() as result:
+            return "user", [result_block(result)]
+    return "", []
+
+
+def _replayed(block: Block, answered: set[str], keep_thoughts: bool) -> bool:
+    match block["type"]:
+        case "tool_use":
+            return block["id"] in answered
+        case "text":
+            return bool(block["text"].strip())
+        case kind if kind in _THOUGHTS:
+            return keep_thoughts
+    return True
+
+
+def result_block(result: k.ToolResult) -> Block:
+    """A tool's result as the model is told it."""
+    block: Block = {"type": "tool_result", "tool_use_id": result.tool_use_id}
+    block["content"] = result.error if not result.success else as_text(result.result)
+    return block if result.success else block | {"is_error": True}
+
+
+def as_text(value: Any) -> str:
+    """A tool's value as text: strings as they are, anything else as JSON."""
+    if isinstance(value, str):
+        return value or "(empty)"
+    return msgspec.json.encode(value).decode()
+
+
+def _texts(blocks: list[Block]) -> list[Block]:
+    return blocks if text_of(blocks).strip() else []
+
+
+def add(messages: list[ApiMessage], role: str, blocks: list[Block]) -> None:
+    """Append, joining neighbors of one role: the API wants the roles to take turns."""
+    if not blocks:
+        return
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"] += blocks
+    else:
+        messages.append({"role": role, "content": blocks})
+
+
+def _last_move(log: Iterable[Stamped]) -> int:
+    moves = [at.position for at in log if isinstance(at.event, k.HistoryAnchored)]
+    return moves[-1] if moves else -1
+
+
+def _refused_turns(log: Iterable[Stamped]) -> set[str]:
+    """A refused turn is left out whole: told again, it would only be refused again."""
+    return {
+        at.turn_id
+        for at in log
+        if isinstance(at.event, k.Message) and at.event.stop_reason == "refusal"
+    }

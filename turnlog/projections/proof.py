@@ -1,0 +1,166 @@
+"""Proof that a session is whole: every promise of the log, checked on what is stored.
+
+It trusts nothing, not even the constraints of the database: each check reads the rows as
+they lie there and says in words what is off.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from turnlog.errors import UnknownEvent
+from turnlog.events import kinds as k
+from turnlog.events.base import Stamped
+from turnlog.events.content import usage_of
+from turnlog.events.grammar import broken_rule
+from turnlog.events.record import NO_SEAL, Record, sealed, stamped
+from turnlog.ports import Evidence
+from turnlog.projections import tables
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Proof:
+    """What was found. `ok` means: nothing is off."""
+
+    session_id: str
+    first: int | None
+    last: int | None
+    count: int
+    gaps: list[int] = field(default_factory=list)  # numbers that are missing, 1000 at most
+    duplicates: list[str] = field(default_factory=list)  # numbers or event ids there twice
+    unpaired_tools: list[str] = field(default_factory=list)
+    orphan_approvals: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)  # rows that are not what was written
+    disorder: list[str] = field(default_factory=list)  # turns whose events are out of order
+    mismatches: list[str] = field(default_factory=list)  # tables that disagree with the log
+
+    @property
+    def problems(self) -> list[str]:
+        """Everything that is off, one sentence each."""
+        return [
+            *(f"gap: number {seq} is missing" for seq in self.gaps),
+            *(f"duplicate: {what}" for what in self.duplicates),
+            *(f"unpaired tool: {what}" for what in self.unpaired_tools),
+            *(f"orphan approval: {what}" for what in self.orphan_approvals),
+            *(f"changed: {what}" for what in self.changed),
+            *(f"order: {what}" for what in self.disorder),
+            *(f"table: {what}" for what in self.mismatches),
+        ]
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+def prove(evidence: Evidence) -> Proof:
+    """Check everything stored about one session."""
+    rows = evidence.log
+    numbers = [row.seq for row in rows]
+    log, unreadable = _read(rows)
+    running = set(evidence.running)
+    return Proof(
+        session_id=evidence.session.id,
+        first=min(numbers, default=None),
+        last=max(numbers, default=None),
+        count=len(rows),
+        gaps=list(islice(_gaps(sorted(set(numbers))), 1000)),
+        duplicates=list(_duplicates(rows, log)),
+        unpaired_tools=list(_unpaired_tools(log, running)),
+        orphan_approvals=list(_orphan_approvals(log)),
+        changed=[*unreadable, *_changed(rows)],
+        disorder=list(_disorder(log)),
+        mismatches=[*_usage_mismatches(log), *_table_mismatches(evidence, log)],
+    )
+
+
+def _read(rows: Iterable[Record]) -> tuple[list[Stamped], list[str]]:
+    log, unreadable = [], []
+    for row in rows:
+        try:
+            log.append(stamped(row))
+        except (UnknownEvent, ValueError) as error:
+            unreadable.append(f"number {row.seq} cannot be read: {error}")
+    return log, unreadable
+
+
+def _gaps(numbers: Iterable[int]) -> Iterator[int]:
+    wanted = 0
+    for number in numbers:
+        yield from range(wanted, number)
+        wanted = number + 1
+
+
+def _duplicates(rows: Sequence[Record], log: Sequence[Stamped]) -> Iterator[str]:
+    yield from (f"number {n}" for n, times in Counter(r.seq for r in rows).items() if times > 1)
+    yield from (f"event {e}" for e, times in Counter(r.event_id for r in rows).items() if times > 1)
+    results = Counter(at.event.tool_use_id for at in log if isinstance(at.event, k.ToolResult))
+    yield from (f"result of tool {tool}" for tool, times in results.items() if times > 1)
+
+
+def _changed(rows: Sequence[Record]) -> Iterator[str]:
+    seal = NO_SEAL
+    for row in rows:
+        if sealed(row, seal) != row.seal:
+            yield f"number {row.seq} is not what was written, or the row before it is not"
+        seal = row.seal
+
+
+def _unpaired_tools(log: Sequence[Stamped], running: set[str]) -> Iterator[str]:
+    asked = {at.event.tool_use_id: at for at in log if isinstance(at.event, k.ToolUse)}
+    answered = {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolResult)}
+    for tool, at in asked.items():
+        if tool not in answered and at.turn_id not in running:
+            yield f"{tool} was asked for and has no result"
+    yield from (f"{tool} has a result and was not asked for" for tool in answered - asked.keys())
+
+
+def _orphan_approvals(log: Sequence[Stamped]) -> Iterator[str]:
+    tools = {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolUse)}
+    asked = [at.event for at in log if isinstance(at.event, k.ApprovalRequested)]
+    known = {event.approval_id for event in asked}
+    yield from (f"{e.approval_id} is for no tool call" for e in asked if e.tool_use_id not in tools)
+    for at in log:
+        if isinstance(at.event, k.ApprovalResolved) and at.event.approval_id not in known:
+            yield f"{at.event.approval_id} was decided and never asked for"
+
+
+def _disorder(log: Sequence[Stamped]) -> Iterator[str]:
+    turns: defaultdict[str, list[Stamped]] = defaultdict(list)
+    for at in log:
+        if not at.placed.internal:
+            turns[at.turn_id].append(at)
+    for turn_id, events in turns.items():
+        if rule := broken_rule(at.event for at in events):
+            yield f"turn {turn_id}: {rule}"
+
+
+def _usage_mismatches(log: Sequence[Stamped]) -> Iterator[str]:
+    for at in log:
+        match at.event:
+            case k.Message(reported=reported, token_usage=used) if reported:
+                if usage_of(reported) != used:
+                    yield f"usage of {at.event.message_id} is not what the model reported"
+
+
+def _table_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
+    expected = tables.fold(evidence.session.user_id, log)
+    for table, wanted in expected.items():
+        keys = tables.KEYS[table]
+        found = {tuple(row[key] for key in keys): row for row in evidence.tables[table]}
+        for key in wanted.keys() | found.keys():
+            if wanted.get(key) != found.get(key):
+                what = _difference(wanted.get(key), found.get(key))
+                yield f"{table} {'/'.join(map(str, key))}: {what}"
+
+
+def _difference(wanted: Row | None, found: Row | None) -> str:
+    if found is None:
+        return "the row is missing"
+    if wanted is None:
+        return "no event wrote this row"
+    names = [name for name in wanted if wanted[name] != found.get(name)]
+    return f"{', '.join(names)} not as the log has it"

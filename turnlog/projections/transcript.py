@@ -1,0 +1,123 @@
+"""What a person sees: events as the wire shows them, folded into a screen.
+
+Live and reloaded events fold to the same screen, because every transient event is only a
+draft of a kept one that follows and takes its place. The web UI has the same fold.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+Shown = dict[str, Any]  # one event, as the wire has it
+GOES_ON = ("tool_use", "pause_turn")  # stop reasons after which the turn continues
+
+
+@dataclass
+class TurnView:
+    """One question with its answer. `items` is settled; `drafts` is still being written."""
+
+    turn_id: str
+    question: str = ""
+    state: str = "running"  # running | waiting | done | failed
+    error: str | None = None
+    items: list[Shown] = field(default_factory=list)
+    drafts: list[Shown] = field(default_factory=list)
+    tokens: int = 0
+
+
+def transcript(events: Iterable[Shown]) -> list[TurnView]:
+    """The screen after these events, one view a turn, in the order the turns began."""
+    turns: dict[str, TurnView] = {}
+    for event in events:
+        turn_id = event["turnId"]
+        turn = turns.get(turn_id) or turns.setdefault(turn_id, TurnView(turn_id))
+        rule = _RULES.get(event["type"])
+        if rule:
+            rule(turn, event)
+    return list(turns.values())
+
+
+def _asked(turn: TurnView, event: Shown) -> None:
+    turn.question = event["content"]
+
+
+def _draft(kind: str, turn: TurnView, event: Shown) -> None:
+    last = turn.drafts[-1] if turn.drafts else None
+    if last and (last["kind"], last["block"]) == (kind, event["blockIndex"]):
+        last["content"] += event.get("content", "")
+    else:
+        draft = {"kind": kind, "block": event["blockIndex"], "content": event.get("content", "")}
+        turn.drafts.append(draft)
+
+
+def _thinking_piece(turn: TurnView, event: Shown) -> None:
+    _draft("thinking", turn, event)
+
+
+def _message_piece(turn: TurnView, event: Shown) -> None:
+    _draft("message", turn, event)
+
+
+def _thinking(turn: TurnView, event: Shown) -> None:
+    thoughts = [draft for draft in turn.drafts if draft["kind"] == "thinking"]
+    turn.drafts = [draft for draft in turn.drafts if draft not in thoughts[:1]]
+    names = ("messageId", "content", "redacted", "agent")
+    turn.items.append({"kind": "thinking"} | {name: event[name] for name in names})
+
+
+def _message(turn: TurnView, event: Shown) -> None:
+    turn.drafts = []
+    names = ("messageId", "content", "citations", "stopReason", "model", "tokenUsage", "agent")
+    turn.items.append({"kind": "message"} | {name: event[name] for name in names})
+    turn.tokens += event["tokenUsage"]["totalTokens"]
+    turn.state = "running" if event["stopReason"] in GOES_ON else "done"
+
+
+def _tool_use(turn: TurnView, event: Shown) -> None:
+    names = ("toolUseId", "toolName", "args", "agent")
+    turn.items.append({"kind": "tool"} | {name: event[name] for name in names})
+
+
+def _tool_result(turn: TurnView, event: Shown) -> None:
+    for item in turn.items:
+        if item["kind"] == "tool" and item["toolUseId"] == event["toolUseId"]:
+            item |= {name: event.get(name) for name in ("result", "success", "error", "duration")}
+
+
+def _approval_requested(turn: TurnView, event: Shown) -> None:
+    names = ("approvalId", "toolUseId", "description", "expiresAt")
+    turn.items.append({"kind": "approval"} | {name: event[name] for name in names})
+    turn.state = "waiting"
+
+
+def _approval_resolved(turn: TurnView, event: Shown) -> None:
+    for item in turn.items:
+        if item["kind"] == "approval" and item["approvalId"] == event["approvalId"]:
+            item |= {name: event[name] for name in ("approved", "decidedBy", "reason")}
+    turn.state = "running"
+
+
+def _complete(turn: TurnView, event: Shown) -> None:
+    turn.state = "done"
+
+
+def _error(turn: TurnView, event: Shown) -> None:
+    turn.drafts = []
+    turn.state = "failed"
+    turn.error = event["error"]
+
+
+_RULES = {
+    "user_message_sent": _asked,
+    "thinking_start": _thinking_piece,
+    "thinking_chunk": _thinking_piece,
+    "message_chunk": _message_piece,
+    "thinking": _thinking,
+    "message": _message,
+    "tool_use": _tool_use,
+    "tool_result": _tool_result,
+    "approval_requested": _approval_requested,
+    "approval_resolved": _approval_resolved,
+    "complete": _complete,
+    "error": _error,
+}

@@ -1,0 +1,150 @@
+"""Everything in dictionaries: for tests and for trying things out. Forgets when it ends.
+
+It fits the same contract as the others, so that what passes here passes there.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from turnlog.errors import AlreadyAsked, Busy, MessageIdTaken, NotFound
+from turnlog.events.base import Placed, Stamped
+from turnlog.events.record import NO_SEAL, Record, records, stamped
+from turnlog.ports import Evidence, Session, Turn
+from turnlog.projections import tables
+
+
+class MemoryStore:
+    """A Store without a disk. A process that "dies" leaves its owner name behind."""
+
+    def __init__(self, owner: str = "memory", beside: "MemoryStore | None" = None) -> None:
+        """`beside`: share the contents of another one, as a second process would."""
+        self._owner = owner
+        self._log: dict[str, list[Record]] = beside._log if beside else {}
+        self._sessions: dict[str, Session] = beside._sessions if beside else {}
+        self._turns: dict[str, Turn] = beside._turns if beside else {}
+        self._owners: dict[str, str] = beside._owners if beside else {}
+        self._alive: set[str] = beside._alive if beside else set()
+        empty: tables.Rows = {table: {} for table in tables.FOLDED}
+        self._rows: tables.Rows = beside._rows if beside else empty
+
+    async def open(self) -> None:
+        self._alive.add(self._owner)
+
+    async def close(self) -> None:
+        self._alive.discard(self._owner)
+
+    # the log
+
+    async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
+        return self._append(turn, events)
+
+    async def read(
+        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
+    ) -> list[Stamped]:
+        await self.get_session(user_id, session_id)
+        stop = None if limit is None else after + 1 + limit
+        return [stamped(row) for row in self._log.get(session_id, [])[after + 1 : stop]]
+
+    def _append(self, turn: Turn, events: Sequence[Placed]) -> int:
+        log = self._log.setdefault(turn.session_id, [])
+        seal = log[-1].seal if log else NO_SEAL
+        rows = list(records(turn.session_id, turn.id, events, len(log), seal))
+        writes = [w for row in rows for w in tables.writes(turn.user_id, stamped(row))]
+        self._refuse_taken_ids(writes)
+        first = len(log)
+        log.extend(rows)
+        for write in writes:
+            self._apply(write)
+        return first
+
+    def _refuse_taken_ids(self, writes: list[tables.Write]) -> None:
+        ids = [w.key for w in writes if w.table == "messages"]
+        taken = [key for key in ids if key in self._rows["messages"]]
+        if taken or len(set(ids)) < len(ids):
+            raise MessageIdTaken(f"message id {(taken or ids)[0][0]!r} is taken")
+
+    def _apply(self, write: tables.Write) -> None:
+        changes: dict[str, Any] = {n: v for n, v in write.values.items() if n != "id"}
+        if write.table == "sessions":
+            session = self._sessions[write.values["id"]]
+            self._sessions[session.id] = msgspec.structs.replace(session, **changes)
+        elif write.table == "turns":
+            turn = self._turns[write.values["id"]]
+            self._turns[turn.id] = msgspec.structs.replace(turn, **changes)
+        else:
+            tables.apply(self._rows, write)
+
+    # sessions
+
+    async def create_session(self, session: Session) -> None:
+        self._sessions[session.id] = session
+
+    async def get_session(self, user_id: str, session_id: str) -> Session:
+        session = self._sessions.get(session_id)
+        if session is None or session.user_id != user_id:
+            raise NotFound(f"There is no session {session_id!r}.")
+        return session
+
+    # turns
+
+    async def begin_turn(self, turn: Turn, first: Sequence[Placed]) -> Turn:
+        await self.get_session(turn.user_id, turn.session_id)
+        for other in self._turns.values():
+            if other.session_id != turn.session_id:
+                continue
+            if turn.request_id and other.request_id == turn.request_id:
+                raise AlreadyAsked(other.id)
+            if other.state == "running":
+                raise Busy(other.id)
+        begun = msgspec.structs.replace(turn, first_seq=len(self._log.get(turn.session_id, [])))
+        self._append(begun, first)
+        self._turns[turn.id] = begun
+        self._owners[turn.id] = self._owner
+        return begun
+
+    async def save_draft(self, turn_id: str, draft: bytes) -> None:
+        turn = self._turns[turn_id]
+        if turn.state == "running":
+            self._turns[turn_id] = msgspec.structs.replace(turn, draft=draft)
+
+    async def finish_turn(self, turn_id: str) -> None:
+        turn = self._turns[turn_id]
+        if turn.state == "running":
+            self._turns[turn_id] = msgspec.structs.replace(turn, state="done", draft=None)
+
+    async def claim_abandoned(
+        self, session_id: str | None = None, *, working_on: Collection[str] = ()
+    ) -> list[Turn]:
+        others = self._alive - {self._owner}
+        dead = [
+            turn
+            for turn in self._turns.values()
+            if turn.state == "running"
+            and session_id in (None, turn.session_id)
+            and turn.id not in working_on
+            and self._owners[turn.id] not in others
+        ]
+        self._owners |= {turn.id: self._owner for turn in dead}
+        return dead
+
+    # the audit
+
+    async def session_ids(self) -> list[str]:
+        return list(self._sessions)
+
+    async def evidence(self, session_id: str) -> Evidence:
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise NotFound(f"There is no session {session_id!r}.")
+        rows = {
+            table: [row for row in self._rows[table].values() if row["session_id"] == session_id]
+            for table in tables.FOLDED
+        }
+        running = [
+            t.id
+            for t in self._turns.values()
+            if t.session_id == session_id and t.state == "running"
+        ]
+        return Evidence(session, self._log.get(session_id, []), rows, running)

@@ -1,0 +1,120 @@
+"""`@tool`: a function that an agent can call. The schema comes from its type hints.
+
+A parameter annotated `ToolContext` is filled in by the server and never shown to the model:
+who acts is decided by the authenticated session, not by what the model writes.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_type_hints, overload
+
+import msgspec
+
+from turnlog.ports import ToolSpec
+
+Approval = Literal["always", "never", "writes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolContext:
+    """For whom a tool acts."""
+
+    user_id: str
+    session_id: str
+    turn_id: str
+    tool_use_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """A function, the schema that the model sees, and the rules for running it."""
+
+    function: Callable[..., Any]
+    spec: ToolSpec
+    arguments: type[msgspec.Struct]  # what the model may set, with its types
+    context_names: tuple[str, ...] = ()  # what the server sets
+    approval: Approval = "writes"
+    timeout: float = 60.0
+    is_async: bool = field(default=True)
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+
+
+@overload
+def tool(
+    *, name: str | None = None, approval: Approval = "writes", timeout: float = 60.0
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    approval: Approval = "writes",
+    timeout: float = 60.0,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of an async or plain function.
+
+    `timeout` is in seconds. A plain function runs in a thread, so that it holds nobody up.
+    """
+
+    def make(function: Callable[..., Any]) -> Tool:
+        return _make(function, name or function.__name__, approval, timeout)
+
+    return make if function is None else make(function)
+
+
+def _make(function: Callable[..., Any], name: str, approval: Approval, timeout: float) -> Tool:
+    hints = get_type_hints(function, include_extras=True)
+    context_names = tuple(n for n, hint in hints.items() if hint is ToolContext)
+    arguments = _arguments(function, name, hints, context_names)
+    description = inspect.cleandoc(function.__doc__ or "")
+    return Tool(
+        function=function,
+        spec=ToolSpec(name=name, description=description, input_schema=_schema(arguments)),
+        arguments=arguments,
+        context_names=context_names,
+        approval=approval,
+        timeout=timeout,
+        is_async=inspect.iscoroutinefunction(function),
+    )
+
+
+def _arguments(
+    function: Callable[..., Any], name: str, hints: dict[str, Any], hidden: tuple[str, ...]
+) -> type[msgspec.Struct]:
+    fields: list[Any] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise TypeError(f"tool {name!r}: *args and **kwargs have no schema; name them")
+        if parameter.name in hidden:
+            continue
+        if parameter.name not in hints:
+            raise TypeError(f"tool {name!r}: parameter {parameter.name!r} needs a type hint")
+        default = () if parameter.default is parameter.empty else (parameter.default,)
+        fields.append((parameter.name, hints[parameter.name], *_fresh(default)))
+    return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def _fresh(default: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A mutable default is copied for each call."""
+    if default and isinstance(default[0], list | dict | set) and default[0]:
+        value = default[0]
+        return (msgspec.field(default_factory=lambda: type(value)(value)),)
+    return default
+
+
+def _schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+    """JSON Schema of type object at the top, as the API wants it."""
+    (top,), parts = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
+    schema = dict(parts.pop(arguments.__name__)) if "$ref" in top else dict(top)
+    schema.pop("title", None)
+    return schema | ({"$defs": parts} if parts else {})

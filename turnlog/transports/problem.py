@@ -1,0 +1,53 @@
+"""Errors as RFC 9457 problem documents: what is wrong, for a person; nothing for an attacker."""
+
+import logging
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from turnlog import errors
+
+_log = logging.getLogger(__name__)
+STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
+    errors.TooLarge: (413, "Too large"),
+    errors.BadInput: (400, "Bad request"),
+    errors.Unauthorized: (401, "Not signed in"),
+    errors.NotFound: (404, "Not found"),
+    errors.Busy: (409, "Busy"),
+}
+_TITLES = {404: "Not found", 405: "Method not allowed"}
+
+
+def response(status: int, title: str, detail: str, code: str) -> Response:
+    document = {
+        "type": f"urn:turnlog:problem:{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+    }
+    headers = {"www-authenticate": "Bearer"} if status == 401 else {}
+    return Response(msgspec.json.encode(document), status, headers, "application/problem+json")
+
+
+async def explained(request: Request, error: Exception) -> Response:
+    """For errors that turnlog can explain."""
+    assert isinstance(error, errors.TurnlogError)
+    for kind, (status, title) in STATUS.items():
+        if isinstance(error, kind):
+            return response(status, title, str(error), error.code)
+    return await unexplained(request, error)
+
+
+async def unexplained(request: Request, error: Exception) -> Response:
+    """A bug: recorded here, and no detail leaves the server."""
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return response(500, "Internal error", "Something went wrong. Try again.", "internal_error")
+
+
+async def http(request: Request, error: Exception) -> Response:
+    """No such route, or not with this method."""
+    status = getattr(error, "status_code", 500)
+    title = _TITLES.get(status, "Error")
+    detail = f"{request.method} {request.url.path} is not something this server answers."
+    return response(status, title, detail, title.lower().replace(" ", "_"))
