@@ -124,7 +124,7 @@ class Turnlog:
             stack.push_async_callback(self.store.close)
             await self._recover(None)
             await stack.enter_async_context(self._answering())
-            stack.push_async_callback(self._end_turns)
+            stack.push_async_callback(self.end_turns)
             self._open = stack.pop_all()
 
     async def __aexit__(self, *exc: object) -> None:
@@ -146,10 +146,11 @@ class Turnlog:
 
                 base_url = await stack.enter_async_context(SimulatedClaude().serve())
             self.engine = ENGINES[self._engine](self.settings, base_url)
+            await self.engine.open()
             stack.push_async_callback(self.engine.close)
             yield
 
-    async def _end_turns(self) -> None:
+    async def end_turns(self) -> None:
         """Running turns get the grace period, then are ended with what they have."""
         tasks = [asyncio.create_task(turn.wait()) for turn in self._running.values()]
         if not tasks:

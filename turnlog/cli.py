@@ -2,13 +2,14 @@
 
 import argparse
 import asyncio
+import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turnlog.config import Settings, load, refuse_open_door
+from turnlog.config import load, refuse_open_door
 from turnlog.errors import ConfigError, NotFound, TurnlogError
 
 if TYPE_CHECKING:
@@ -30,22 +31,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def serve(args: argparse.Namespace) -> int:
     """Start the server and say what runs."""
-    import uvicorn
+    from turnlog.transports.server import run
 
-    settings = load(host=args.host, port=args.port, data=args.data)
-    app = _app(args.app, settings)
+    # The app of a module makes its own settings: the flags reach it through the environment.
+    flags = {"TURNLOG_HOST": args.host, "TURNLOG_PORT": args.port, "TURNLOG_DATA": args.data}
+    os.environ |= {name: str(value) for name, value in flags.items() if value is not None}
+    app = _app(args.app)
     refuse_open_door(app.settings)
     for name, value in app.describe().items():
         _say(f"  {name:10} {value}")
-    uvicorn.run(
-        app,
-        host=app.settings.host,
-        port=app.settings.port,
-        log_level="warning",
-        server_header=False,
-        timeout_graceful_shutdown=int(app.settings.grace) + 5,
-    )
-    return 0
+    settings = app.settings
+    return run(app, settings.host, settings.port, grace=settings.grace, on_stop=app.end_turns)
 
 
 def token(args: argparse.Namespace) -> int:
@@ -131,12 +127,12 @@ def bench(args: argparse.Namespace) -> int:
     return asyncio.run(run(_say, quick=args.quick))
 
 
-def _app(named: str | None, settings: Settings) -> Any:
+def _app(named: str | None) -> Any:
     """The app of MODULE:APP, or the one that ships."""
     from turnlog.app import Turnlog, create_app
 
     if named is None:
-        return create_app(settings=settings)
+        return create_app()
     module, _, name = named.partition(":")
     sys.path.insert(0, "")
     try:

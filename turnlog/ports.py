@@ -219,6 +219,10 @@ class Engine(Protocol):
 
     def answer(self, ask: Ask, tools: ToolBox) -> AsyncGenerator[Said, None]: ...
 
+    async def open(self) -> None:
+        """Get ready in the background; returns at once."""
+        ...
+
     async def close(self) -> None: ...
 
 

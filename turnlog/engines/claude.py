@@ -11,6 +11,7 @@ import random
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,7 +23,7 @@ from turnlog.errors import EngineFailed
 from turnlog.events.base import Event
 from turnlog.events.kinds import ToolResult, ToolUse
 from turnlog.ports import Ask, Said, ToolBox, ToolSpec
-from turnlog.projections.history import add, result_block
+from turnlog.projections.history import add, result_block, without_blanks
 
 if TYPE_CHECKING:  # importing the SDK takes seconds: only the first turn needs it
     from anthropic import AsyncAnthropic
@@ -49,11 +50,17 @@ class ClaudeEngine:
         self._api_key = api_key
         self._base_url = base_url
         self._patience = patience or Patience()
+        self._sdk: asyncio.Task[Any] | None = None
         self._made: AsyncAnthropic | None = None
+
+    async def open(self) -> None:
+        self._sdk = asyncio.create_task(asyncio.to_thread(import_module, "anthropic"))
 
     async def close(self) -> None:
         if self._made is not None:
             await self._made.close()
+        if self._sdk is not None:
+            await self._sdk
 
     async def answer(self, ask: Ask, tools: ToolBox) -> AsyncGenerator[Said, None]:
         messages = list(ask.messages)
@@ -63,7 +70,7 @@ class ClaudeEngine:
             async with aclosing(self._stream(call, request)) as batches:
                 async for said in batches:
                     yield said
-            add(messages, "assistant", call.blocks)
+            add(messages, "assistant", without_blanks(call.blocks))
             if call.stop_reason == "pause_turn":
                 continue  # "send the assistant content back unchanged and continue"
             if call.stop_reason != "tool_use":
@@ -102,9 +109,10 @@ class ClaudeEngine:
         raise AssertionError("tries is at least one")
 
     async def _try(self, request: dict[str, Any]) -> "_Opened":
+        client = await self._client()
         import anthropic
 
-        manager = self._client().messages.with_streaming_response.create(**request, stream=True)
+        manager = client.messages.with_streaming_response.create(**request, stream=True)
         try:
             return _Opened(manager, await manager.__aenter__())
         except anthropic.APIStatusError as error:
@@ -125,7 +133,9 @@ class ClaudeEngine:
             doubled = self._patience.first_wait * 2.0**attempt
             return min(doubled, self._patience.longest_wait) * random.uniform(0.75, 1.0)
 
-    def _client(self) -> "AsyncAnthropic":
+    async def _client(self) -> "AsyncAnthropic":
+        if self._sdk is not None:
+            await self._sdk  # imported in a thread, so that the first turn holds nobody up
         if self._made is None:
             import anthropic
 

@@ -54,12 +54,12 @@ OUTSIDE_A_TURN: frozenset[type[Event]] = frozenset(
 )
 
 
-def broken_rule(turn: Iterable[Event]) -> str | None:
+def broken_rule(turn: Iterable[type[Event]]) -> str | None:
     """The first event of the turn that may not stand where it stands, in words."""
     state = State.START
-    for event in turn:
-        following = NEXT[state].get(type(event))
+    for kind in turn:
+        following = NEXT[state].get(kind)
         if following is None:
-            return f"{event.type!r} cannot happen while {state.name}"
+            return f"{kind.__struct_config__.tag!r} cannot happen while {state.name}"
         state = following
     return None

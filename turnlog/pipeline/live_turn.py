@@ -22,6 +22,7 @@ class LiveTurn:
         self._shown: list[Sequence[Stamped]] = []
         self._waiting: set[asyncio.Event] = set()
         self._task: asyncio.Task[Error | None] | None = None
+        self._told_to_end = False
 
     def show(self, batch: Sequence[Stamped]) -> None:
         if batch:
@@ -35,7 +36,8 @@ class LiveTurn:
 
     def shut_down(self) -> None:
         """End the turn now, keeping what was shown, because the server stops."""
-        if self._task is not None:
+        if self._task is not None and not self._told_to_end:
+            self._told_to_end = True  # told again, it would drop what it is about to keep
             self._task.cancel(SHUTDOWN)
 
     async def wait(self) -> Error | None:

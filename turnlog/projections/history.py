@@ -13,7 +13,7 @@ import msgspec
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
-from turnlog.events.content import Block, text_of
+from turnlog.events.content import Block
 from turnlog.projections.lint import lint
 
 KEPT_MESSAGES = 20
@@ -46,9 +46,9 @@ def as_plain_text(log: Iterable[Stamped]) -> list[ApiMessage]:
     for at in log:
         match at.event:
             case k.UserMessageSent(content=content):
-                add(messages, "user", _texts([{"type": "text", "text": content}]))
+                add(messages, "user", without_blanks([{"type": "text", "text": content}]))
             case k.Message(content=content) if messages:
-                add(messages, "assistant", _texts([{"type": "text", "text": content}]))
+                add(messages, "assistant", without_blanks([{"type": "text", "text": content}]))
     return messages
 
 
@@ -68,9 +68,10 @@ def moved_anchor(log: Sequence[Stamped]) -> int | None:
 def _told(at: Stamped, answered: set[str], keep_thoughts: bool) -> tuple[str, list[Block]]:
     match at.event:
         case k.UserMessageSent(content=content):
-            return "user", _texts([{"type": "text", "text": content}])
+            return "user", without_blanks([{"type": "text", "text": content}])
         case k.Message(blocks=blocks):
-            return "assistant", [b for b in blocks if _replayed(b, answered, keep_thoughts)]
+            told = without_blanks(blocks)
+            return "assistant", [b for b in told if _replayed(b, answered, keep_thoughts)]
         case k.ToolResult() as result:
             return "user", [result_block(result)]
     return "", []
@@ -80,11 +81,14 @@ def _replayed(block: Block, answered: set[str], keep_thoughts: bool) -> bool:
     match block["type"]:
         case "tool_use":
             return block["id"] in answered
-        case "text":
-            return bool(block["text"].strip())
         case kind if kind in _THOUGHTS:
             return keep_thoughts
     return True
+
+
+def without_blanks(blocks: Iterable[Block]) -> list[Block]:
+    """The API refuses blank text, also when the model itself wrote it."""
+    return [block for block in blocks if block["type"] != "text" or block["text"].strip()]
 
 
 def result_block(result: k.ToolResult) -> Block:
@@ -99,10 +103,6 @@ def as_text(value: Any) -> str:
     if isinstance(value, str):
         return value or "(empty)"
     return msgspec.json.encode(value).decode()
-
-
-def _texts(blocks: list[Block]) -> list[Block]:
-    return blocks if text_of(blocks).strip() else []
 
 
 def add(messages: list[ApiMessage], role: str, blocks: list[Block]) -> None:

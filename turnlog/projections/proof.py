@@ -134,7 +134,7 @@ def _disorder(log: Sequence[Stamped]) -> Iterator[str]:
         if not at.placed.internal:
             turns[at.turn_id].append(at)
     for turn_id, events in turns.items():
-        if rule := broken_rule(at.event for at in events):
+        if rule := broken_rule(type(at.event) for at in events):
             yield f"turn {turn_id}: {rule}"
 
 

@@ -1,0 +1,1 @@
+"""For those who test against turnlog: the contracts of its ports, and golden pages."""

@@ -1,0 +1,318 @@
+"""kill -9 of a real server in mid-turn, at random moments: nothing that was promised is lost."""
+
+import asyncio
+import logging
+import os
+import random
+import secrets
+import signal
+import time
+from dataclasses import dataclass, field
+
+import aiohttp
+import msgspec
+import pytest
+
+from turnlog.events import kinds as k
+from turnlog.events.record import stamped
+from turnlog.projections.proof import prove
+from turnlog.simulators.claude import Reply, SimulatedClaude, Text, Thinking, ToolCall
+from turnlog.stores.sqlite import SqliteStore
+from turnlog.testing.serving import serving, start
+from turnlog.transports import wire
+
+_log = logging.getLogger(__name__)
+
+# The promise is a second. The rest is for the machine: a draft waits 0.9 s, is written to
+# disk, and everything here shares two cores with the other tests.
+KEPT_AFTER = 1.3
+PACE = 0.03  # seconds between two events of the simulated Claude
+LONGEST = 3.0  # seconds into the turns; they take three and more
+
+LONG = " ".join(f"word-{n}" for n in range(130))  # about three seconds
+THOUGHT = " ".join(f"thought-{n}" for n in range(50))
+LOOKING = "Let me look that up for you, it may take a moment. "
+SCRIPTED = (LONG, THOUGHT, LOOKING, "Fine.")
+REPLIES = {
+    "write": Reply(LONG),
+    "think": Reply(Thinking(THOUGHT), Text(LONG)),
+    "look": Reply(LOOKING, ToolCall("slow_lookup", {"key": "a"})),
+    "next": Reply("Fine."),
+}
+UNFINISHED = ("write", "think", "look")
+APP = """
+import asyncio
+from turnlog import Agent, create_app, tool
+
+@tool(approval="never")
+async def slow_lookup(key: str) -> str:
+    "Look something up."
+    await asyncio.sleep(1)
+    return f"the value of {key}"
+
+app = create_app(agents=[Agent("helper", prompt="You help.", tools=[slow_lookup])])
+"""
+
+
+def answer(body):
+    """What the first word of the question asks for; a long text after a tool."""
+    last = body["messages"][-1]["content"][-1]
+    return Reply(LONG) if last["type"] == "tool_result" else REPLIES[last["text"].split()[0]]
+
+
+@pytest.fixture
+def sim():
+    return SimulatedClaude(answer=answer, pace=PACE)
+
+
+@pytest.fixture
+async def claude(sim):
+    async with sim.serve() as url:
+        yield url
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "slow.py").write_text(APP)
+    return tmp_path
+
+
+@pytest.fixture
+async def http():
+    async with aiohttp.ClientSession() as http:
+        yield http
+
+
+@pytest.fixture
+async def store(folder):
+    store = SqliteStore(folder / "data")
+    await store.open()
+    yield store
+    await store.close()
+
+
+@dataclass
+class Watched:
+    """What a client was shown of one turn, and when."""
+
+    session: str
+    message: str
+    events: list = field(default_factory=list)
+    times: list = field(default_factory=list)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)  # the model has said something
+
+    def see(self, event):
+        self.times.append(time.monotonic())
+        self.events.append(event)
+        if event["type"].endswith("_chunk"):
+            self.begun.set()
+
+    def shown(self, kind, by=float("inf")):
+        """The text of the call that has no `message` yet, as far as it had come `by` then."""
+        kept = [n for n, event in enumerate(self.events) if event["type"] == "message"]
+        since = kept[-1] + 1 if kept else 0
+        seen = zip(self.times[since:], self.events[since:], strict=True)
+        return "".join(e["content"] for at, e in seen if e["type"] == kind and at <= by)
+
+    @property
+    def persisted(self):
+        return [event for event in self.events if event["persistenceState"] == "persisted"]
+
+    @property
+    def last(self):
+        return self.events[-1]["type"] if self.events else None
+
+
+async def ask(http, url, session, message):
+    """Ask, and read the stream until it ends, however it ends."""
+    watched = Watched(session, message)
+    await watch(http, url, watched)
+    return watched
+
+
+async def ask_and_begin(http, url, message):
+    """Ask in a new session; returns when the answer has begun, and goes on watching."""
+    watched = Watched(await new_session(http, url), message)
+    watching = asyncio.create_task(watch(http, url, watched))
+    await watched.begun.wait()
+    return watched, watching
+
+
+async def watch(http, url, watched):
+    body = {"message": watched.message, "enableThinking": watched.message.startswith("think")}
+    try:
+        async with http.post(
+            f"{url}/api/sessions/{watched.session}/messages",
+            json=body,
+            headers={"accept": "text/event-stream"},
+        ) as response:
+            assert response.status == 200, await response.text()
+            async for line in response.content:
+                if line.startswith(b"data: "):
+                    watched.see(msgspec.json.decode(line[6:]))
+    except aiohttp.ClientError as error:
+        _log.info("the stream broke: %r", error)
+
+
+async def new_session(http, url):
+    async with http.post(f"{url}/api/sessions") as response:
+        return (await response.json())["id"]
+
+
+async def examine(store, watched, killed_at=float("inf")):
+    """Everything promised about this turn holds on disk. Returns the turn's kept events."""
+    evidence = await store.evidence(watched.session)
+    assert prove(evidence).problems == []
+    assert evidence.running == []
+    log = [stamped(row) for row in evidence.log]
+    for event in watched.persisted:
+        assert wire.decode(wire.encode(log[event["sequenceNumber"]])) == event
+    if not watched.events:
+        return []  # killed before the message was acknowledged
+    turn = [at.event for at in log if at.turn_id == watched.events[0]["turnId"]]
+    assert turn[0].content == watched.message
+    assert_ended(turn)
+    _assert_kept(watched.shown("message_chunk", killed_at - KEPT_AFTER), turn, k.Message)
+    _assert_kept(watched.shown("thinking_chunk", killed_at - KEPT_AFTER), turn, k.Thinking)
+    return turn
+
+
+def assert_ended(turn):
+    """With a whole answer, or with an error that says what happened."""
+    match turn[-1]:
+        case k.Message(stop_reason=reason):
+            assert reason == "end_turn"
+        case last:
+            assert last.code == "interrupted"
+    for event in turn:
+        if isinstance(event, k.Message | k.Thinking):
+            assert any(text.startswith(event.content) for text in SCRIPTED)
+
+
+def _assert_kept(shown, turn, kind):
+    """What had been shown for more than a second begins the last kept event of its kind."""
+    kept = [event for event in turn if isinstance(event, kind)]
+    assert not shown or kept[-1].content.startswith(shown)
+
+
+def is_interrupted(turn):
+    return bool(turn) and isinstance(turn[-1], k.Error)
+
+
+async def survive(folder, claude, http, *, lives, sessions):
+    """Kill that many servers in mid-turn; return how many turns were interrupted."""
+    seed = int(os.environ.get("KILL_SEED") or secrets.randbelow(1_000_000))
+    _log.warning("KILL_SEED=%d repeats this run", seed)  # shown when the test fails
+    rng = random.Random(seed)
+    ids, turns, killed_at, interrupted = [], [], 0.0, 0
+    for life in range(lives + 1):
+        async with serving(folder, claude, "slow:app") as server:
+            ids = ids or [await new_session(http, server.url) for _ in range(sessions)]
+            interrupted += await _check(folder, turns, killed_at)
+            assert_answered(await ask_all(http, server.url, ids, ["next"]))
+            if life < lives:
+                asking = asyncio.create_task(ask_all(http, server.url, ids, UNFINISHED))
+                await asyncio.sleep(rng.uniform(0.0, LONGEST))  # the random moment
+                killed_at = await server.kill()
+                turns = await asking
+    return interrupted
+
+
+async def _check(folder, turns, killed_at):
+    store = SqliteStore(folder / "data")
+    await store.open()
+    try:
+        return sum([is_interrupted(await examine(store, turn, killed_at)) for turn in turns])
+    finally:
+        await store.close()
+
+
+async def ask_all(http, url, ids, messages):
+    """One turn in every session, all at once, the messages taken in turns."""
+    each = [messages[n % len(messages)] for n in range(len(ids))]
+    return await asyncio.gather(*(ask(http, url, *pair) for pair in zip(ids, each, strict=True)))
+
+
+def assert_answered(turns):
+    assert [turn.last for turn in turns] == ["complete"] * len(turns)
+
+
+@pytest.mark.parametrize("run", [1, 2])  # two halves, for two cores
+async def test_nothing_promised_is_lost_when_the_server_is_killed(run, folder, sim, claude, http):
+    interrupted = await survive(folder, claude, http, lives=8, sessions=5)
+    assert sim.refused == []
+    assert interrupted >= 25, interrupted
+
+
+@pytest.mark.soak
+async def test_nothing_promised_is_lost_in_fifty_kills(folder, sim, claude, http):
+    interrupted = await survive(folder, claude, http, lives=50, sessions=10)
+    assert sim.refused == []
+    assert interrupted >= 300, interrupted
+
+
+async def test_a_kill_while_nothing_runs_changes_nothing(folder, claude, http, store):
+    async with serving(folder, claude) as server:
+        session = await new_session(http, server.url)
+        assert_answered([await ask(http, server.url, session, "next one")])
+        before = await store.evidence(session)
+        await server.kill()
+    async with serving(folder, claude) as server:
+        assert await store.evidence(session) == before
+        assert_answered([await ask(http, server.url, session, "next two")])
+
+
+async def test_kills_during_the_start_leave_the_turn_to_the_next_server(
+    folder, sim, claude, http, store
+):
+    async with serving(folder, claude) as server:
+        turn, watching = await ask_and_begin(http, server.url, "write")
+        killed_at = await server.kill()
+        await watching
+    for tenths in range(7):  # it listens after four or five
+        starting = await start(folder, claude)
+        await asyncio.sleep(tenths / 10)
+        await starting.kill()
+    async with serving(folder, claude) as server:
+        assert is_interrupted(await examine(store, turn, killed_at))
+        assert_answered([await ask(http, server.url, turn.session, "next")])
+    assert sim.refused == []
+
+
+async def test_a_server_leaves_the_turns_of_a_living_one_alone(folder, claude, http, store):
+    async with serving(folder, claude) as first:
+        turn, watching = await ask_and_begin(http, first.url, "write")
+        async with serving(folder, claude) as second:
+            await watching
+            assert_answered([turn, await ask(http, second.url, turn.session, "next")])
+    assert not is_interrupted(await examine(store, turn))
+
+
+async def test_a_living_server_ends_the_turn_of_one_that_was_killed(folder, claude, http, store):
+    async with serving(folder, claude) as first, serving(folder, claude) as second:
+        turn, watching = await ask_and_begin(http, first.url, "write")
+        killed_at = await first.kill()
+        await watching
+        assert_answered([await ask(http, second.url, turn.session, "next")])
+    assert is_interrupted(await examine(store, turn, killed_at))
+
+
+@pytest.mark.parametrize("message", UNFINISHED)
+async def test_a_stopped_server_keeps_all_that_was_shown(folder, claude, http, store, message):
+    async with serving(folder, claude, "slow:app", {"TURNLOG_GRACE": "0.5"}) as server:
+        turn, watching = await ask_and_begin(http, server.url, message)
+        told_at = time.monotonic()
+        assert await server.stop() == -signal.SIGTERM
+        assert time.monotonic() - told_at < 0.5 + 2  # the grace, and the machine's noise
+        await watching
+    assert turn.last == "error"  # whoever watched was told
+    assert is_interrupted(await examine(store, turn))
+
+
+async def test_a_stopped_server_lets_a_short_turn_end(folder, claude, http, store):
+    async with serving(folder, claude) as server:
+        turn, watching = await ask_and_begin(http, server.url, "next")
+        assert await server.stop() == -signal.SIGTERM
+        await watching
+    assert_answered([turn])
+    assert not is_interrupted(await examine(store, turn))

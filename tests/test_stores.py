@@ -1,0 +1,51 @@
+"""Every store keeps the promises of the ports: the contracts, once for each."""
+
+import os
+
+import pytest
+
+from turnlog.stores.memory import MemoryStore
+from turnlog.stores.sqlite import SqliteStore
+from turnlog.testing.contracts import (
+    AuditContract,
+    EventLogContract,
+    SessionsContract,
+    TurnsContract,
+)
+
+
+class TestMemoryStore(EventLogContract, SessionsContract, TurnsContract, AuditContract):
+    @pytest.fixture
+    def opened(self):
+        stores = []
+
+        async def open_one():
+            store = MemoryStore(f"process {len(stores)}", stores[0] if stores else None)
+            stores.append(store)
+            await store.open()
+            return store
+
+        return open_one
+
+    async def dies(self, store):
+        await store.close()
+
+
+class TestSqliteStore(EventLogContract, SessionsContract, TurnsContract, AuditContract):
+    @pytest.fixture
+    async def opened(self, tmp_path):
+        stores = []
+
+        async def open_one():
+            stores.append(SqliteStore(tmp_path))
+            await stores[-1].open()
+            return stores[-1]
+
+        yield open_one
+        for store in stores:
+            await store.close()
+
+    async def dies(self, store):
+        """The system lets go of a dead process's lock; its file stays where it is."""
+        os.close(store._lock)
+        store._lock = os.open(os.devnull, os.O_RDONLY)

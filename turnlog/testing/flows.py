@@ -1,0 +1,155 @@
+"""Performs a golden page: the real server, engine and store, a scripted Claude.
+
+Whatever the page says, the invariants are checked too: the grammar, the numbers, the pairs,
+and that a reload leads to the same screen from every point where a client may drop off.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from turnlog.app import Turnlog, create_app
+from turnlog.config import Settings
+from turnlog.engines.claude_stream import SseSplitter
+from turnlog.errors import ToolError
+from turnlog.events.record import stamped
+from turnlog.ports import Agent, Store, ToolSpec
+from turnlog.projections.history import history
+from turnlog.projections.lint import lint
+from turnlog.projections.proof import prove
+from turnlog.projections.transcript import Shown
+from turnlog.simulators.claude import SimulatedClaude, ToolCall
+from turnlog.simulators.claude.listening import listen
+from turnlog.testing import invariants
+from turnlog.testing.pages import Page, ToolStep, UserStep
+from turnlog.tools.registry import Tool, ToolContext
+from turnlog.transports import wire
+from turnlog.transports.auth import LOCAL_USER
+
+USER = LOCAL_USER
+Send = Callable[[Turnlog, str, UserStep], Awaitable[list[Shown]]]
+
+# What the table shows of an event, beside its name.
+# fmt: off
+KEY_FIELDS: dict[str, tuple[str, ...]] = {
+    "user_message_sent": ("content",),
+    "thinking_complete": ("content",),
+    "thinking":          ("content", "redacted"),
+    "citations_found":   ("count",),
+    "message":           ("content", "stopReason"),
+    "tool_use":          ("toolUseId", "toolName", "args"),
+    "tool_result":       ("toolUseId", "success", "result", "error"),
+    "agent_changed":     ("from", "to"),
+    "complete":          ("reason", "stopReason", "toolsUsed"),
+    "error":             ("code", "error", "retryable"),
+}
+# fmt: on
+
+
+@dataclass
+class Performance:
+    """What happened, and what should not have."""
+
+    rows: list[tuple[str, ...]]
+    broken: list[str]
+
+
+async def perform(page: Page, store: Store, send: Send) -> Performance:
+    """Play the page over this store and this transport."""
+    sim = SimulatedClaude(pace=0)
+    async with sim.serve() as url:
+        agent = Agent("assistant", prompt="You are helpful.", tools=_tools(page))
+        settings = Settings(api_key="test", base_url=url)
+        app = create_app([agent], settings=settings, store=store)
+        async with app:
+            return await _perform(page, app, sim, send)
+
+
+async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -> Performance:
+    session = await app.create_session(USER)
+    live: list[Shown] = []
+    for turn in page.turns:
+        sim.queue(*turn.entries)
+        live += await send(app, session.id, turn)
+    evidence = await app.store.evidence(session.id)
+    kept = [stamped(row) for row in evidence.log]
+    log = [wire.decode(wire.encode(at)) for at in kept if not at.placed.internal]
+    broken = [
+        *invariants.broken(live, log),
+        *prove(evidence).problems,
+        *(f"history: {finding}" for finding in lint(history(kept))),
+        *(f"refused by the API: {refused}" for refused in sim.refused),
+        *([f"{sim.pending} replies of the script were not asked for"] if sim.pending else []),
+        *([f"turns still run: {evidence.running}"] if evidence.running else []),
+    ]
+    return Performance(list(_rows(live)), broken)
+
+
+async def by_library(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
+    """`run_turn`, as a Python program calls it."""
+    result = await app.run_turn(
+        turn.text, session_id=session_id, user_id=USER, enable_thinking=turn.thinking
+    )
+    return [wire.decode(wire.encode(at)) for at in result.events]
+
+
+async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
+    """HTTP with server-sent events, over a real socket."""
+    body = {"message": turn.text, "enableThinking": turn.thinking}
+    accept = {"accept": "text/event-stream"}
+    async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
+        path = f"{url}/api/sessions/{session_id}/messages"
+        async with client.post(path, json=body, headers=accept) as response:
+            return SseSplitter().feed(await response.read())
+
+
+def _rows(live: Sequence[Shown]) -> list[tuple[str, ...]]:
+    """One row an event; chunks that follow each other are one row, with an ellipsis."""
+    rows: list[tuple[str, ...]] = []
+    for event in live:
+        name, state = event["type"], event["persistenceState"]
+        if name.endswith("_chunk"):
+            name += " …"
+        row = (str(event.get("sequenceNumber", "")), name, state, _key_fields(event))
+        if not (name.endswith("…") and rows and rows[-1] == row):
+            rows.append(row)
+    return rows
+
+
+def _key_fields(event: Shown) -> str:
+    names = KEY_FIELDS.get(event["type"], ())
+    told = (f"{name}={event[name]!r}" for name in names if event.get(name) is not None)
+    return ", ".join(told).replace("|", "\\|")
+
+
+def _tools(page: Page) -> list[Tool]:
+    """A tool for each name that the page calls, unless it says that there is none."""
+    tools: dict[str, Tool] = {}
+    for turn in page.turns:
+        for tool_id, call in turn.calls.items():
+            if turn.tools.get(tool_id, ToolStep("returns")).verb != "is unknown":
+                tools[call.name] = _tool(page, call)
+    return list(tools.values())
+
+
+def _tool(page: Page, call: ToolCall) -> Tool:
+    steps = {tool_id: step for turn in page.turns for tool_id, step in turn.tools.items()}
+
+    async def act(context: ToolContext, **args: Any) -> Any:
+        step = steps[context.tool_use_id]
+        if step.verb == "fails":
+            raise ToolError(step.value)
+        if step.verb == "crashes":
+            raise RuntimeError(step.value)
+        return step.value
+
+    schema = {"type": "object", "properties": {name: {} for name in call.input}}
+    return Tool(
+        function=act,
+        spec=ToolSpec(name=call.name, description="For the test.", input_schema=schema),
+        arguments=msgspec.defstruct(call.name, [(name, Any) for name in call.input]),
+        context_names=("context",),
+    )

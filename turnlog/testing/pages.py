@@ -1,0 +1,229 @@
+"""Golden pages: a page of prose, a script and a table. The page is the test and the manual.
+
+The script has one line a step, `who  verb  what`; see VERBS for all of them. The table is
+what must happen; `pytest --accept` writes it anew, and the reviewer reads the difference.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from turnlog.simulators.claude import (
+    Block,
+    Break,
+    Cut,
+    Entry,
+    RawBlock,
+    RedactedThinking,
+    Reply,
+    Text,
+    Thinking,
+    ToolCall,
+    failure,
+)
+from turnlog.simulators.claude.stream import events as stream_events
+
+_SCRIPT = re.compile(r"```script\n(.*?)```", re.S)
+_TABLE = re.compile(r"^\|.*\|\n(?:\|.*\|\n?)+", re.M)
+HEADER = ("seq", "event", "kept", "key fields")
+
+
+@dataclass
+class ToolStep:
+    """What a tool does when it is called: return, fail, crash, or not exist."""
+
+    verb: str
+    value: Any = None
+
+
+@dataclass
+class UserStep:
+    """One turn: what the user asks, what the model says, what the tools do."""
+
+    text: str
+    thinking: bool = False
+    entries: list[Entry] = field(default_factory=list)
+    tools: dict[str, ToolStep] = field(default_factory=dict)  # by tool_use_id
+    calls: dict[str, ToolCall] = field(default_factory=dict)
+
+
+@dataclass
+class Page:
+    path: Path
+    turns: list[UserStep]
+    expected: list[tuple[str, ...]]  # the rows of the table
+
+
+def read_page(path: Path) -> Page:
+    text = path.read_text()
+    script = _SCRIPT.search(text)
+    if script is None:
+        raise ValueError(f"{path.name} has no script")
+    table = _TABLE.search(text, script.end())
+    rows = _rows(table[0]) if table else []
+    return Page(path, _Reader().read(script[1]), rows)
+
+
+def accept(page: Page, rows: Sequence[tuple[str, ...]]) -> None:
+    """Write the table that was seen into the page."""
+    text = page.path.read_text()
+    script = _SCRIPT.search(text)
+    assert script is not None
+    before, after = text[: script.end()], text[script.end() :]
+    if _TABLE.search(after):
+        after = _TABLE.sub(lambda _: table(rows), after, count=1)
+    else:
+        after = "\n\n" + table(rows) + after.lstrip("\n")
+    page.path.write_text(before + after)
+
+
+def table(rows: Sequence[tuple[str, ...]]) -> str:
+    every = [HEADER, *rows]
+    widths = [max(len(row[i]) for row in every) for i in range(len(HEADER))]
+    lines = [_line(HEADER, widths), "|" + "|".join("-" * (w + 2) for w in widths) + "|"]
+    return "\n".join(lines + [_line(row, widths) for row in rows]) + "\n"
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+    return "| " + " | ".join(cells) + " |"
+
+
+def _rows(text: str) -> list[tuple[str, ...]]:
+    lines = [re.split(r"(?<!\\)\|", line.strip())[1:-1] for line in text.strip().splitlines()]
+    return [tuple(cell.strip() for cell in cells) for cells in lines[2:]]
+
+
+class _Reader:
+    """Turns the lines of a script into turns. A reply ends where a tool or the user acts."""
+
+    def __init__(self) -> None:
+        self.turns: list[UserStep] = []
+        self.blocks: list[Block] = []
+        self.options: dict[str, Any] = {}  # of the reply that is being read
+        self.unanswered: list[str] = []
+
+    def read(self, script: str) -> list[UserStep]:
+        for line in filter(None, map(str.strip, script.splitlines())):
+            who, _, rest = line.partition(" ")
+            if who == "user":
+                self.user(rest.strip())
+                continue
+            verb, _, what = rest.strip().partition(" ")
+            VERBS[who, verb](self, what.strip())
+        self.end_reply()
+        return self.turns
+
+    def user(self, text: str) -> None:
+        self.end_reply()
+        thinking = text.startswith("[thinking] ")
+        self.turns.append(UserStep(text.removeprefix("[thinking] "), thinking))
+
+    def says(self, text: str) -> None:
+        self.blocks.append(Text(json.loads(text) if text.startswith('"') else text))
+
+    def thinks(self, text: str) -> None:
+        self.blocks.append(Thinking(text))
+
+    def redacts(self, data: str) -> None:
+        self.blocks.append(RedactedThinking(data))
+
+    def cites(self, what: str) -> None:
+        """`TEXT << SOURCE`: the text, citing those words of the first document."""
+        text, _, source = what.partition(" << ")
+        citation = {
+            "type": "char_location",
+            "cited_text": source,
+            "document_index": 0,
+            "document_title": None,
+            "start_char_index": 0,
+            "end_char_index": len(source),
+        }
+        self.blocks.append(Text(text, citations=(citation,)))
+
+    def calls(self, what: str) -> None:
+        """`NAME ID JSON`, the last may be left out."""
+        name, tool_id, *args = what.split(" ", 2)
+        self.call(ToolCall(name, json.loads(args[0]) if args else {}, tool_id))
+        self.unanswered.append(tool_id)
+
+    def mumbles(self, what: str) -> None:
+        """A call whose arguments are not JSON: `NAME ID TEXT`. No tool step answers it."""
+        name, tool_id, raw = what.split(" ", 2)
+        self.call(ToolCall(name, {}, tool_id, raw_json=raw))
+
+    def call(self, call: ToolCall) -> None:
+        self.blocks.append(call)
+        self.turns[-1].calls[call.id or ""] = call
+
+    def searches(self, query: str) -> None:
+        asked = {"type": "server_tool_use", "id": "srvtoolu_01", "name": "web_search"}
+        self.blocks.append(RawBlock(asked | {"input": {"query": query}}))
+        found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_01", "content": []}
+        self.blocks.append(RawBlock(found))
+
+    def stops(self, reason: str) -> None:
+        self.options["stop_reason"] = reason
+        self.end_reply()
+
+    def stays_silent(self, what: str) -> None:
+        self.turns[-1].entries.append(Reply())
+
+    def is_named(self, message_id: str) -> None:
+        self.options["id"] = message_id
+
+    def is_cut(self, how: str) -> None:
+        """Before its last block is closed; `cut cleanly`: as if nothing was wrong."""
+        self.options["ending"] = Cut(self.written(), clean=how.endswith("cleanly"))
+        self.end_reply()
+
+    def breaks(self, kind: str) -> None:
+        self.options["ending"] = Break(self.written(), type=kind)
+        self.end_reply()
+
+    def fails(self, kind: str) -> None:
+        """Before the first byte, with a wait that nobody would wait for."""
+        self.turns[-1].entries.append(failure(kind, f"simulated {kind}", 60.0))
+
+    def tool(self, verb: str, what: str) -> None:
+        self.end_reply()
+        value = json.loads(what) if what[:1] in ("{", "[") else what
+        self.turns[-1].tools[self.unanswered.pop(0)] = ToolStep(verb, value)
+
+    def written(self) -> int:
+        """How many events there are before the last block is closed."""
+        body = {"model": "", "messages": [], "max_tokens": 1}
+        return len(list(stream_events(Reply(*self.blocks), body))) - 3
+
+    def end_reply(self) -> None:
+        if self.blocks:
+            self.turns[-1].entries.append(Reply(*self.blocks, **self.options))
+        self.blocks, self.options = [], {}
+
+
+def _tool(verb: str) -> Callable[[_Reader, str], None]:
+    return lambda reader, what: reader.tool(verb, what)
+
+
+VERBS: dict[tuple[str, str], Callable[[_Reader, str], None]] = {
+    ("model", "says"): _Reader.says,
+    ("model", "thinks"): _Reader.thinks,
+    ("model", "redacts"): _Reader.redacts,
+    ("model", "cites"): _Reader.cites,
+    ("model", "calls"): _Reader.calls,
+    ("model", "mumbles"): _Reader.mumbles,
+    ("model", "searches"): _Reader.searches,
+    ("model", "stops"): _Reader.stops,
+    ("model", "signs"): _Reader.is_named,  # the id of the message
+    ("model", "is"): _Reader.is_cut,
+    ("model", "breaks"): _Reader.breaks,
+    ("model", "fails"): _Reader.fails,
+    ("model", "stays"): _Reader.stays_silent,
+    ("tool", "returns"): _tool("returns"),
+    ("tool", "fails"): _tool("fails"),
+    ("tool", "crashes"): _tool("crashes"),
+    ("tool", "is"): _tool("is unknown"),
+}

@@ -1,0 +1,46 @@
+"""The server process: told to stop, it lets turns end before it hangs up on anybody."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import uvicorn
+from starlette.types import ASGIApp
+
+DID_NOT_START = 3
+
+
+def run(
+    app: ASGIApp, host: str, port: int, *, grace: float, on_stop: Callable[[], Awaitable[None]]
+) -> int:
+    """Serve until a signal comes, and return the exit code."""
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=int(grace) + 5,
+    )
+    server = _Server(config, on_stop)
+    with suppress(KeyboardInterrupt):
+        server.run()
+    return 0 if server.started else DID_NOT_START
+
+
+class _Server(uvicorn.Server):
+    """uvicorn tells the application that it stops only when the last stream has ended.
+
+    A stream ends when its turn does, so turns are told at once, and those who watch them
+    see how they end.
+    """
+
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(config)
+        self._on_stop = on_stop
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        ending = asyncio.ensure_future(self._on_stop())
+        await super().shutdown(sockets)
+        await ending
