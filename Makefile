@@ -5,7 +5,7 @@ UV := .venv-lock/bin/uv
 LOCK := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
         --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
-.PHONY: serve test check soak bench lock clean
+.PHONY: serve test check soak bench docs lock clean
 
 serve: .venv/.run
 	$(BIN)/turnlog serve
@@ -24,6 +24,9 @@ soak: .venv/.dev
 
 bench: .venv/.run
 	$(BIN)/turnlog bench
+
+docs: .venv/.run
+	$(BIN)/python -m turnlog.testing.manual .
 
 # A private environment with exactly the pinned packages, and turnlog itself.
 .venv/.run: requirements/run.txt pyproject.toml

@@ -124,7 +124,7 @@ def bench(args: argparse.Namespace) -> int:
     """Measure what a turn costs, and print a table."""
     from turnlog.bench import run
 
-    return asyncio.run(run(_say, quick=args.quick))
+    return run(_say, quick=args.quick)
 
 
 def _app(named: str | None) -> Any:

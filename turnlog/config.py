@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.errors import ConfigError
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.door import LOOPBACK
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +34,6 @@ class Settings:
     def simulated(self) -> bool:
         """Without a key, and nowhere else to go, the simulation answers."""
         return self.api_key is None
-
-    @property
-    def local_user(self) -> str | None:
-        return LOCAL_USER if self.auth_secret is None else None
 
 
 _ENVIRONMENT = {f"TURNLOG_{f.name.upper()}": f.name for f in fields(Settings)} | {

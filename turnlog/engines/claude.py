@@ -135,7 +135,7 @@ class ClaudeEngine:
 
     async def _client(self) -> "AsyncAnthropic":
         if self._sdk is not None:
-            await self._sdk  # imported in a thread, so that the first turn holds nobody up
+            await asyncio.shield(self._sdk)  # in a thread: the first turn holds nobody up
         if self._made is None:
             import anthropic
 

@@ -23,6 +23,10 @@ class Auth:
     def __init__(self, secret: str | None) -> None:
         self._secret = secret
 
+    @property
+    def required(self) -> bool:
+        return self._secret is not None
+
     def user(self, authorization: str | None) -> User:
         """Raises Unauthorized with a sentence that says what to do."""
         if self._secret is None:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -14,6 +15,7 @@ from turnlog.errors import BadInput, TooLarge, TurnlogError
 from turnlog.ports import Backend, Question
 from turnlog.transports import problem, sse
 from turnlog.transports.auth import Auth
+from turnlog.transports.door import Door
 from turnlog.transports.welcome import welcome_page
 
 MOST_BYTES = 1_000_000  # of a request's body
@@ -42,6 +44,7 @@ def http_app(backend: Backend, auth: Auth, lifespan: StatelessLifespan[Starlette
     routes = Routes(backend, auth)
     return Starlette(
         lifespan=lifespan,
+        middleware=[] if auth.required else [Middleware(Door)],
         routes=[
             Route("/", routes.welcome),
             Route("/healthz", routes.health),

@@ -1,0 +1,68 @@
+"""The generated pages of the documentation. `make docs` writes them; a test compares."""
+
+import sys
+from pathlib import Path
+
+from turnlog.events.base import Event
+from turnlog.events.kinds import KINDS
+
+_HEAD = "<!-- Written by `make docs`. Do not edit. -->\n\n"
+
+
+def pages(root: Path) -> dict[Path, str]:
+    """Every generated page, by its place."""
+    return {
+        root / "docs" / "events.md": _HEAD + _events(),
+        root / "docs" / "flows.md": _HEAD + _flows(root),
+    }
+
+
+def _events() -> str:
+    rows = [_event_row(kind) for kind in KINDS.values() if not kind.internal]
+    return "\n".join(
+        [
+            "# Events",
+            "",
+            "Every event also has `eventId`, `sessionId`, `turnId`, `timestamp`, `eventIndex`,",
+            "`persistenceState`, `agent` and `cursor`; a persisted one has its `sequenceNumber`.",
+            "",
+            "| type | state | its own fields | what it says |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _event_row(kind: type[Event]) -> str:
+    names = [name for name in kind.__struct_encode_fields__ if name not in kind.log_only]
+    if kind is KINDS["message"]:
+        names += ["content", "citations"]
+    says = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+    fields = ", ".join(f"`{name}`" for name in names)
+    return f"| `{kind.__struct_config__.tag}` | {kind.shown_as} | {fields} | {says} |"
+
+
+def _flows(root: Path) -> str:
+    found = sorted((root / "tests" / "flows").glob("*.md"))
+    rows = [f"- [{_title(path)}](../tests/flows/{path.name})" for path in found]
+    return "\n".join(
+        [
+            "# Golden flows",
+            "",
+            "What happens, event by event. Each page is prose, a script and the table of events",
+            "that follow; each is run as a test over every store and transport.",
+            "",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _title(path: Path) -> str:
+    return path.read_text().splitlines()[0].removeprefix("# ")
+
+
+if __name__ == "__main__":
+    for place, text in pages(Path(sys.argv[1])).items():
+        place.write_text(text)
