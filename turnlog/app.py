@@ -5,7 +5,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +37,7 @@ from turnlog.transports.auth import LOCAL_USER, Auth
 from turnlog.transports.http import http_app
 
 _log = logging.getLogger(__name__)
+MOST_TITLE = 200
 
 
 def _sqlite(settings: Settings) -> Store:
@@ -86,7 +87,7 @@ class KeptTurn:
     session_id: str
     kept: list[Stamped]
 
-    async def events(self) -> AsyncIterator[Sequence[Stamped]]:
+    async def events(self) -> AsyncGenerator[Sequence[Stamped], None]:
         yield [at for at in self.kept if not at.placed.internal]
 
 
@@ -152,20 +153,21 @@ class Turnlog:
 
     async def end_turns(self) -> None:
         """Running turns get the grace period, then are ended with what they have."""
-        tasks = [asyncio.create_task(turn.wait()) for turn in self._running.values()]
-        if not tasks:
+        running = {turn.task: turn for turn in self._running.values()}
+        if not running:
             return
-        _, late = await asyncio.wait(tasks, timeout=self.settings.grace)
-        for turn in list(self._running.values()):
-            turn.shut_down()
-        if late:
-            await asyncio.wait(late)
+        _, late = await asyncio.wait(running, timeout=self.settings.grace)
+        for task in late:
+            running[task].stop(pipeline.ShuttingDown())
+        await asyncio.gather(*late)
 
     # what transports ask for
 
     async def create_session(
         self, user_id: str, *, title: str | None = None, agent: str | None = None
     ) -> Session:
+        if title is not None and len(title) > MOST_TITLE:
+            raise BadInput(f"'title' is longer than {MOST_TITLE} characters.")
         if agent is not None and agent not in self._agents:
             raise BadInput(f"There is no agent {agent!r}. There are: {', '.join(self._agents)}.")
         session = Session(
@@ -248,8 +250,11 @@ class Turnlog:
         except BaseException:
             del self._running[live.turn_id]
             raise
-        task = live.run(pipeline.answer(question, state, parts))
-        task.add_done_callback(lambda _: self._running.pop(live.turn_id, None))
+        live.run(
+            pipeline.work(question, state, parts),
+            lambda failure: pipeline.end(state, failure, parts),
+        )
+        live.task.add_done_callback(lambda _: self._running.pop(live.turn_id, None))
         return live
 
     async def _found(self, session: Session, turn_id: str) -> StartedTurn:

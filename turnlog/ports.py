@@ -4,7 +4,7 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 `turnlog.testing.contracts`. What a Protocol lacks, nobody can do: the log has no update.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -249,7 +249,7 @@ class StartedTurn(Protocol):
     turn_id: str
     session_id: str
 
-    def events(self) -> AsyncIterator[Sequence[Stamped]]: ...
+    def events(self) -> AsyncGenerator[Sequence[Stamped], None]: ...
 
 
 class Backend(Protocol):

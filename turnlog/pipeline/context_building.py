@@ -12,6 +12,7 @@ from turnlog.ports import Agent, Ask, EventLog, Question, Session
 from turnlog.projections.history import history, moved_anchor
 
 LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
+MOST_REQUEST_ID = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,20 +28,27 @@ class Limits:
 
 def admit(question: Question, limits: Limits) -> None:
     """Refuse what cannot be asked, before anything happens."""
-    text = question.message
-    if not text.strip():
-        raise BadInput("'message' is empty: say what you want to ask.")
-    if len(text) > limits.max_characters:
-        raise TooLarge(
-            f"'message' has {len(text)} characters; the limit is {limits.max_characters}."
-        )
-    if "\0" in text:
-        raise BadInput(f"'message' has a NUL character at position {text.index(chr(0))}.")
+    _check_text(question.message, limits.max_characters)
     budget = question.thinking_budget
     if budget is not None and not LEAST_BUDGET <= budget <= MOST_BUDGET:
         raise BadInput(f"'thinkingBudget' must be between {LEAST_BUDGET} and {MOST_BUDGET}.")
+    if len(question.request_id or "") > MOST_REQUEST_ID:
+        raise BadInput(f"'requestId' is longer than {MOST_REQUEST_ID} characters.")
     if question.file_ids:  # there are no uploads yet, so no file can be this user's
         raise NotFound(f"There is no file {question.file_ids[0]!r}.")
+
+
+def _check_text(text: str, most: int) -> None:
+    if not text.strip():
+        raise BadInput("'message' is empty: say what you want to ask.")
+    if len(text) > most:
+        raise TooLarge(f"'message' has {len(text)} characters; the limit is {most}.")
+    if "\0" in text:
+        raise BadInput(f"'message' has a NUL character at position {text.index(chr(0))}.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"'message' is not valid Unicode at position {error.start}.") from None
 
 
 async def build_context(

@@ -5,12 +5,12 @@ the same request, sees it from the start.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from turnlog.events.base import Stamped
-from turnlog.events.kinds import Error
-from turnlog.pipeline.turn import SHUTDOWN
+
+End = Callable[[BaseException | None], Awaitable[None]]
 
 
 class LiveTurn:
@@ -21,30 +21,33 @@ class LiveTurn:
         self.session_id = session_id
         self._shown: list[Sequence[Stamped]] = []
         self._waiting: set[asyncio.Event] = set()
-        self._task: asyncio.Task[Error | None] | None = None
-        self._told_to_end = False
+        self._because: BaseException | None = None
 
     def show(self, batch: Sequence[Stamped]) -> None:
         if batch:
             self._shown.append(batch)
             self._wake()
 
-    def run(self, work: Coroutine[Any, Any, Error | None]) -> "asyncio.Task[Error | None]":
-        self._task = asyncio.create_task(work, name=f"turn {self.turn_id}")
-        self._task.add_done_callback(lambda _: self._wake())
-        return self._task
+    def run(self, work: Coroutine[Any, Any, None], end: End) -> None:
+        """Do the work, then end the turn with whatever the work was stopped by."""
+        self._work = asyncio.create_task(work, name=f"turn {self.turn_id}")
+        self.task = asyncio.create_task(self._run(end), name=f"end of turn {self.turn_id}")
+        self.task.add_done_callback(lambda _: self._wake())
 
-    def shut_down(self) -> None:
-        """End the turn now, keeping what was shown, because the server stops."""
-        if self._task is not None and not self._told_to_end:
-            self._told_to_end = True  # told again, it would drop what it is about to keep
-            self._task.cancel(SHUTDOWN)
+    def stop(self, because: BaseException | None = None) -> None:
+        """Stop the work, once; without a reason, because the user wants it."""
+        if self._because is None:
+            self._because = because or asyncio.CancelledError()
+            self._work.cancel()
 
-    async def wait(self) -> Error | None:
-        assert self._task is not None
-        return await asyncio.shield(self._task)
+    async def _run(self, end: End) -> None:
+        await asyncio.wait([self._work])
+        if self._work.cancelled():
+            await end(self._because or asyncio.CancelledError())
+        else:
+            await end(self._work.exception())
 
-    async def events(self) -> AsyncIterator[Sequence[Stamped]]:
+    async def events(self) -> AsyncGenerator[Sequence[Stamped], None]:
         """Every batch from the first on, until the turn is over."""
         more = asyncio.Event()
         self._waiting.add(more)
@@ -54,7 +57,7 @@ class LiveTurn:
                 while seen < len(self._shown):
                     seen += 1
                     yield self._shown[seen - 1]
-                if self._task is None or self._task.done():
+                if self.task.done():
                     return
                 more.clear()
                 await more.wait()

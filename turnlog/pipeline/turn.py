@@ -3,16 +3,18 @@
     question -> 1 context_building -> 2 execution -> 3 normalization -> 4 sequencing
              -> 5 store_and_emit, batch by batch; at the end 6 tool_finalization
 
-`begin` returns when the user's message is on disk. `answer` does the rest and always ends
-the turn: with `complete`, or with `error`.
+`begin` returns when the user's message is on disk. `work` may fail or be cancelled at any
+moment; `end` comes after it in any case, and ends the turn with `complete` or `error`.
+`live_turn` runs the two.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from turnlog.errors import TurnlogError
 from turnlog.events import kinds as k
@@ -29,7 +31,11 @@ from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id, now
 from turnlog.ports import Agent, Engine, Question, Said, Session, Show, Store, ToolBox, Turn
 
 _log = logging.getLogger(__name__)
-SHUTDOWN = "shutdown"  # what a turn is cancelled with when the server stops
+UNEXPLAINED = k.Error(
+    error="Something went wrong on the server. It has been recorded.",
+    code="internal_error",
+    retryable=True,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,66 +75,70 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
     sent = k.UserMessageSent(
         message_id=new_id(), content=question.message, file_ids=question.file_ids
     )
-    await _deliver(Said([sent]), state, open_turn, parts.show)
+    await _deliver(Said([sent]), state, parts, open_turn)
     return state
 
 
-async def answer(question: Question, state: TurnState, parts: Parts) -> k.Error | None:
-    """Answer the question that `state` began with. Returns the error, if it came to that."""
-    deliver = partial(
-        _deliver, state=state, append=partial(parts.store.append, state.turn), show=parts.show
-    )
+async def work(question: Question, state: TurnState, parts: Parts) -> None:
+    """Answer the question that `state` began with. May be cancelled at any moment."""
     keeper = DraftKeeper(state, parts.store)
-    failure: BaseException | None = None
     try:
         ask, move = await build_context(
             question, parts.session, parts.agent, parts.store, parts.limits
         )
-        await deliver(Said([move] if move else []))
+        await _deliver(Said([move] if move else []), state, parts)
         tools = parts.tools_for(state.turn)
         async with aclosing(execute(ask, parts.engine, tools)) as batches:
             async for said in batches:
-                await deliver(said)
+                await _deliver(said, state, parts)
                 keeper.touch()
-    except (Exception, asyncio.CancelledError) as error:
-        failure = ShuttingDown() if error.args == (SHUTDOWN,) else error
-    await keeper.close()
+    finally:
+        await keeper.close()
+
+
+async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> None:
+    """Close what is open and say how it ended. `failure` is what `work` was stopped by."""
     try:
-        return await _end(state, failure, deliver, parts)
+        await _end(state, failure, parts)
     except Exception as error:
-        _log.exception("turn %s could not be ended", state.turn.id)
-        return _tell_unkept(_ending(state, error), state, parts.show)
+        _tell_unkept(_error(state, error) or UNEXPLAINED, state, parts.show)
 
 
-async def _end(
-    state: TurnState,
-    failure: BaseException | None,
-    deliver: Callable[[Said], Awaitable[None]],
-    parts: Parts,
-) -> k.Error | None:
-    ending = _ending(state, failure)
+async def _end(state: TurnState, failure: BaseException | None, parts: Parts) -> None:
     left_open = _left_open(state, failure)
-    if isinstance(ending, k.Error):
-        await deliver(Said([*left_open, ending]))
-        return ending
-    await deliver(Said(left_open))
+    if error := _error(state, failure):
+        await _deliver(Said([*left_open, error]), state, parts)
+        return
+    await _deliver(Said(left_open), state, parts)
     await parts.store.finish_turn(state.turn.id)
-    await deliver(Said([_ending(state, failure)]))
-    return None
+    await _deliver(Said([_complete(state)]), state, parts)
 
 
-def _tell_unkept(ending: k.Complete | k.Error, state: TurnState, show: Show) -> k.Error | None:
+def _tell_unkept(error: k.Error, state: TurnState, show: Show) -> None:
     """The store is gone: the user is told all the same. A later start ends the turn."""
-    placed = place([Attributed(ending, state.agent, internal=False, kept=False)], state)
+    placed = place([Attributed(error, state.agent, internal=False, kept=False)], state)
     show([stamp(p, None, state) for p in placed])
-    return ending if isinstance(ending, k.Error) else None
 
 
-async def _deliver(said: Said, state: TurnState, append: Append, show: Show) -> None:
+async def _deliver(
+    said: Said, state: TurnState, parts: Parts, append: Append | None = None
+) -> None:
     """Stages 3, 4 and 5 for one batch."""
     events = normalize(said, state)
     placed = place(events, state)
-    await store_and_emit(placed, state, append, show)
+    append = append or partial(parts.store.append, state.turn)
+    storing = store_and_emit(placed, state, append, parts.show)
+    await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
+
+
+async def _to_the_end(storing: Coroutine[Any, Any, None]) -> None:
+    """A turn that is stopped while it stores must know what was stored before it goes on."""
+    task = asyncio.create_task(storing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def _left_open(state: TurnState, failure: BaseException | None) -> list[Event]:
@@ -138,7 +148,7 @@ def _left_open(state: TurnState, failure: BaseException | None) -> list[Event]:
     results = close_open_tools(state.open_tools.values(), why)
     if state.draft is not None:
         return [*results, *state.draft.kept("cancelled" if stopped else "interrupted")]
-    return [*results, _nothing_said()] if stopped else [*results]
+    return [*results, _nothing_said()] if stopped and not state.answered else [*results]
 
 
 def _nothing_said() -> k.Message:
@@ -162,24 +172,20 @@ class ShuttingDown(TurnlogError):
         super().__init__("The server was restarted in mid-answer. Please ask again.")
 
 
-def _ending(state: TurnState, failure: BaseException | None) -> k.Complete | k.Error:
+def _error(state: TurnState, failure: BaseException | None) -> k.Error | None:
     match failure:
         case None | asyncio.CancelledError():
-            return _complete(state, "success" if failure is None else "cancelled")
+            return None
         case TurnlogError():
             return k.Error(error=str(failure), code=failure.code, retryable=failure.retryable)
     _log.error("turn %s failed", state.turn.id, exc_info=failure)
-    return k.Error(
-        error="Something went wrong on the server. It has been recorded.",
-        code="internal_error",
-        retryable=True,
-    )
+    return UNEXPLAINED
 
 
-def _complete(state: TurnState, reason: str) -> k.Complete:
+def _complete(state: TurnState) -> k.Complete:
     last = state.last_message
     return k.Complete(
-        reason=reason,
+        reason="cancelled" if last and last.stop_reason == "cancelled" else "success",
         stop_reason=last.stop_reason if last else "end_turn",
         token_usage=state.usage,
         model=last.model if last else "",

@@ -11,6 +11,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event
 from turnlog.events.content import Block, TokenUsage, usage_of
 from turnlog.ports import CallStarted, Turn
+from turnlog.projections.transcript import GOES_ON
 
 
 class DraftBlock(msgspec.Struct):
@@ -78,6 +79,12 @@ class TurnState:
         self.tools_used: list[str] = []
         self._stem = _stem()
         self._made = 0
+
+    @property
+    def answered(self) -> bool:
+        """Whether the last thing said was meant as the end."""
+        last = self.last_message
+        return last is not None and last.stop_reason not in GOES_ON
 
     def new_event_id(self) -> str:
         """A UUID: random for the turn, counted within it, so that it costs nothing."""

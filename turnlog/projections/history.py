@@ -61,7 +61,7 @@ def moved_anchor(log: Sequence[Stamped]) -> int | None:
     for at in reversed(log):
         kept += isinstance(at.event, k.UserMessageSent | k.Message)
         if kept >= KEPT_MESSAGES and isinstance(at.event, k.UserMessageSent):
-            return at.position
+            return at.position if at.position > log[0].position else None
     return None
 
 

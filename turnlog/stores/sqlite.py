@@ -32,10 +32,7 @@ _SESSION = "id, user_id, title, agent_id, created_at, anchor"
 _TURN = "id, session_id, user_id, state, first_seq, started_at, request_id, draft"
 _APPEND = f"INSERT INTO events VALUES ({', '.join('?' * len(Record._fields))})"
 _LAST = "SELECT seq, seal FROM events WHERE session_id = ? ORDER BY seq DESC LIMIT 1"
-_READ = """
-    SELECT e.* FROM events e JOIN sessions s ON s.id = e.session_id
-    WHERE e.session_id = ? AND s.user_id = ? AND e.seq > ? ORDER BY e.seq LIMIT ?
-"""
+_READ = "SELECT * FROM events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 
 
 class SqliteStore:
@@ -73,11 +70,12 @@ class SqliteStore:
     async def read(
         self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
     ) -> list[Stamped]:
-        await self.get_session(user_id, session_id)
-        asked = (session_id, user_id, after, -1 if limit is None else limit)
-        return await self._look(
-            lambda db: [stamped(Record(*row)) for row in db.execute(_READ, asked)]
-        )
+        def look(db: sqlite3.Connection) -> list[Stamped]:
+            _session(db, user_id, session_id)
+            asked = (session_id, after, -1 if limit is None else limit)
+            return [stamped(Record(*row)) for row in db.execute(_READ, asked)]
+
+        return await self._look(look)
 
     # sessions
 

@@ -1,6 +1,7 @@
 """Server-sent events: `id` is the cursor to resume from, `event` the type, `data` the event."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 
 from turnlog.events.base import Stamped
 from turnlog.transports import wire
@@ -17,7 +18,8 @@ def frame(at: Stamped) -> bytes:
     return b"%sdata: %s\n\n" % (head.encode(), wire.encode(at))
 
 
-async def frames(batches: AsyncIterator[Sequence[Stamped]]) -> AsyncIterator[bytes]:
+async def frames(batches: AsyncGenerator[Sequence[Stamped], None]) -> AsyncIterator[bytes]:
     """One write a batch: what arrived together goes out together."""
-    async for batch in batches:
-        yield b"".join(map(frame, batch))
+    async with aclosing(batches):
+        async for batch in batches:
+            yield b"".join(map(frame, batch))

@@ -1,0 +1,150 @@
+"""One turn, stopped and broken at every place: it always ends, and nothing is kept twice."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from turnlog import Agent, Settings, create_app, tool
+from turnlog.events import kinds as k
+from turnlog.events.record import stamped
+from turnlog.pipeline.turn import ShuttingDown
+from turnlog.ports import Question
+from turnlog.projections.proof import prove
+from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
+from turnlog.stores.memory import MemoryStore
+from turnlog.stores.sqlite import SqliteStore
+from turnlog.testing import invariants
+from turnlog.transports import wire
+
+USER = "ann"
+
+
+@tool
+async def wait_for_ever() -> str:
+    """Never answers."""
+    await asyncio.Event().wait()
+    return ""
+
+
+@asynccontextmanager
+async def running(*replies, store=None):
+    sim = SimulatedClaude(*replies)
+    async with sim.serve() as url:
+        settings = Settings(api_key="test", base_url=url, grace=0.0)
+        app = create_app(
+            [Agent("a", tools=[wait_for_ever])], settings=settings, store=store or MemoryStore()
+        )
+        async with app:
+            yield app, sim
+
+
+async def stopped(app, session_id, when, how=None):
+    """Ask, and stop the turn once `when(events so far)` holds."""
+    turn = await app.start_turn(USER, session_id, Question(message="Go"))
+    seen = []
+    async for batch in turn.events():
+        seen += batch
+        if when(seen):
+            turn.stop(how)
+    return seen
+
+
+async def problems(app, session_id, seen):
+    evidence = await app.store.evidence(session_id)
+    kept = [stamped(row) for row in evidence.log]
+    log, live = ([wire.decode(wire.encode(at)) for at in ats] for ats in (kept, seen))
+    return [*invariants.broken(live, log), *prove(evidence).problems, *evidence.running]
+
+
+@pytest.mark.parametrize("after", range(1, 12))
+async def test_a_turn_that_is_stopped_keeps_what_was_shown(after, tmp_path):
+    replies = [Reply("one two three four", chunk=4, delay=0.001), Reply("Yes.")]
+    async with running(*replies, store=SqliteStore(tmp_path)) as (app, sim):
+        session = await app.create_session(USER)
+        seen = await stopped(app, session.id, lambda seen: len(seen) >= after)
+        assert await problems(app, session.id, seen) == []
+        assert [at.event.reason for at in seen if isinstance(at.event, k.Complete)]
+        sim.queue(Reply("Yes."))
+        assert (await app.run_turn("Go on", session_id=session.id, user_id=USER)).success
+        assert sim.refused == []
+
+
+async def test_a_turn_that_is_stopped_while_a_tool_runs_closes_the_tool():
+    async with running(Reply("Let me see.", ToolCall("wait_for_ever")), Reply("Ok.")) as (app, sim):
+        session = await app.create_session(USER)
+        seen = await stopped(app, session.id, lambda seen: isinstance(seen[-1].event, k.ToolUse))
+        assert await problems(app, session.id, seen) == []
+        *_, result, message, complete = [at.event for at in seen]
+        assert (result.success, result.error) == (False, "Stopped by the user.")
+        assert (message.stop_reason, complete.reason) == ("cancelled", "cancelled")
+        assert (await app.run_turn("And now?", session_id=session.id, user_id=USER)).success
+        assert sim.refused == []
+
+
+async def test_a_turn_that_is_stopped_while_it_stores_keeps_its_message_once():
+    class SlowStore(MemoryStore):  # a disk that takes its time, so that the stop comes first
+        async def append(self, turn, events):
+            number = await super().append(turn, events)
+            asyncio.get_running_loop().call_soon(live.stop)
+            await asyncio.sleep(0)
+            return number
+
+    async with running(Reply("Hello."), store=SlowStore()) as (app, _):
+        session = await app.create_session(USER)
+        live = await app.start_turn(USER, session.id, Question(message="Go"))
+        seen = [at async for batch in live.events() for at in batch]
+        assert await problems(app, session.id, seen) == []
+        assert [at.event.content for at in seen if isinstance(at.event, k.Message)] == ["Hello."]
+
+
+async def test_a_server_that_stops_ends_the_turn_with_an_error():
+    async with running(Reply("one two three", chunk=4, delay=0.001)) as (app, _):
+        session = await app.create_session(USER)
+        seen = await stopped(app, session.id, lambda seen: len(seen) >= 3, ShuttingDown())
+        assert await problems(app, session.id, seen) == []
+        message, error = [at.event for at in seen][-2:]
+        assert (message.stop_reason, error.code) == ("interrupted", "interrupted")
+
+
+async def test_leaving_the_app_ends_turns_that_take_too_long():
+    store = MemoryStore()
+    async with running(Reply("Hm.", ToolCall("wait_for_ever")), store=store) as (app, _):
+        session = await app.create_session(USER)
+        turn = await app.start_turn(USER, session.id, Question(message="Go"))
+    assert turn.task.done()
+    assert prove(await store.evidence(session.id)).ok
+
+
+async def test_when_the_store_breaks_the_user_is_told_and_the_session_heals():
+    class BreakingStore(MemoryStore):  # no real disk can be made to fail at will
+        broken = False
+
+        async def append(self, turn, events):
+            if self.broken:
+                raise OSError("disk full")
+            return await super().append(turn, events)
+
+    store = BreakingStore()
+    async with running(Reply("Lost."), Reply("Back."), store=store) as (app, sim):
+        session = await app.create_session(USER)
+        store.broken = True
+        result = await app.run_turn("Go", session_id=session.id, user_id=USER)
+        assert not result.success and "disk" not in result.error
+        assert wire.decode(wire.encode(result.events[-1]))["persistenceState"] == "transient"
+        store.broken = False
+        assert (await app.run_turn("Again", session_id=session.id, user_id=USER)).success
+        assert prove(await store.evidence(session.id)).ok
+        assert sim.refused == []
+
+
+async def test_events_of_one_turn_reach_two_watchers_from_the_start():
+    async with running(Reply("one two three", chunk=4, delay=0.001)) as (app, _):
+        session = await app.create_session(USER)
+        asked = Question(message="Go", request_id="r1")
+        first = await app.start_turn(USER, session.id, asked)
+        seen = [at async for batch in first.events() for at in batch]
+        again = await app.start_turn(USER, session.id, asked)
+        kept = [at async for batch in again.events() for at in batch]
+        assert again.turn_id == first.turn_id
+        assert kept == [at for at in seen if at.seq is not None]
