@@ -33,12 +33,23 @@ def _said(body: Json) -> list[Block]:
 
 
 def _plain_answer(question: str) -> str:
+    if "story" in question.lower():
+        return _long_story()
     asked = _shortened(question, LONGEST_QUESTION)
     heard = f"You wrote: “{asked}”." if asked else "You sent no text."
     return (
         f"Hello! I am a simulated Claude, so no model has read this. {heard} "
         "Name one of the tools that I am offered and I will call it."
     )
+
+
+def _long_story() -> str:
+    """Long enough to be interrupted: some ten seconds at the usual pace."""
+    days = (
+        f"On day {day} the clerk wrote line {day} into the ledger, and never crossed one out."
+        for day in range(1, 81)
+    )
+    return "\n".join(["I am a simulated Claude, and this is my only story.", *days])
 
 
 def _thoughts(body: Json) -> Iterator[Thinking]:
@@ -81,7 +92,8 @@ def _results(body: Json) -> list[tuple[str, Json]]:
 def _told(name: str, result: Json) -> str:
     text = _shortened(_result_text(result.get("content")), LONGEST_RESULT)
     if result.get("is_error"):
-        return f"The tool {name} failed: {text or 'it gave no reason'}. (I am a simulated Claude.)"
+        why = text.removesuffix(".") or "it gave no reason"
+        return f"The tool {name} failed: {why}. (I am a simulated Claude.)"
     return f"The tool {name} returned: {text or 'nothing'}\n(I am a simulated Claude.)"
 
 
