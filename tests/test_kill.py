@@ -215,6 +215,7 @@ async def survive(folder, claude, http, *, lives, sessions):
                 await asyncio.sleep(rng.uniform(0.0, LONGEST))  # the random moment
                 killed_at = await server.kill()
                 turns = await asking
+    _log.warning("%d kills, %d turns interrupted", lives, interrupted)
     return interrupted
 
 

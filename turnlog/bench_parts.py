@@ -1,11 +1,12 @@
 """The parts of a turn by themselves: the stages of a chunk, the store alone, a long session."""
 
 import asyncio
+import gc
 import sqlite3
-import statistics
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from turnlog.engines.claude_stream import Call, SseSplitter
@@ -28,14 +29,25 @@ AGENT = AgentRef(id="assistant", name="Assistant")
 WINDOW = 40  # messages since the anchor in a filled session: the middle between 20 and 60
 
 
+def head(title: str, *columns: str) -> str:
+    """The first line of a table."""
+    return "\n" + f"{title:58}" + "".join(f"{name:>13}" for name in columns)
+
+
+def line(name: str, *values: str) -> str:
+    return f"  {name:56}" + "".join(f"{value:>13}" for value in values)
+
+
 def stages(say: Say, chunks: int, rounds: int) -> None:
     """Where a chunk's time goes: each stage in a loop, on the output of the one before."""
-    say("\nThe same chunk, stage by stage, in a loop without any I/O           µs CPU per chunk")
+    say(head("The same chunk, stage by stage, without any I/O", "µs a chunk"))
+    gc.disable()  # it would hit one stage or the other
     took = [_stages_once(chunks) for _ in range(rounds)]
-    medians = {name: statistics.median([one[name] for one in took]) for name in took[0]}
+    gc.enable()
+    medians = {name: median([one[name] for one in took]) for name in took[0]}
+    medians["sum"] = sum(medians.values())
     for name, seconds in medians.items():
-        say(f"  {name:66}{seconds / chunks * 1e6:8.2f}")
-    say(f"  {'sum':66}{sum(medians.values()) / chunks * 1e6:8.2f}")
+        say(line(name, f"{seconds / chunks * 1e6:.2f}"))
 
 
 def _stages_once(chunks: int) -> dict[str, float]:
@@ -93,7 +105,7 @@ def _exchange(n: int) -> list[Event]:
 
 async def appends(say: Say, folder: Path, events: int) -> None:
     """The store alone. Callers that wait at the same time share one commit, so one fsync."""
-    say("\nThe store alone, one event an append       events/s   µs CPU an event   events a commit")
+    say(head("The store alone, one event an append", "events/s", "µs an event", "a commit"))
     store = _CountingStore(folder)
     await store.open()
     for callers in (1, 50):
@@ -101,10 +113,10 @@ async def appends(say: Say, folder: Path, events: int) -> None:
         commits, cpu, wall = store.commits, time.process_time(), time.perf_counter()
         await asyncio.gather(*(_append(store, one, events // callers) for one in ids))
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        done = events // callers * callers
-        together = done / (store.commits - commits)
-        name = f"{callers} caller{'s' if callers > 1 else ''}"
-        say(f"  {name:38}{done / wall:11,.0f}{cpu / done * 1e6:18.0f}{together:18.1f}")
+        done, commits = events // callers * callers, store.commits - commits
+        name = "1 caller" if callers == 1 else f"{callers} callers at once"
+        figures = f"{done / wall:,.0f}", f"{cpu / done * 1e6:.0f}", f"{done / commits:.1f}"
+        say(line(name, *figures))
     await store.close()
 
 

@@ -1,6 +1,7 @@
 """The assistant that a newcomer meets: two harmless tools, to see a tool at work."""
 
 import ast
+import math
 import operator
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -29,11 +30,14 @@ def current_time() -> dict[str, str]:
 def calculate(expression: str) -> dict[str, float]:
     """Compute an arithmetic expression of numbers, + - * / and brackets."""
     try:
-        return {"result": _value(ast.parse(expression[:500], mode="eval").body)}
+        result = _value(ast.parse(expression[:500], mode="eval").body)
     except (SyntaxError, RecursionError, MemoryError):
         raise ToolError(f"{expression!r} is not an arithmetic expression.") from None
     except (ZeroDivisionError, OverflowError) as error:
         raise ToolError(f"{expression!r}: {error}.") from None
+    if not math.isfinite(result):
+        raise ToolError(f"{expression!r} is too large.")
+    return {"result": result}
 
 
 def _value(node: ast.AST) -> float:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import aclosing
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from turnlog.projections.history import add, result_block, without_blanks
 
 if TYPE_CHECKING:  # importing the SDK takes seconds: only the first turn needs it
     from anthropic import AsyncAnthropic
+    from httpx2 import Response
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ class ClaudeEngine:
 
     async def _stream(self, call: Call, request: dict[str, Any]) -> AsyncGenerator[Said, None]:
         splitter = SseSplitter()
-        async with await self._open(request) as response:
+        async with aclosing(await self._open(request)) as response:
             async with aclosing(_pieces(response)) as pieces:
                 async for piece in pieces:
                     if outputs := _read(call, splitter.feed, piece):
@@ -95,7 +96,7 @@ class ClaudeEngine:
         if not call.finished:
             raise errors.failed(errors.CUT)
 
-    async def _open(self, request: dict[str, Any]) -> "_Opened":
+    async def _open(self, request: dict[str, Any]) -> "Response":
         """The response, once its head is there; asked for again where that makes sense."""
         for attempt in range(self._patience.tries):
             try:
@@ -108,13 +109,15 @@ class ClaudeEngine:
                 await asyncio.sleep(wait)
         raise AssertionError("tries is at least one")
 
-    async def _try(self, request: dict[str, Any]) -> "_Opened":
+    async def _try(self, request: dict[str, Any]) -> "Response":
         client = await self._client()
         import anthropic
+        from httpx2 import Response
 
-        manager = client.messages.with_streaming_response.create(**request, stream=True)
+        # Not `messages.create`: it would copy the whole history before it encodes it.
+        body = msgspec.json.encode(request | {"stream": True})
         try:
-            return _Opened(manager, await manager.__aenter__())
+            return await client.post("/v1/messages", content=body, cast_to=Response, stream=True)
         except anthropic.APIStatusError as error:
             _log.warning("the API answered %s: %s", error.status_code, error.message)
             failure = errors.status_error(error.status_code, error.body)
@@ -159,20 +162,6 @@ class _Again(Exception):
         self.retry_after = retry_after
 
 
-class _Opened(AbstractAsyncContextManager[Any]):
-    """A response whose head has arrived; leaving it closes the connection."""
-
-    def __init__(self, manager: Any, response: Any) -> None:
-        self._manager = manager
-        self._response = response
-
-    async def __aenter__(self) -> Any:
-        return self._response
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self._manager.__aexit__(*exc)
-
-
 def _request(ask: Ask, messages: list[dict[str, Any]], specs: Sequence[ToolSpec]) -> dict[str, Any]:
     request: dict[str, Any] = {
         "model": ask.model,
@@ -189,10 +178,10 @@ def _request(ask: Ask, messages: list[dict[str, Any]], specs: Sequence[ToolSpec]
     return request
 
 
-async def _pieces(response: Any) -> AsyncGenerator[bytes, None]:
+async def _pieces(response: "Response") -> AsyncGenerator[bytes, None]:
     """The body as it arrives. Whatever breaks here, the answer was cut."""
     try:
-        async for piece in response.iter_bytes():
+        async for piece in response.aiter_bytes():
             yield piece
     except Exception as error:
         _log.warning("the stream broke: %r", error)

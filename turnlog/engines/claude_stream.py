@@ -48,11 +48,14 @@ class SseSplitter:
 
 
 def _data_of(frame: bytes) -> bytes:
-    start = frame.find(b"data:")
-    if start == -1 or frame.startswith(b"event: ping"):
+    # Only at the start of a line: a comment may hold the word too.
+    start = 0 if frame.startswith(b"data:") else frame.find(b"\ndata:") + 1
+    if not frame.startswith(b"data:", start) or frame.startswith(b"event: ping"):
         return b""
-    lines = (line[5:].strip() for line in frame[start:].split(b"\n") if line.startswith(b"data:"))
-    data = b"\n".join(lines)
+    data = frame[start + 5 :].strip()
+    if b"\n" in data:  # several lines: the format allows it, Claude does not do it
+        lines = frame[start:].split(b"\n")
+        data = b"\n".join(line[5:].strip() for line in lines if line.startswith(b"data:"))
     return b"" if data == b"[DONE]" else data
 
 
@@ -189,8 +192,10 @@ class Call:
     def _close_json(self, block: Block) -> None:
         """Put the arguments together. What is not a JSON object is never run."""
         text = "".join(self._pieces)
+        if not text.strip():
+            return
         try:
-            value = msgspec.json.decode(text) if text.strip() else {}
+            value = msgspec.json.decode(text)
         except msgspec.DecodeError:
             value = None
         if isinstance(value, dict):

@@ -21,7 +21,7 @@ _decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in KINDS.ite
 
 
 def decode(type_: str, version: int, body: bytes) -> Event:
-    """The event as it was appended. Raises UnknownEvent for what a newer turnlog wrote."""
+    """The event as it was appended. Raises UnknownEvent for what this turnlog cannot read."""
     kind = KINDS.get(type_)
     if kind is None or version > kind.version:
         raise UnknownEvent(f"{type_!r} version {version} was written by a newer turnlog: update.")
@@ -33,5 +33,8 @@ def decode(type_: str, version: int, body: bytes) -> Event:
 def _lift(type_: str, version: int, wanted: int, body: bytes) -> Body:
     fields: Body = msgspec.json.decode(body)
     for step in range(version, wanted):
-        fields = UPGRADES[type_, step](fields)
+        upgrade = UPGRADES.get((type_, step))
+        if upgrade is None:
+            raise UnknownEvent(f"{type_!r} version {step} was never written by any turnlog.")
+        fields = upgrade(fields)
     return fields

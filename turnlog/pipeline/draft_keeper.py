@@ -18,6 +18,7 @@ _log = logging.getLogger(__name__)
 
 # What was shown for a second must survive, so the save is on its way a little earlier.
 EVERY = 0.9
+TICK = 0.3  # all turns save at the same moments, and so share one commit
 
 
 class DraftKeeper:
@@ -32,7 +33,9 @@ class DraftKeeper:
     def touch(self) -> None:
         """Something was shown."""
         if self._timer is None and self._state.draft is not None:
-            self._timer = asyncio.get_running_loop().call_later(EVERY, self._save)
+            loop = asyncio.get_running_loop()
+            due = (loop.time() + EVERY) // TICK * TICK
+            self._timer = loop.call_at(due, self._save)
 
     async def close(self) -> None:
         """Nothing is saved after this."""

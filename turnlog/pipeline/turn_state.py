@@ -1,8 +1,10 @@
 """All that changes during a turn. Made fresh for each, passed along, never shared."""
 
 import secrets
+import time
 import uuid
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -117,7 +119,14 @@ def new_message_id() -> str:
 
 
 def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    """The time, as RFC 3339 in UTC."""
+    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+    return f"{_second(seconds)}.{milliseconds:03}Z"
+
+
+@lru_cache(maxsize=2)  # every chunk has a time, and many share a second
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _stem() -> str:

@@ -82,7 +82,8 @@ def _replayed(block: Block, answered: set[str], keep_thoughts: bool) -> bool:
         case "tool_use":
             return block["id"] in answered
         case kind if kind in _THOUGHTS:
-            return keep_thoughts
+            # One that was cut before its signature came would be refused, now and ever after.
+            return keep_thoughts and bool(block.get("signature") or block.get("data"))
     return True
 
 
@@ -94,7 +95,7 @@ def without_blanks(blocks: Iterable[Block]) -> list[Block]:
 def result_block(result: k.ToolResult) -> Block:
     """A tool's result as the model is told it."""
     block: Block = {"type": "tool_result", "tool_use_id": result.tool_use_id}
-    block["content"] = result.error if not result.success else as_text(result.result)
+    block["content"] = as_text(result.result if result.success else result.error or "")
     return block if result.success else block | {"is_error": True}
 
 

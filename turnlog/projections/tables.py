@@ -54,7 +54,10 @@ def fold(user_id: str, log: Iterable[Stamped]) -> Rows:
 
 def apply(rows: Rows, write: Write) -> None:
     table = rows[write.table]
-    table[write.key] = write.values if write.new else table[write.key] | write.values
+    if write.new:
+        table[write.key] = write.values
+    elif write.key in table:  # a change of a row that is not there changes nothing, as in SQL
+        table[write.key] = table[write.key] | write.values
 
 
 def _place(user_id: str, at: Stamped) -> dict[str, Any]:

@@ -94,7 +94,7 @@ class MemoryStore:
         for other in self._turns.values():
             if other.session_id != turn.session_id:
                 continue
-            if turn.request_id and other.request_id == turn.request_id:
+            if turn.request_id is not None and other.request_id == turn.request_id:
                 raise AlreadyAsked(other.id)
             if other.state == "running":
                 raise Busy(other.id)

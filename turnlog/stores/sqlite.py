@@ -11,8 +11,9 @@ import os
 import sqlite3
 import threading
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -47,9 +48,8 @@ class SqliteStore:
     async def open(self) -> None:
         """Make the file or bring it up to date; say to other processes that this one lives."""
         self._owners.mkdir(parents=True, exist_ok=True)
-        with self._connect() as db:
+        with _alone(self._folder / "opening.lock"), closing(self._connect()) as db:
             migrate(db)
-        db.close()
         self._lock = _lock(self._owners / self._owner)
         self._writer = Writer(self._connect)
         self._readers = ThreadPoolExecutor(2, "turnlog-reader")
@@ -114,7 +114,7 @@ class SqliteStore:
         return await self._look(lambda db: [row[0] for row in db.execute(sql)])
 
     async def evidence(self, session_id: str) -> Evidence:
-        return await self._look(partial(_evidence, session_id=session_id))
+        return await self._look(lambda db: _at_one_moment(db, partial(_evidence, db, session_id)))
 
     # inside
 
@@ -229,6 +229,15 @@ def _begin(db: sqlite3.Connection, turn: Turn, first: Sequence[Placed], owner: s
     return begun
 
 
+def _at_one_moment(db: sqlite3.Connection, look: Callable[[], T]) -> T:
+    """What is written while we look is not seen, or the parts would not fit together."""
+    db.execute("BEGIN")
+    try:
+        return look()
+    finally:
+        db.execute("COMMIT")
+
+
 def _evidence(db: sqlite3.Connection, session_id: str) -> Evidence:
     session = _session(db, None, session_id)
     log = db.execute("SELECT * FROM events WHERE session_id = ? ORDER BY seq", (session_id,))
@@ -259,6 +268,17 @@ def _lock(path: Path) -> int:
     handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return handle
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Of several processes that open a new place at once one makes it, and the others wait."""
+    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _lives(path: Path) -> bool:

@@ -7,7 +7,7 @@ who acts is decided by the authenticated session, not by what the model writes.
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_type_hints, overload
+from typing import Any, Literal, get_args, get_type_hints, overload
 
 import msgspec
 
@@ -74,7 +74,8 @@ def tool(
 
 def _make(function: Callable[..., Any], name: str, approval: Approval, timeout: float) -> Tool:
     hints = get_type_hints(function, include_extras=True)
-    context_names = tuple(n for n, hint in hints.items() if hint is ToolContext)
+    hints.pop("return", None)
+    context_names = tuple(name for name, hint in hints.items() if _is_context(hint))
     arguments = _arguments(function, name, hints, context_names)
     description = inspect.cleandoc(function.__doc__ or "")
     return Tool(
@@ -86,6 +87,11 @@ def _make(function: Callable[..., Any], name: str, approval: Approval, timeout: 
         timeout=timeout,
         is_async=inspect.iscoroutinefunction(function),
     )
+
+
+def _is_context(hint: Any) -> bool:
+    """Also `ToolContext | None` and Annotated[ToolContext, ...]: never the model's to set."""
+    return hint is ToolContext or ToolContext in get_args(hint)
 
 
 def _arguments(

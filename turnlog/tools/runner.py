@@ -55,14 +55,17 @@ class ToolRunner:
             raise ToolError(f"There is no tool {call.tool_name!r}. The tools are: {known}.")
         arguments = _checked(tool, call.args)
         context = {name: self._context_for(call.tool_use_id) for name in tool.context_names}
+        limit = asyncio.timeout(tool.timeout)
         try:
-            async with asyncio.timeout(tool.timeout):
+            async with limit:
                 return _plain(await _called(tool, arguments | context))
-        except TimeoutError:
-            raise ToolError(f"No answer after {tool.timeout:g} s: time limit.") from None
         except ToolError:
             raise
-        except Exception as error:
+        except (Exception, asyncio.CancelledError, SystemExit) as error:
+            if isinstance(error, asyncio.CancelledError) and _is_stopped():
+                raise
+            if limit.expired():
+                raise ToolError(f"No answer after {tool.timeout:g} s: time limit.") from None
             _log.warning("tool %s failed", tool.name, exc_info=True)
             # Its text may hold paths or secrets: that is for the server's log only.
             raise ToolError(f"The tool failed ({type(error).__name__}).") from error
@@ -79,8 +82,21 @@ def _checked(tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
 async def _called(tool: Tool, arguments: dict[str, Any]) -> Any:
     if tool.is_async:
         return await tool.function(**arguments)
-    value = await asyncio.to_thread(tool.function, **arguments)
+    value = await asyncio.to_thread(_called_here, tool, arguments)
     return await value if inspect.isawaitable(value) else value
+
+
+def _called_here(tool: Tool, arguments: dict[str, Any]) -> Any:
+    try:
+        return tool.function(**arguments)
+    except StopIteration as error:  # a future cannot hold one: nobody would ever be told
+        raise RuntimeError("the function raised StopIteration") from error
+
+
+def _is_stopped() -> bool:
+    """Whether the turn is being stopped, and not the tool's own task."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _plain(value: Any) -> Any:

@@ -26,6 +26,7 @@ def decode(data: bytes) -> dict[str, Any]:
 def _envelope(at: Stamped, state: str) -> str:
     placed = at.placed
     number = ""
+    index = "null" if placed.index is None else placed.index  # internal events have none
     if state == "persisted":
         if at.seq is None:  # could not be stored: it must not say that it was
             state = "transient"
@@ -33,7 +34,7 @@ def _envelope(at: Stamped, state: str) -> str:
             number = f',"sequenceNumber":{at.seq}'
     return (
         f'"eventId":"{placed.event_id}","sessionId":"{at.session_id}","turnId":"{at.turn_id}",'
-        f'"timestamp":"{placed.at}","eventIndex":{placed.index},"persistenceState":"{state}"'
+        f'"timestamp":"{placed.at}","eventIndex":{index},"persistenceState":"{state}"'
         f'{number},"agent":{_agent(placed.agent)},"cursor":"{at.cursor}"'
     )
 

@@ -1,0 +1,306 @@
+"""Claude's stream: bytes cut anywhere, every kind of block, and real recordings."""
+
+import contextlib
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turnlog.engines.claude_stream import Call, SseSplitter
+from turnlog.errors import EngineFailed
+from turnlog.events import kinds as k
+from turnlog.ports import CallStarted
+from turnlog.simulators.claude import RawBlock, RedactedThinking, Reply, Text, Thinking, ToolCall
+from turnlog.simulators.claude.stream import events
+
+BODY = {"model": "claude-sonnet-5-5", "messages": [{"role": "user", "content": "?"}]}
+CITED = {"type": "char_location", "cited_text": "Quack.", "document_index": 0}
+NEW = {"type": "telepathy_result", "waves": [1, {"deep": None}], "id": "x"}
+ANSWER = Reply(
+    Thinking("Let me see."),
+    RedactedThinking("EmwK"),
+    Text("It is “so” — 🦆.", (CITED,)),
+    RawBlock(NEW),
+    ToolCall("look", {"at": ["a", {"b": None}]}, "toolu_1"),
+    chunk=3,
+)
+
+
+def said(reply):
+    return [raw for raw in events(reply, BODY) if raw["type"] != "ping"]
+
+
+def framed(raws, end="\n", ascii=False):
+    frames = [
+        f"event: {raw['type']}{end}data: {json.dumps(raw, ensure_ascii=ascii)}{end}{end}"
+        for raw in raws
+    ]
+    return "".join(frames).encode()
+
+
+def split(stream, cuts=()):
+    splitter = SseSplitter()
+    pieces = [stream[a:b] for a, b in pairwise([0, *sorted(cuts), len(stream)])]
+    return [raw for piece in pieces for raw in splitter.feed(piece)] + splitter.close()
+
+
+def read(*raws):
+    call = Call(clock=lambda: 0.0)
+    return call, call.feed(raws)
+
+
+# bytes to raw events
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@settings(deadline=None)
+@given(data=st.data())
+def test_a_stream_may_be_cut_anywhere(end, data):
+    raws = said(ANSWER)
+    stream = framed(raws, end)
+    cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=12))
+    assert split(stream, cuts) == raws
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_stream_may_come_byte_by_byte(end):
+    raws = said(ANSWER)
+    stream = framed(raws, end)
+    assert split(stream, range(len(stream))) == raws
+
+
+NOISE = {
+    "a ping": b'event: ping\ndata: {"type": "ping"}\n\n',
+    "the end of other APIs": b"data: [DONE]\n\n",
+    "a comment": b": keep-alive\n\n",
+    "a comment that looks like data": b": data: nothing here\n\n",
+    "a blank line too many": b"\n",
+    "an event without data": b"event: nothing\n\n",
+    "fields of the standard": b"id: 7\nretry: 100\n\n",
+}
+
+
+@pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
+def test_noise_between_events_is_no_event(noise):
+    hello = {"type": "hello"}
+    assert split(framed([hello]) + noise + framed([hello])) == [hello, hello]
+
+
+def test_data_may_stand_in_several_lines_and_without_a_space():
+    assert split(b'data:{"type":\ndata:"hello"}\n\n') == [{"type": "hello"}]
+
+
+def test_a_last_event_without_a_blank_line_counts_if_it_is_whole():
+    assert split(b'data: {"type": "hello"}') == [{"type": "hello"}]
+    assert split(b'data: {"type": "hel') == []
+
+
+# raw events to ours
+
+
+def test_an_answer_becomes_chunks_then_kept_events():
+    _, out = read(*said(ANSWER))
+    types = [each.type for each in out if not isinstance(each, CallStarted)]
+    seen = [kind for kind, before in zip(types, [None, *types], strict=False) if kind != before]
+    assert seen == ["thinking_start", "thinking_chunk", "thinking_complete", "message_chunk",
+                    "citations_found", "thinking", "message", "tool_use"]  # fmt: skip
+
+
+def test_every_block_is_kept_as_it_came():
+    call, out = read(*said(ANSWER))
+    (message,) = [each for each in out if isinstance(each, k.Message)]
+    kinds = ["thinking", "redacted_thinking", "text", "telepathy_result", "tool_use"]
+    assert [block["type"] for block in message.blocks] == kinds
+    assert message.blocks[3] == NEW
+    assert message.blocks[4]["input"] == {"at": ["a", {"b": None}]}
+    assert call.finished
+
+
+def test_the_message_is_its_chunks_joined():
+    _, out = read(*said(ANSWER))
+    chunks = [each.content for each in out if isinstance(each, k.MessageChunk)]
+    (message,) = [each for each in out if isinstance(each, k.Message)]
+    assert message.content == "".join(chunks) == "It is “so” — 🦆."
+
+
+def test_a_citation_stays_with_its_block():
+    _, out = read(*said(ANSWER))
+    (found,) = [each for each in out if isinstance(each, k.CitationsFound)]
+    cited = [each.citations for each in out if isinstance(each, k.MessageChunk) if each.citations]
+    assert found.citations == [{"blockIndex": 2, **CITED}]
+    assert cited == [found.citations]
+
+
+def test_thoughts_are_kept_with_their_signature_or_data():
+    _, out = read(*said(ANSWER))
+    clear, hidden = [each for each in out if isinstance(each, k.Thinking)]
+    assert (clear.content, clear.redacted, bool(clear.signature)) == ("Let me see.", False, True)
+    assert (hidden.content, hidden.redacted, hidden.signature) == ("", True, "EmwK")
+
+
+def start(**more):
+    message = {"id": "msg_1", "model": "claude", "content": [], "usage": {"input_tokens": 5}}
+    return {"type": "message_start", "message": message | more}
+
+
+def block(content_block, *deltas, index=0):
+    opening = {"type": "content_block_start", "index": index, "content_block": content_block}
+    between = [{"type": "content_block_delta", "index": index, "delta": d} for d in deltas]
+    return [opening, *between, {"type": "content_block_stop", "index": index}]
+
+
+def stop(reason="end_turn", **usage):
+    delta = {"stop_reason": reason}
+    return [{"type": "message_delta", "delta": delta, "usage": usage}, {"type": "message_stop"}]
+
+
+def json_piece(text):
+    return {"type": "input_json_delta", "partial_json": text}
+
+
+TOOL = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
+HELLO = block({"type": "text", "text": ""}, {"type": "text_delta", "text": "Hello."})
+
+
+def test_counts_are_replaced_and_never_added_up():
+    _, out = read(start(), *HELLO, *stop(input_tokens=9, output_tokens=7, speed=None))
+    message = out[-1]
+    assert message.reported == {"input_tokens": 9, "output_tokens": 7}
+    assert message.token_usage.total_tokens == 16
+
+
+def test_a_count_that_the_end_does_not_repeat_stays():
+    _, out = read(start(), *HELLO, *stop(output_tokens=7, input_tokens=None))
+    assert out[-1].token_usage.input_tokens == 5
+
+
+def test_a_message_may_start_with_content():
+    prefilled = [{"type": "text", "text": "Hello."}, TOOL | {"input": {"at": 1}}]
+    _, out = read(start(content=prefilled), *stop("tool_use"))
+    assert [each.content for each in out if isinstance(each, k.MessageChunk)] == ["Hello."]
+    assert out[-1] == k.ToolUse(tool_use_id="toolu_1", tool_name="look", args={"at": 1})
+
+
+def test_a_message_that_starts_again_starts_anew():
+    _, out = read(start(), *HELLO, start(id="msg_2"), *HELLO, *stop())
+    assert (out[-1].message_id, out[-1].content) == ("msg_2", "Hello.")
+
+
+def test_what_else_the_api_says_of_a_message_is_kept():
+    _, out = read(start(container={"id": "c"}, stop_sequence=None), *HELLO, *stop())
+    assert out[-1].details == {"container": {"id": "c"}}
+
+
+@pytest.mark.parametrize("text", ['{"at": "ha', "[1]", '"text"', "null", "{} {}"])
+def test_arguments_that_are_no_json_object_are_never_run(text):
+    call, out = read(start(), *block(TOOL, json_piece(text)), *stop("tool_use"))
+    assert call.unreadable == {"toolu_1"}
+    assert out[-1].args == {}
+
+
+@pytest.mark.parametrize("pieces", [[], [""], ["", " "]])
+def test_a_tool_without_arguments_has_none(pieces):
+    call, out = read(start(), *block(TOOL, *map(json_piece, pieces)), *stop("tool_use"))
+    assert (out[-1].args, call.unreadable) == ({}, set())
+
+
+def test_arguments_that_came_whole_are_not_lost_to_an_empty_piece():
+    whole = TOOL | {"input": {"at": 1}}
+    _, out = read(start(), *block(whole, json_piece("")), *stop("tool_use"))
+    assert out[-1].args == {"at": 1}
+
+
+def test_a_call_that_the_model_did_not_end_on_is_not_run():
+    call, out = read(start(), *block(TOOL, json_piece('{"at": 1}')), *stop("max_tokens"))
+    assert call.calls == []
+    assert out[-1].blocks == [TOOL | {"input": {"at": 1}}]
+
+
+def test_what_is_not_known_is_ignored():
+    odd = block({"type": "text", "text": ""}, {"type": "mood_delta", "mood": "fine"})
+    _, out = read({"type": "weather"}, start(), *odd, *stop())
+    assert out[-1].blocks == [{"type": "text", "text": ""}]
+
+
+def test_a_stream_without_its_end_is_not_finished():
+    call, out = read(start(), *HELLO, stop()[0])
+    assert not call.finished
+    assert not [each for each in out if isinstance(each, k.Message)]
+
+
+def test_an_error_in_the_stream_is_raised_in_our_words():
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "key sk-secret"}}
+    with pytest.raises(EngineFailed) as failed:
+        read(start(), error)
+    assert (failed.value.code, failed.value.retryable) == ("overloaded", True)
+    assert "sk-secret" not in str(failed.value)
+
+
+def test_a_thought_says_how_long_it_took():
+    times = iter([1.0, 3.5])
+    call = Call(clock=lambda: next(times))
+    out = call.feed([start(), *block({"type": "thinking", "thinking": "Hm."})])
+    assert out[-1] == k.ThinkingComplete(content="Hm.", block_index=0, duration=2500)
+
+
+# real recordings
+
+ROOT = Path(__file__).parent.parent
+PLACES = [Path("/work/shared/captures"), ROOT.parent / "shared" / "captures"]
+CAPTURES = next((place for place in PLACES if place.exists()), None)
+STREAMS = sorted(CAPTURES.rglob("*.sse")) if CAPTURES else []
+CUT = [path for path in STREAMS if b'"message_stop"' not in path.read_bytes()]
+# Where we differ from what Anthropic's SDK builds, and why.
+LATER = "compaction_delta is not read yet"
+KNOWN = {
+    "compaction/ai-anthropic-compaction.1": LATER,
+    "compaction/anthropic-sdk-compaction_response": LATER,
+    "compaction/pydantic-ai-test_anthropic_compaction_usage_with_cache_streaming": LATER,
+    "malformed/ai-spliced-message-start": "a second message_start resets; the SDK merges the two",
+    "model_fallback/anthropic-sdk-fallback_response": "the SDK renames the wire's from to from_",
+}
+
+
+def final(path):
+    """What Anthropic's SDK made of the stream; it gave up on a few."""
+    return path.with_name(path.name.removesuffix(".sse") + ".final.json")
+
+
+WHOLE = [path for path in STREAMS if path not in CUT and final(path).exists()]
+
+
+def name(path):
+    return str(path.relative_to(CAPTURES)).removesuffix(".sse")
+
+
+def without_nulls(value):
+    if isinstance(value, dict):
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    return [without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.skipif(CAPTURES is None, reason="there are no recorded streams in shared/captures")
+def test_there_are_recordings_and_known_differences_are_of_them():
+    assert len(WHOLE) > 200
+    assert len(CUT) >= 3
+    assert KNOWN.keys() <= {name(path) for path in STREAMS}
+
+
+@pytest.mark.parametrize("path", WHOLE, ids=name)
+def test_a_recorded_stream_is_read_as_anthropics_sdk_reads_it(path):
+    call, _ = read(*split(path.read_bytes()))
+    wanted = json.loads(final(path).read_text())
+    agree = without_nulls(call.blocks) == without_nulls(wanted["content"])
+    assert agree == (name(path) not in KNOWN)
+    assert call.stop_reason == wanted["stop_reason"]
+
+
+@pytest.mark.parametrize("path", CUT, ids=name)
+def test_a_recorded_stream_without_its_end_is_not_taken_for_a_whole_one(path):
+    call = Call()
+    with contextlib.suppress(EngineFailed):  # some of them end in an error
+        call.feed(split(path.read_bytes()))
+    assert not call.finished

@@ -1,0 +1,170 @@
+"""The vocabulary: stored and read back, lifted from older versions, ordered, sealed."""
+
+import decimal
+import typing
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from turnlog.errors import UnknownEvent
+from turnlog.events import codec, grammar
+from turnlog.events import kinds as k
+from turnlog.events.content import TokenUsage, citations_of, usage_of
+from turnlog.events.internal import is_internal_tool
+from turnlog.events.record import NO_SEAL, records, sealed, stamped
+from turnlog.testing import samples as s
+
+WHOLE = st.integers(-(2**53), 2**53)
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+LEAVES = st.none() | st.booleans() | WHOLE | WORDS
+JSON = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(WORDS, inner))
+BLOCKS = st.builds(lambda said: {"type": "text", "text": said}, WORDS)
+HINTS = {
+    str: WORDS,
+    int: WHOLE,
+    bool: st.booleans(),
+    typing.Any: JSON,
+    type(None): st.none(),
+    msgspec.UnsetType: st.just(msgspec.UNSET),
+    decimal.Decimal: st.decimals(0, 100, places=6),
+    dict[str, typing.Any]: st.dictionaries(WORDS, JSON, max_size=3),
+    list[str]: st.lists(WORDS, max_size=3),
+    list[dict[str, typing.Any]]: st.lists(BLOCKS, max_size=3),
+    TokenUsage: st.builds(TokenUsage, input_tokens=WHOLE, thinking_tokens=st.none() | WHOLE),
+}
+
+
+def values(hint):
+    if hint in HINTS:
+        return HINTS[hint]
+    return st.one_of(*map(values, typing.get_args(hint)))
+
+
+def events_of(kind):
+    fields = msgspec.structs.fields(kind)
+    return st.builds(kind, **{field.name: values(field.type) for field in fields})
+
+
+@pytest.mark.parametrize("kind", k.KINDS.values(), ids=k.KINDS)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_what_is_stored_reads_back_the_same(kind, data):
+    event = data.draw(events_of(kind))
+    assert codec.decode(event.type, kind.version, codec.encode(event)) == event
+
+
+def test_an_older_version_is_lifted_step_by_step(monkeypatch):
+    monkeypatch.setattr(k.Error, "version", 3)
+    monkeypatch.setitem(codec.UPGRADES, ("error", 1), lambda old: old | {"code": old.pop("kind")})
+    monkeypatch.setitem(codec.UPGRADES, ("error", 2), lambda old: old | {"retryable": False})
+    lifted = codec.decode("error", 1, b'{"type":"error","error":"no","kind":"lost"}')
+    assert lifted == k.Error(error="no", code="lost", retryable=False)
+
+
+@pytest.mark.parametrize(("type_", "version"), [("error", 2), ("telepathy", 1), ("error", 0)])
+def test_an_event_that_this_version_cannot_read_is_unknown(type_, version):
+    with pytest.raises(UnknownEvent, match=type_):
+        codec.decode(type_, version, b"{}")
+
+
+def test_no_two_kinds_have_one_name():
+    assert len(k.KINDS) == len(k.Event.__subclasses__())
+
+
+def test_only_kept_events_say_that_they_are_persisted():
+    assert all(kind.kept for kind in k.KINDS.values() if kind.shown_as == "persisted")
+    assert not any(kind.kept for kind in grammar.OUTSIDE_A_TURN if not kind.internal)
+
+
+def test_every_kind_has_a_place_in_a_turn_or_is_outside():
+    inside = {kind for following in grammar.NEXT.values() for kind in following}
+    assert inside | grammar.OUTSIDE_A_TURN == set(k.KINDS.values())
+    assert not inside & grammar.OUTSIDE_A_TURN
+
+
+def test_every_state_can_be_reached_and_left():
+    reached = {state for following in grammar.NEXT.values() for state in following.values()}
+    assert reached | {grammar.State.START} == set(grammar.State) == set(grammar.NEXT)
+    assert [state for state, following in grammar.NEXT.items() if not following] == [
+        grammar.State.OVER
+    ]
+
+
+LEGAL = {
+    "a simple answer": [k.UserMessageSent, k.MessageChunk, k.Message, k.Complete],
+    "a thought": [k.UserMessageSent, k.ThinkingStart, k.ThinkingChunk, k.ThinkingComplete,
+                  k.MessageChunk, k.Thinking, k.Message, k.Complete],
+    "a tool": [k.UserMessageSent, k.Message, k.ToolUse, k.ToolResult, k.Message, k.Complete],
+    "an approval": [k.UserMessageSent, k.Message, k.ToolUse, k.ApprovalRequested,
+                    k.ApprovalResolved, k.ToolResult, k.Message],
+    "an error": [k.UserMessageSent, k.Error],
+    "an interrupted answer": [k.UserMessageSent, k.MessageChunk, k.Message, k.Error],
+}  # fmt: skip
+ILLEGAL = {
+    "'message' cannot happen while START": [k.Message],
+    "'user_message_sent' cannot happen while ASKED": [k.UserMessageSent, k.UserMessageSent],
+    "'tool_use' cannot happen while ASKED": [k.UserMessageSent, k.ToolUse],
+    "'tool_result' cannot happen while ANSWERED": [k.UserMessageSent, k.Message, k.ToolResult],
+    "'message' cannot happen while OVER": [k.UserMessageSent, k.Error, k.Message],
+    "'complete' cannot happen while WRITING": [k.UserMessageSent, k.MessageChunk, k.Complete],
+}
+
+
+@pytest.mark.parametrize("turn", LEGAL.values(), ids=LEGAL)
+def test_the_order_is_legal(turn):
+    assert grammar.broken_rule(turn) is None
+
+
+@pytest.mark.parametrize(("rule", "turn"), ILLEGAL.items())
+def test_the_order_is_broken_and_the_rule_is_named(rule, turn):
+    assert grammar.broken_rule(turn) == rule
+
+
+def rows(*events):
+    return list(records("s", "t", s.placed(*events), 0, NO_SEAL))
+
+
+def test_a_row_holds_its_event_and_its_place():
+    events = s.placed(s.asked(), s.k.HistoryAnchored(anchor=0), s.said("Hi."))
+    found = [stamped(row) for row in records("s", "t", events, 5, b"before")]
+    assert [at.placed for at in found] == events
+    assert [(at.seq, at.position) for at in found] == [(5, 5), (6, 6), (7, 7)]
+
+
+def test_a_seal_holds_every_field_of_its_row():
+    (row,) = rows(s.asked())
+    changes = {"seq": 9, "turn_id": "x", "event_id": "x", "at": "x", "agent_id": "x"}
+    changes |= {"event_index": 9, "is_internal": True, "body": b"{}", "version": 9, "type": "x"}
+    for name, value in changes.items():
+        assert sealed(row._replace(**{name: value}), NO_SEAL) != row.seal, name
+
+
+def test_a_seal_holds_all_rows_before():
+    one, two = rows(s.asked(), s.said("Hi."))
+    assert sealed(two, one.seal) == two.seal
+    assert sealed(two, NO_SEAL) != two.seal
+
+
+def test_a_seal_does_not_depend_on_how_a_store_writes_truth():
+    (row,) = rows(s.asked())
+    assert sealed(row._replace(is_internal=0), NO_SEAL) == row.seal
+
+
+def test_tokens_add_up_and_unknown_thinking_stays_unknown():
+    one = usage_of({"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": None})
+    two = usage_of({"output_tokens": 5, "output_tokens_details": {"thinking_tokens": 3}})
+    assert (one + one).thinking_tokens is None
+    assert (one + two).thinking_tokens == 3
+    assert (one + two).total_tokens == 8
+
+
+def test_citations_know_their_block():
+    blocks = [{"type": "text", "text": "a"}, {"type": "text", "text": "b", "citations": [{"c": 1}]}]
+    assert citations_of(blocks) == [{"blockIndex": 1, "c": 1}]
+
+
+def test_hand_offs_are_internal_and_other_tools_are_not():
+    assert is_internal_tool("transfer_to_erp")
+    assert not is_internal_tool("list_transfers")

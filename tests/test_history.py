@@ -1,0 +1,239 @@
+"""What the model is told: whatever happened, a history that the API takes."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from turnlog.events import kinds as k
+from turnlog.projections.history import KEPT_MESSAGES, MOST_MESSAGES, history, moved_anchor
+from turnlog.projections.lint import lint
+from turnlog.simulators.claude import rules, sign
+from turnlog.testing import samples as s
+
+KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+
+
+def thought(said="Hm."):
+    return {"type": "thinking", "thinking": said, "signature": sign(said)}
+
+
+def told(*turns, **more):
+    """The history, once lint and the API's own rules have taken it."""
+    messages = history(s.log_of(*turns), **more)
+    assert lint(messages) == []
+    body = {"model": "claude-sonnet-5-5", "max_tokens": 100, "messages": messages}
+    rules.check(KEY, json.dumps(body).encode())
+    return messages
+
+
+def user(*blocks):
+    return {"role": "user", "content": [s.text(b) if isinstance(b, str) else b for b in blocks]}
+
+
+def claude(*blocks):
+    return user(*blocks) | {"role": "assistant"}
+
+
+def tool_result(id, content="seen", **more):
+    return {"type": "tool_result", "tool_use_id": id, "content": content, **more}
+
+
+NEXT = [s.asked("And now?")]
+ROUND = [s.asked("Look."), s.said("I look.", s.call("a"), stop="tool_use"), s.used("a")]
+
+
+def test_a_conversation_is_told_as_it_was():
+    messages = told([s.asked("Hello."), s.said("Hi.")], NEXT)
+    assert messages == [user("Hello."), claude("Hi."), user("And now?")]
+
+
+def test_a_tool_call_and_its_result_stay_together():
+    messages = told([*ROUND, s.result("a"), s.said("Done.")], NEXT)
+    assert messages[1:3] == [claude("I look.", s.call("a")), user(tool_result("a"))]
+
+
+def test_parallel_results_are_told_in_one_message():
+    asks = s.said(s.call("a"), s.call("b"), stop="tool_use")
+    turn = [s.asked(), asks, s.used("a"), s.used("b"), s.result("a"), s.result("b"), s.said("Ok.")]
+    assert told(turn, NEXT)[2] == user(tool_result("a"), tool_result("b"))
+
+
+@pytest.mark.parametrize(
+    ("value", "content"),
+    [("", "(empty)"), ("as it is", "as it is"), ({"a": [1]}, '{"a":[1]}'), (None, "null")],
+)
+def test_a_result_is_told_as_text(value, content):
+    assert told([*ROUND, s.result("a", value), s.said("Ok.")], NEXT)[2] == user(
+        tool_result("a", content)
+    )
+
+
+@pytest.mark.parametrize(("error", "content"), [("it broke", "it broke"), ("", "(empty)")])
+def test_a_failed_result_says_so_and_is_never_empty(error, content):
+    failed = [*ROUND, s.failed("a", error), s.said("Sorry.")]
+    assert told(failed, NEXT)[2] == user(tool_result("a", content, is_error=True))
+
+
+def test_a_call_without_a_result_is_not_told():
+    cut = [s.asked("Look."), s.said("I lo", s.call("a"), stop="max_tokens")]
+    assert told(cut, NEXT)[1] == claude("I lo")
+
+
+def test_a_turn_that_failed_leaves_its_question():
+    messages = told([s.asked("One."), s.broke()], [s.asked("Two.")])
+    assert messages == [user("One.", "Two.")]
+
+
+def test_an_interrupted_answer_is_told_as_far_as_it_was_shown():
+    messages = told([s.asked("One."), s.said("Half of", stop="interrupted"), s.broke()], NEXT)
+    assert messages == [user("One."), claude("Half of"), user("And now?")]
+
+
+@pytest.mark.parametrize("empty", [s.said(), s.said(""), s.said(" \n")])
+def test_an_empty_answer_is_not_told(empty):
+    assert told([s.asked("One."), empty], [s.asked("Two.")]) == [user("One.", "Two.")]
+
+
+def test_a_question_after_open_results_comes_behind_them():
+    turn = [*ROUND, s.result("a"), s.broke()]
+    assert told(turn, NEXT)[2] == user(tool_result("a"), "And now?")
+
+
+def test_a_refused_turn_is_left_out_whole():
+    refused = [s.asked("Bad."), s.said("I won't", stop="refusal")]
+    assert told([s.asked("One."), s.said("Two.")], refused, NEXT) == [
+        user("One."),
+        claude("Two."),
+        user("And now?"),
+    ]
+
+
+def test_a_paused_answer_goes_on_as_one():
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    paused = [s.asked("One."), s.said(search, stop="pause_turn"), s.said(found, "Here.")]
+    assert told(paused, NEXT)[1] == claude(search, found, "Here.")
+
+
+def test_thoughts_are_told_with_their_signatures():
+    redacted = {"type": "redacted_thinking", "data": "EmwK"}
+    turn = [s.asked("One."), s.said(thought(), redacted, "Hi.")]
+    assert told(turn, NEXT)[1] == claude(thought(), redacted, "Hi.")
+    assert told(turn, NEXT, thoughts=False)[1] == claude("Hi.")
+
+
+def test_a_thought_that_was_never_signed_is_not_told():
+    unsigned = {"type": "thinking", "thinking": "I was cut", "signature": ""}
+    assert told([s.asked("One."), s.said(unsigned, stop="max_tokens")], NEXT) == [
+        user("One.", "And now?")
+    ]
+
+
+def test_thoughts_from_before_a_move_are_left_out():
+    before = [s.asked("One."), s.said(thought(), "Hi.")]
+    moving = [s.asked("Two."), k.HistoryAnchored(anchor=0), s.said(thought("New."), "Ho.")]
+    messages = told(before, moving, NEXT)
+    assert messages[1] == claude("Hi.")
+    assert messages[3] == claude(thought("New."), "Ho.")
+
+
+def test_what_breaks_a_rule_all_the_same_is_told_as_plain_text():
+    twice = [*ROUND, s.result("a"), s.said("Done.")]
+    again = [*ROUND, s.result("a"), s.said("Once more.")]
+    messages = told(twice, again, NEXT)
+    assert messages[1] == claude("I look.", "Done.")
+    assert messages[3] == claude("I look.", "Once more.")
+
+
+# the window
+
+
+def talk(length):
+    return [[s.asked(f"Question {n}."), s.said(thought(), f"Answer {n}.")] for n in range(length)]
+
+
+def test_a_short_talk_does_not_move_the_anchor():
+    assert moved_anchor(s.log_of(*talk(MOST_MESSAGES // 2))) is None
+
+
+def test_the_anchor_moves_to_the_turn_that_keeps_enough():
+    log = s.log_of(*talk(MOST_MESSAGES // 2), NEXT)
+    anchor = moved_anchor(log)
+    kept = [at for at in log if at.position >= anchor]
+    assert isinstance(kept[0].event, k.UserMessageSent)
+    assert len(kept) == KEPT_MESSAGES + 1
+
+
+def test_a_turn_is_never_cut():
+    loop = [s.said(f"Step {n}.", stop="pause_turn") for n in range(40)]
+    log = s.log_of(*talk(20), [s.asked("Loop."), *loop, s.said("Done.")], NEXT)
+    assert log[40].event.content == "Loop."
+    assert moved_anchor(log) == 40
+
+
+def test_an_anchor_that_is_as_far_as_it_can_be_does_not_move():
+    answers = [s.said(f"{n}", stop="pause_turn") for n in range(MOST_MESSAGES)]
+    assert moved_anchor(s.log_of([s.asked("Go on."), *answers, s.said("Done.")], NEXT)) is None
+
+
+def ask_all(questions):
+    """A long talk as the pipeline leads it: what was told each time, and when the anchor moved."""
+    log, anchor, tellings, moves = [], 0, [], []
+    for n, (question, answer) in enumerate(questions):
+        log += s.log_of([question])
+        log = _renumbered(log)
+        window = [at for at in log if at.position >= anchor]
+        moved = moved_anchor(window)
+        if moved is not None:
+            anchor = moved
+            moves.append(n)
+            window = [at for at in window if at.position >= anchor]
+            log = _renumbered([*log, *s.log_of([k.HistoryAnchored(anchor=anchor)])])
+        tellings.append(history(window, thoughts=moved is None))
+        log = _renumbered([*log, *s.log_of([answer])])
+    return tellings, moves
+
+
+def _renumbered(log):
+    return [replace(at, seq=n, position=n) for n, at in enumerate(log)]
+
+
+def test_the_anchor_moves_rarely_and_between_moves_the_beginning_never_changes():
+    tellings, moves = ask_all(talk(120))
+    assert len(moves) == 5
+    for n in range(1, len(tellings)):
+        if n not in moves:
+            assert tellings[n][: len(tellings[n - 1])] == tellings[n - 1]
+        assert len(tellings[n]) >= min(2 * n, KEPT_MESSAGES)
+
+
+# whatever the log holds
+
+words = st.text(max_size=8)
+answers = st.lists(st.one_of(words.map(s.text), words.map(thought)), max_size=3)
+reasons = st.sampled_from(["end_turn", "max_tokens", "refusal", "interrupted", "cancelled"])
+
+
+@st.composite
+def turns(draw, n):
+    turn = [s.asked(draw(words.filter(str.strip)))]
+    for step in range(draw(st.integers(0, 3))):
+        ids = [f"{n}-{step}-{each}" for each in range(draw(st.integers(1, 3)))]
+        turn.append(s.said(*draw(answers), *map(s.call, ids), stop="tool_use"))
+        turn += [s.used(id) for id in ids]
+        turn += [draw(st.sampled_from([s.result, s.failed]))(id, draw(words)) for id in ids]
+    cut = draw(st.lists(st.just(s.call(f"{n}-cut")), max_size=1))
+    ending = [s.said(*draw(answers), *cut, stop=draw(reasons)), s.broke()]
+    return turn + draw(st.sampled_from([ending[:1], ending[1:], ending]))
+
+
+logs = st.integers(0, 4).flatmap(lambda size: st.tuples(*map(turns, range(size))))
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(logs, st.booleans())
+def test_every_log_amounts_to_a_history_that_the_api_takes(turns, thoughts):
+    told(*turns, NEXT, thoughts=thoughts)

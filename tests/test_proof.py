@@ -1,0 +1,198 @@
+"""Whatever is done to a stored session behind turnlog's back is found, and named."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from turnlog.cli import main
+from turnlog.projections.proof import prove
+from turnlog.stores.memory import MemoryStore
+from turnlog.stores.sqlite import SqliteStore
+from turnlog.testing import samples as s
+
+CITED = s.text("Done.") | {"citations": [{"type": "char_location", "cited_text": "Quack."}]}
+TALK = [
+    [s.asked("Hello."), s.said("Hi.", id="msg_1")],  # 0, 1
+    [
+        s.asked("Look."),  # 2
+        s.said(s.call("a"), stop="tool_use", id="msg_2"),  # 3
+        s.used("a"),  # 4
+        s.approval("ok?", "a"),  # 5
+        s.decision("ok?"),  # 6
+        s.result("a"),  # 7
+        s.said(CITED, id="msg_3"),  # 8
+    ],
+    [s.asked("And now?"), s.broke()],  # 9, 10
+]
+REST = "type, version, at, agent_id, agent_name, event_index, is_internal, body, seal"
+UNLOCKED = ["DROP TRIGGER events_never_change", "DROP TRIGGER events_never_vanish"]
+# Without the primary key, the table takes what it never should; its triggers go with it.
+REBUILT = ["CREATE TABLE copy AS SELECT * FROM events", "DROP TABLE events",
+           "ALTER TABLE copy RENAME TO events"]  # fmt: skip
+
+
+def again(seq, of, event_id="'fresh'"):
+    """A row that is there already, once more under that number."""
+    row = f"SELECT session_id, {seq}, turn_id, {event_id}, {REST} FROM events WHERE seq = {of}"
+    return f"INSERT INTO events {row}"
+
+
+def delete(where):
+    return [*UNLOCKED, f"DELETE FROM events WHERE {where}"]
+
+
+def update(seq, change):
+    return [*UNLOCKED, f"UPDATE events SET {change} WHERE seq = {seq}"]
+
+
+def reword(seq, old, new):
+    return update(seq, f"body = CAST(replace(body, '{old}', '{new}') AS BLOB)")
+
+
+PLANTED = {
+    "a gap": (delete("seq = 5"), "gap: number 5 is missing"),
+    "a lost beginning": (delete("seq = 0"), "gap: number 0 is missing"),
+    "a duplicate number": ([*REBUILT, again(8, of=8)], "duplicate: number 8"),
+    "a duplicate event": ([*REBUILT, again(11, of=8, event_id="event_id")], "duplicate: event "),
+    "a second result": ([*REBUILT, again(11, of=7)], "duplicate: result of tool a"),
+    "a tool without result": (
+        delete("seq = 7"),
+        "unpaired tool: a was asked for and has no result",
+    ),
+    "a result without tool": (
+        delete("seq = 4"),
+        "unpaired tool: a has a result and was not asked for",
+    ),
+    "an approval of nothing": (delete("seq = 4"), "orphan approval: ok? is for no tool call"),
+    "an unasked decision": (
+        delete("seq = 5"),
+        "orphan approval: ok? was decided and never asked for",
+    ),
+    "a changed text": (reword(1, "Hi.", "Ho."), "changed: number 1 is not what was written"),
+    "a body become text": (
+        update(1, "body = replace(body, 'Hi.', 'Ho.')"),
+        "changed: number 1 is not what was written",
+    ),
+    "a changed time": (update(10, "at = '2020-01-01T00:00:00.000Z'"), "changed: number 10"),
+    "a hidden event": (update(10, "is_internal = 1"), "changed: number 10"),
+    "a broken body": (update(10, "body = X'7B'"), "changed: number 10 cannot be read"),
+    "a future event": (update(10, "version = 2"), "changed: number 10 cannot be read"),
+    "a version that never was": (update(10, "version = 0"), "changed: number 10 cannot be read"),
+    "a swapped turn": (
+        update(9, "turn_id = 's.t0'"),
+        "order: turn s.t0: 'user_message_sent' cannot happen while ANSWERED",
+    ),
+    "changed usage": (
+        reword(1, '"inputTokens":10', '"inputTokens":1'),
+        "table: usage of msg_1 is not what the model reported",
+    ),
+    "a cut tail": (delete("seq >= 8"), "table: messages msg_3: no event wrote this row"),
+    "a changed message row": (
+        ["UPDATE messages SET content = '[]' WHERE message_id = 'msg_1'"],
+        "table: messages msg_1: content not as the log has it",
+    ),
+    "a lost message row": (
+        ["DELETE FROM messages WHERE message_id = 'msg_1'"],
+        "table: messages msg_1: the row is missing",
+    ),
+    "a changed usage row": (
+        ["UPDATE usage SET input_tokens = 1 WHERE message_id = 'msg_1'"],
+        "table: usage msg_1: input_tokens not as the log has it",
+    ),
+    "a lost usage row": (
+        ["DELETE FROM usage WHERE message_id = 'msg_1'"],
+        "table: usage msg_1: the row is missing",
+    ),
+    "a lost citation": (
+        ["DELETE FROM message_citations"],
+        "table: message_citations msg_3/0: the row is missing",
+    ),
+    "a forged approval": (
+        ["UPDATE approvals SET decided_by = 'bob'"],
+        "table: approvals ok?: decided_by not as the log has it",
+    ),
+    "a message of another": (
+        ["UPDATE messages SET user_id = 'bob' WHERE message_id = 'msg_1'"],
+        "table: messages msg_1: user_id not as the log has it",
+    ),
+}
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A folder with one whole session."""
+
+    async def fill():
+        store = SqliteStore(tmp_path)
+        await store.open()
+        await s.keep(store, *TALK)
+        await store.close()
+
+    asyncio.run(fill())
+    return tmp_path
+
+
+def plant(data, statements):
+    with closing(sqlite3.connect(data / "turnlog.db")) as db, db:
+        for statement in statements:
+            db.execute(statement)
+
+
+def test_a_whole_session_is_ok(data, capsys):
+    assert main(["verify", "--data", str(data)]) == 0
+    assert capsys.readouterr().out == "1 sessions, 11 events: ok\n"
+
+
+@pytest.mark.parametrize(("statements", "problem"), PLANTED.values(), ids=PLANTED)
+def test_what_was_planted_is_found_and_named(data, capsys, statements, problem):
+    plant(data, statements)
+    assert main(["verify", "s", "--data", str(data)]) == 1
+    found = capsys.readouterr().out.splitlines()
+    assert [line for line in found if line.startswith(f"s  {problem}")], found
+    assert found[-1].endswith("1 not ok")
+
+
+def test_one_bad_session_among_good_ones_is_named(data, capsys):
+    plant(data, ["INSERT INTO sessions SELECT 's2', user_id, title, agent_id, created_at, anchor"
+                 " FROM sessions", *delete("seq = 5")])  # fmt: skip
+    assert main(["verify", "--data", str(data)]) == 1
+    assert capsys.readouterr().out.endswith("2 sessions, 10 events: 1 not ok\n")
+
+
+def test_a_session_that_does_not_exist_cannot_be_verified(data, capsys):
+    assert main(["verify", "nowhere", "--data", str(data)]) == 1
+    assert "There is no session 'nowhere'." in capsys.readouterr().err
+
+
+async def evidence(*turns):
+    store = MemoryStore()
+    await s.keep(store, *turns)
+    return await store.evidence("s")
+
+
+async def test_an_open_tool_of_a_running_turn_is_no_problem():
+    store = MemoryStore()
+    await store.create_session(s.new_session())
+    turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()))
+    await store.append(turn, s.placed(s.said(s.call("a"), stop="tool_use"), s.used("a")))
+    assert prove(await store.evidence("s")).ok
+    await store.finish_turn(turn.id)
+    assert prove(await store.evidence("s")).unpaired_tools == ["a was asked for and has no result"]
+
+
+async def test_an_empty_session_is_whole():
+    proof = prove(await evidence())
+    assert (proof.ok, proof.first, proof.last, proof.count) == (True, None, None, 0)
+
+
+async def test_the_numbers_are_told():
+    proof = prove(await evidence(*TALK))
+    assert (proof.first, proof.last, proof.count, proof.gaps) == (0, 10, 11, [])
+
+
+async def test_a_huge_gap_is_told_in_part():
+    whole = await evidence(*TALK)
+    lost = whole._replace(log=[*whole.log[:-1], whole.log[-1]._replace(seq=10**9)])
+    assert prove(lost).gaps == list(range(10, 1010))

@@ -1,0 +1,290 @@
+"""SQLite: the database itself refuses, groups of writes, migrations, several processes."""
+
+import asyncio
+import sqlite3
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from turnlog.projections.proof import prove
+from turnlog.stores.migrate import migrate, migrations
+from turnlog.stores.sqlite import SqliteStore
+from turnlog.stores.sqlite_writer import Writer
+from turnlog.testing import samples as s
+
+ROW = "session_id, {}, turn_id, event_id, type, version, at, agent_id, agent_name, event_index, is_internal, body, seal"  # noqa: E501
+
+
+@pytest.fixture
+async def store(tmp_path):
+    store = SqliteStore(tmp_path)
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def talk(store):
+    await s.keep(store, [s.asked("Hello."), s.said("Hi."), s.said("Hi again.")])
+    return store
+
+
+def raw(folder):
+    """A connection as anybody with the file could open it."""
+    return closing(sqlite3.connect(folder / "turnlog.db", isolation_level=None, timeout=0))
+
+
+def copy(seq, of=1, verb="INSERT"):
+    return f"{verb} INTO events SELECT {ROW.format(seq)} FROM events WHERE seq = {of}"
+
+
+REFUSED = {
+    "UPDATE events SET body = X'00'": "no UPDATE",
+    "UPDATE events SET seq = seq + 1": "no UPDATE",
+    "UPDATE OR REPLACE events SET seq = 0 WHERE seq = 1": "no UPDATE",
+    "UPDATE OR IGNORE events SET at = 'x'": "no UPDATE",
+    "DELETE FROM events": "no DELETE",
+    "DELETE FROM events WHERE seq = 2": "no DELETE",
+    copy(4): "not the next number",
+    copy(-1): "not the next number",
+    copy(1): "not the next number",
+    copy(1, of=2, verb="INSERT OR REPLACE"): "not the next number",
+    copy(1, of=2, verb="REPLACE"): "not the next number",
+    copy(1, of=2, verb="INSERT OR IGNORE"): "not the next number",
+    copy(1, of=2) + " ON CONFLICT DO UPDATE SET body = X'00'": "not the next number",
+}
+
+
+@pytest.mark.parametrize(("statement", "why"), REFUSED.items(), ids=[q[:50] for q in REFUSED])
+async def test_the_database_itself_refuses(talk, tmp_path, statement, why):
+    before = await talk.evidence("s")
+    with raw(tmp_path) as db, pytest.raises(sqlite3.IntegrityError, match=why):
+        db.execute(statement)
+    assert await talk.evidence("s") == before
+
+
+async def test_only_one_turn_of_a_session_can_run_whoever_writes_it(talk, tmp_path):
+    turn = "INSERT INTO turns SELECT ?, session_id, user_id, 'running', 3, '', NULL, NULL, '' FROM turns"  # noqa: E501
+    with raw(tmp_path) as db:
+        db.execute(turn, ["t1"])
+        with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+            db.execute(turn + " LIMIT 1", ["t2"])
+
+
+async def test_every_commit_is_on_disk_before_it_is_answered(store):
+    with closing(store._connect()) as db:
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+
+
+# the writer
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A database with one table, and how to connect to it."""
+
+    def connect():
+        return sqlite3.connect(tmp_path / "db", isolation_level=None, check_same_thread=False)
+
+    with closing(connect()) as db:
+        db.execute("CREATE TABLE numbers (n INTEGER PRIMARY KEY)")
+    return connect
+
+
+@pytest.fixture
+def writer(place):
+    writer = Writer(place)
+    yield writer
+    writer.close()
+
+
+def write(n):
+    return lambda db: db.execute("INSERT INTO numbers VALUES (?)", [n]).lastrowid
+
+
+def written(place):
+    with closing(place()) as db:
+        return [n for (n,) in db.execute("SELECT n FROM numbers ORDER BY n")]
+
+
+async def grouped(writer, *jobs):
+    """Give the jobs while the writer is held up, so that they are one group."""
+    entered, gate = threading.Event(), threading.Event()
+    holding = asyncio.create_task(writer.run(lambda db: (entered.set(), gate.wait())))
+    await asyncio.to_thread(entered.wait)
+    waiting = asyncio.gather(*map(writer.run, jobs), return_exceptions=True)
+    await asyncio.sleep(0)  # all jobs are given now
+    gate.set()
+    await holding
+    return await waiting
+
+
+async def test_jobs_that_wait_share_one_commit(writer, place):
+    commits = []
+    await writer.run(lambda db: db.set_trace_callback(commits.append))
+    commits.clear()
+    assert await grouped(writer, *map(write, range(10))) == [*range(10)]
+    assert commits.count("COMMIT") == 2  # the one that held them up, and theirs
+    assert written(place) == [*range(10)]
+
+
+async def test_a_job_that_fails_harms_none_of_its_neighbors(writer, place):
+    def fails(db):
+        write(7)(db)
+        raise RuntimeError("no")
+
+    one, error, taken, two = await grouped(writer, write(1), fails, write(1), write(2))
+    assert (one, two) == (1, 2)
+    assert str(error) == "no"
+    assert isinstance(taken, sqlite3.IntegrityError)
+    assert written(place) == [1, 2]
+
+
+async def test_a_commit_that_fails_is_told_to_all_and_keeps_nothing(writer, place):
+    def ends_the_transaction(db):
+        db.execute("ROLLBACK")
+
+    outcomes = await grouped(writer, write(1), ends_the_transaction, write(2))
+    assert [type(outcome) for outcome in outcomes] == [sqlite3.OperationalError] * 3
+    assert written(place) == []
+
+
+async def test_a_writer_goes_on_after_a_commit_that_failed(writer, place):
+    with pytest.raises(sqlite3.OperationalError):
+        await writer.run(lambda db: db.execute("COMMIT"))
+    assert await writer.run(write(3)) == 3
+    assert written(place) == [3]
+
+
+async def test_a_database_that_is_locked_is_told_and_later_written_to(writer, place):
+    await writer.run(lambda db: db.execute("PRAGMA busy_timeout = 0"))
+    with closing(place()) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            await writer.run(write(1))
+        other.execute("ROLLBACK")
+    assert await writer.run(write(2)) == 2
+    assert written(place) == [2]
+
+
+async def test_a_database_that_cannot_be_written_is_told_to_all(writer, place):
+    await writer.run(lambda db: db.execute("PRAGMA query_only = ON"))
+    jobs = asyncio.gather(*map(writer.run, [write(1), write(2)]), return_exceptions=True)
+    assert {type(outcome) for outcome in await jobs} == {sqlite3.OperationalError}
+    assert written(place) == []
+
+
+async def test_who_is_cancelled_stops_waiting_and_the_job_is_done(writer, place):
+    gate = threading.Event()
+    holding = asyncio.create_task(writer.run(lambda db: gate.wait()))
+    waiting = asyncio.create_task(writer.run(write(1)))
+    await asyncio.sleep(0)  # both are given now
+    waiting.cancel()
+    gate.set()
+    await holding
+    await writer.run(write(2))
+    assert waiting.cancelled()
+    assert written(place) == [1, 2]
+
+
+async def test_what_was_given_is_written_before_the_writer_closes(place):
+    writer = Writer(place)
+    waiting = asyncio.gather(*(writer.run(write(n)) for n in range(20)))
+    await asyncio.sleep(0)  # all jobs are given now
+    await asyncio.to_thread(writer.close)
+    assert await waiting == [*range(20)]
+
+
+# migrations
+
+
+def test_migrations_apply_once():
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        assert migrate(db) == [number for number, _ in migrations()]
+        assert migrate(db) == []
+
+
+def test_migrations_are_numbered_without_a_gap():
+    numbers = [number for number, _ in migrations()]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_many_who_open_a_new_place_at_once_all_find_it_ready(tmp_path):
+    start = threading.Barrier(8)
+
+    async def open_and_close():
+        store = SqliteStore(tmp_path)
+        start.wait()
+        await store.open()
+        await store.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: asyncio.run(open_and_close()), range(8)))
+
+
+# several processes
+
+OTHER = """
+import asyncio, sys
+from turnlog.stores.sqlite import SqliteStore
+from turnlog.testing import samples as s
+
+async def main(folder):
+    store = SqliteStore(folder)
+    await store.open()
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    for _ in range(30):
+        await store.append(s.new_turn(), s.placed(s.said("There."), s.said("And there.")))
+    await store.close()
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+async def test_two_processes_write_to_one_session_without_a_gap(store, tmp_path):
+    await store.create_session(s.new_session())
+    turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()))
+    pipe = asyncio.subprocess.PIPE
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", OTHER, str(tmp_path), stdin=pipe, stdout=pipe
+    )
+    assert await other.stdout.readline() == b"ready\n"
+    other.stdin.write(b"go\n")
+    for _ in range(30):
+        await store.append(turn, s.placed(s.said("Here."), s.said("And here.")))
+    assert await other.wait() == 0
+    proof = prove(await store.evidence("s"))
+    assert (proof.count, proof.problems) == (121, [])
+
+
+async def test_evidence_is_of_one_moment(store, tmp_path):
+    def write_meanwhile(statement):
+        if "FROM messages" in statement:
+            with raw(tmp_path) as db:
+                row = "'m', 's', 'alice', 't', 0, '', 'user', '[]', NULL, NULL, 'a', 0"
+                db.execute(f"INSERT OR IGNORE INTO messages VALUES ({row})")
+
+    await store.create_session(s.new_session())
+    connect = store._connect
+
+    def watched():
+        db = connect()
+        db.set_trace_callback(write_meanwhile)
+        return db
+
+    store._connect = watched  # the moment between two reads cannot be hit from outside
+    assert (await store.evidence("s")).tables["messages"] == []
+    assert len((await store.evidence("s")).tables["messages"]) == 1
+
+
+async def test_a_store_that_is_closed_leaves_no_sign_of_life(tmp_path):
+    store = SqliteStore(tmp_path)
+    await store.open()
+    assert len(list((tmp_path / "owners").iterdir())) == 1
+    await store.close()
+    assert list((tmp_path / "owners").iterdir()) == []

@@ -1,0 +1,149 @@
+"""The names on the wire, frozen. A change in these tables is a decision, not an accident."""
+
+import msgspec
+import pytest
+
+from turnlog.events import kinds as k
+from turnlog.events.base import Stamped
+from turnlog.events.content import TokenUsage
+from turnlog.testing import samples as s
+from turnlog.transports import sse, wire
+
+ENVELOPE = {"type", "eventId", "sessionId", "turnId", "timestamp", "eventIndex",
+            "persistenceState", "agent", "cursor"}  # fmt: skip
+USAGE = TokenUsage(input_tokens=1, output_tokens=2, thinking_tokens=1, total_tokens=3)
+USAGE_NAMES = {"inputTokens", "outputTokens", "cacheWriteTokens", "cacheReadTokens",
+               "thinkingTokens", "totalTokens"}  # fmt: skip
+
+# fmt: off
+FROZEN = {  # type: (persistenceState, its own fields)
+    "session_start":      ("transient", {"session", "settings"}),
+    "user_message_sent":  ("persisted", {"messageId", "content", "fileIds"}),
+    "thinking_start":     ("transient", {"blockIndex"}),
+    "thinking_chunk":     ("transient", {"content", "blockIndex"}),
+    "thinking_complete":  ("transient", {"content", "blockIndex", "thinkingTokens", "duration"}),
+    "thinking":           ("persisted", {"messageId", "content", "redacted"}),
+    "message_chunk":      ("transient", {"content", "blockIndex", "citations"}),
+    "citations_found":    ("transient", {"messageId", "count", "citations"}),
+    "message":            ("persisted", {"messageId", "role", "content", "citations", "stopReason",
+                                         "model", "tokenUsage", "costUsd"}),
+    "tool_use":           ("persisted", {"toolUseId", "toolName", "args"}),
+    "approval_requested": ("pending",   {"approvalId", "toolUseId", "toolName", "args",
+                                         "description", "expiresAt"}),
+    "approval_resolved":  ("transient", {"approvalId", "approved", "decidedBy", "reason"}),
+    "tool_result":        ("persisted", {"toolUseId", "toolName", "result", "success", "error",
+                                         "duration"}),
+    "agent_changed":      ("transient", {"from", "to"}),
+    "complete":           ("transient", {"reason", "stopReason", "tokenUsage", "costUsd", "model",
+                                         "toolsUsed"}),
+    "error":              ("persisted", {"error", "code", "retryable"}),
+    "resync_required":    ("transient", {"why"}),
+}
+INTERNAL = {"history_anchored"}  # in the log, never on a user's wire
+# fmt: on
+
+SAMPLES = [
+    k.SessionStart(session={}, settings={}),
+    s.asked(),
+    k.ThinkingStart(block_index=0),
+    k.ThinkingChunk(content="Hm", block_index=0),
+    k.ThinkingComplete(content="Hm", block_index=0, duration=1, thinking_tokens=1),
+    k.Thinking(message_id="m", content="Hm", signature="secret"),
+    k.MessageChunk(content="Hi", block_index=0, citations=[]),
+    k.CitationsFound(message_id="m", count=0, citations=[]),
+    s.said("Hi."),
+    s.used("a"),
+    s.approval("ok?", "a"),
+    s.decision("ok?"),
+    s.failed("a"),
+    k.AgentChanged(from_="one", to="other"),
+    k.Complete(reason="success", stop_reason="", token_usage=USAGE, model="c", tools_used=[]),
+    s.broke(),
+    k.ResyncRequired(why="The cursor is too old."),
+]  # fmt: skip
+
+
+def shown(event, seq=7):
+    (placed,) = s.placed(event, first_index=4)
+    at = Stamped(session_id="s", turn_id="t", placed=placed, seq=seq, position=7)
+    return wire.decode(wire.encode(at))
+
+
+def test_the_vocabulary_is_what_was_agreed():
+    assert set(k.KINDS) == FROZEN.keys() | INTERNAL
+    assert {kind for kind in k.KINDS if k.KINDS[kind].internal} == INTERNAL
+    assert [event.type for event in SAMPLES] == list(FROZEN)
+
+
+@pytest.mark.parametrize("event", SAMPLES, ids=lambda event: event.type)
+def test_an_event_has_exactly_its_fields(event):
+    state, fields = FROZEN[event.type]
+    number = {"sequenceNumber"} if state == "persisted" else set()
+    assert shown(event).keys() == ENVELOPE | fields | number
+
+
+@pytest.mark.parametrize("event", SAMPLES, ids=lambda event: event.type)
+def test_the_state_on_the_wire_is_what_was_agreed(event):
+    assert shown(event)["persistenceState"] == FROZEN[event.type][0]
+
+
+def test_the_envelope_says_who_and_where():
+    event = shown(k.MessageChunk(content="Hi", block_index=0), seq=None)
+    del event["eventId"]
+    assert event == {
+        "type": "message_chunk", "content": "Hi", "blockIndex": 0,
+        "sessionId": "s", "turnId": "t", "timestamp": "2026-11-15T12:00:00.000Z",
+        "eventIndex": 4, "persistenceState": "transient",
+        "agent": {"id": "assistant", "name": "Assistant"}, "cursor": "7.4",
+    }  # fmt: skip
+
+
+def test_a_kept_event_has_its_number():
+    assert shown(s.said("Hi."), seq=7)["sequenceNumber"] == 7
+
+
+def test_an_event_that_could_not_be_stored_does_not_say_that_it_was():
+    event = shown(s.broke(), seq=None)
+    assert event["persistenceState"] == "transient"
+    assert "sequenceNumber" not in event
+
+
+def test_approvals_have_no_number_on_the_wire():
+    assert "sequenceNumber" not in shown(s.approval("ok?", "a"))
+    assert "sequenceNumber" not in shown(s.decision("ok?"))
+
+
+def test_what_is_for_the_log_stays_in_the_log():
+    message = msgspec.structs.replace(s.said("Hi."), details={"container": "private"})
+    assert not {"blocks", "reported", "details"} & shown(message).keys()
+    assert "signature" not in shown(SAMPLES[5])
+
+
+def test_optional_fields_are_absent_not_null():
+    assert "thinkingTokens" not in shown(k.ThinkingComplete(content="", block_index=0, duration=1))
+    assert "citations" not in shown(k.MessageChunk(content="Hi", block_index=0))
+    assert "error" not in shown(s.result("a"))
+
+
+def test_tokens_have_the_agreed_names():
+    assert shown(s.said("Hi."))["tokenUsage"].keys() == USAGE_NAMES
+
+
+def test_a_message_shows_the_text_and_the_citations_of_its_blocks():
+    cited = s.text("world.") | {"citations": [{"type": "char_location", "cited_text": "w"}]}
+    event = shown(s.said("Hello, ", s.call("a"), cited))
+    assert event["content"] == "Hello, world."
+    assert event["citations"] == [{"blockIndex": 2, "type": "char_location", "cited_text": "w"}]
+
+
+def test_an_internal_event_has_no_index_and_is_still_json():
+    assert shown(k.HistoryAnchored(anchor=3))["eventIndex"] is None
+
+
+def test_a_frame_carries_cursor_type_and_event():
+    (placed,) = s.placed(s.asked("two\nlines"))
+    at = Stamped(session_id="s", turn_id="t", placed=placed, seq=0, position=0)
+    first, second, third, *rest = sse.frame(at).split(b"\n")
+    assert (first, second) == (b"id: 0.0", b"event: user_message_sent")
+    assert wire.decode(third.removeprefix(b"data: "))["content"] == "two\nlines"
+    assert rest == [b"", b""]

@@ -1,0 +1,29 @@
+"""What every store promises, as tests that anybody can inherit.
+
+    class TestMyStore(EventLogContract, SessionsContract, TurnsContract, AuditContract):
+        @pytest.fixture
+        async def opened(self, tmp_path):
+            ...  # a function: each await of it opens one more handle on the same place
+
+        async def dies(self, store):
+            ...  # let go of the store as a process does that is killed
+
+The tests are coroutines: run them with pytest-asyncio's `asyncio_mode = "auto"`.
+"""
+
+import pytest
+
+pytest.register_assert_rewrite(f"{__name__}.log", f"{__name__}.sessions", f"{__name__}.turns")
+
+from turnlog.testing.contracts.base import Contract  # noqa: E402
+from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
+from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
+from turnlog.testing.contracts.turns import TurnsContract  # noqa: E402
+
+__all__ = [
+    "AuditContract",
+    "Contract",
+    "EventLogContract",
+    "SessionsContract",
+    "TurnsContract",
+]
