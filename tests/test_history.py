@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from turnlog.events import kinds as k
-from turnlog.projections.history import KEPT_MESSAGES, MOST_MESSAGES, history, moved_anchor
+from turnlog.projections.history import (
+    KEPT_MESSAGES,
+    MOST_BYTES,
+    MOST_MESSAGES,
+    MOST_OF_A_RESULT,
+    history,
+    moved_anchor,
+)
 from turnlog.projections.lint import lint
 from turnlog.simulators.claude import rules, sign
 from turnlog.testing import samples as s
@@ -118,6 +125,21 @@ def test_a_paused_answer_goes_on_as_one():
     assert told(paused, NEXT)[1] == claude(search, found, "Here.")
 
 
+def test_a_search_that_was_cut_off_is_not_told_and_harms_nothing_else():
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    whole = [*ROUND, s.result("a"), s.said("Done.")]
+    messages = told(whole, [s.asked("One."), s.said(search, stop="max_tokens")], NEXT)
+    assert messages[1:3] == [claude("I look.", s.call("a")), user(tool_result("a"))]
+    assert messages[-1] == user("One.", "And now?")
+
+
+def test_a_huge_result_is_told_in_part():
+    turn = [*ROUND, s.result("a", "x" * (MOST_OF_A_RESULT + 1)), s.said("Long.")]
+    (block,) = told(turn, NEXT)[2]["content"]
+    assert block["content"].startswith("x" * MOST_OF_A_RESULT)
+    assert block["content"].endswith(f"[cut off here: {MOST_OF_A_RESULT + 1} characters in all]")
+
+
 def test_thoughts_are_told_with_their_signatures():
     redacted = {"type": "redacted_thinking", "data": "EmwK"}
     turn = [s.asked("One."), s.said(thought(), redacted, "Hi.")]
@@ -172,6 +194,12 @@ def test_a_turn_is_never_cut():
     log = s.log_of(*talk(20), [s.asked("Loop."), *loop, s.said("Done.")], NEXT)
     assert log[40].event.content == "Loop."
     assert moved_anchor(log) == 40
+
+
+def test_a_large_talk_moves_the_anchor_too():
+    large = [[s.asked("Tell."), s.said("x" * (MOST_BYTES // 4))] for _ in range(5)]
+    log = s.log_of(*large, NEXT)
+    assert moved_anchor(log) == log[-3].position
 
 
 def test_an_anchor_that_is_as_far_as_it_can_be_does_not_move():

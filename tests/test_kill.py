@@ -191,8 +191,8 @@ def assert_ended(turn):
 
 def _assert_kept(shown, turn, kind):
     """What had been shown for more than a second begins the last kept event of its kind."""
-    kept = [event for event in turn if isinstance(event, kind)]
-    assert not shown or kept[-1].content.startswith(shown)
+    last = [event.content for event in turn if isinstance(event, kind)][-1:]
+    assert not shown or [text for text in last if text.startswith(shown)]
 
 
 def is_interrupted(turn):

@@ -24,6 +24,8 @@ ASKS = claude(call("a"), call("b"))
 TWICE, BOTH = claude(call("a"), call("a")), user(result("a"), result("a"))
 ANSWERED = user(result("b"), result("a"), text("and?"))
 
+SEARCHES = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srv", "content": []}
 GOOD = {
     "one question": [HI],
     "plain strings": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}],
@@ -47,6 +49,8 @@ BROKEN = [
     ("results-come-first", "messages.2", [HI, A, user(text("and?"), result("a"))]),
     ("tool-ids-are-unique", "messages.3", [HI, A, SEEN, A, SEEN]),
     ("tool-ids-are-unique", "messages.1", [HI, TWICE, BOTH]),
+    ("server-tools-are-whole", "messages.1", [HI, claude(SEARCHES), HI]),
+    ("server-tools-are-whole", "messages.1", [HI, claude(FOUND), HI]),
 ]  # fmt: skip
 
 

@@ -89,6 +89,16 @@ PLANTED = {
         "table: usage of msg_1 is not what the model reported",
     ),
     "a cut tail": (delete("seq >= 8"), "table: messages msg_3: no event wrote this row"),
+    "a cut error": (delete("seq = 10"), "table: turns s.t2: it is failed, the log says unfinished"),
+    "a lost turn": (
+        ["DELETE FROM turns WHERE id = 's.t1'"],
+        "table: turns s.t1: the row is missing",
+    ),
+    "a turn that begins elsewhere": (
+        ["UPDATE turns SET first_seq = 1 WHERE id = 's.t2'"],
+        "table: turns s.t2: it does not begin at number 1",
+    ),
+    "a moved anchor": (["UPDATE sessions SET anchor = 9"], "table: sessions s: anchor not as"),
     "a changed message row": (
         ["UPDATE messages SET content = '[]' WHERE message_id = 'msg_1'"],
         "table: messages msg_1: content not as the log has it",

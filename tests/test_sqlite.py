@@ -97,7 +97,7 @@ def place(tmp_path):
 
 @pytest.fixture
 def writer(place):
-    writer = Writer(place)
+    writer = Writer(place())
     yield writer
     writer.close()
 
@@ -192,7 +192,7 @@ async def test_who_is_cancelled_stops_waiting_and_the_job_is_done(writer, place)
 
 
 async def test_what_was_given_is_written_before_the_writer_closes(place):
-    writer = Writer(place)
+    writer = Writer(place())
     waiting = asyncio.gather(*(writer.run(write(n)) for n in range(20)))
     await asyncio.sleep(0)  # all jobs are given now
     await asyncio.to_thread(writer.close)
@@ -236,19 +236,21 @@ from turnlog.testing import samples as s
 async def main(folder):
     store = SqliteStore(folder)
     await store.open()
+    await store.create_session(s.new_session("there"))
+    turn = await store.begin_turn(s.new_turn("t2", "there"), s.placed(s.asked()))
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     for _ in range(30):
-        await store.append(s.new_turn(), s.placed(s.said("There."), s.said("And there.")))
+        await store.append(turn, s.placed(s.said("There."), s.said("And there.")))
     await store.close()
 
 asyncio.run(main(sys.argv[1]))
 """
 
 
-async def test_two_processes_write_to_one_session_without_a_gap(store, tmp_path):
-    await store.create_session(s.new_session())
-    turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()))
+async def test_two_processes_write_to_one_place_without_a_gap(store, tmp_path):
+    await store.create_session(s.new_session("here"))
+    turn = await store.begin_turn(s.new_turn("t1", "here"), s.placed(s.asked()))
     pipe = asyncio.subprocess.PIPE
     other = await asyncio.create_subprocess_exec(
         sys.executable, "-c", OTHER, str(tmp_path), stdin=pipe, stdout=pipe
@@ -258,8 +260,8 @@ async def test_two_processes_write_to_one_session_without_a_gap(store, tmp_path)
     for _ in range(30):
         await store.append(turn, s.placed(s.said("Here."), s.said("And here.")))
     assert await other.wait() == 0
-    proof = prove(await store.evidence("s"))
-    assert (proof.count, proof.problems) == (121, [])
+    proofs = [prove(await store.evidence(name)) for name in ("here", "there")]
+    assert [(proof.count, proof.problems) for proof in proofs] == [(61, []), (61, [])]
 
 
 async def test_evidence_is_of_one_moment(store, tmp_path):

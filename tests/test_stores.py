@@ -47,5 +47,5 @@ class TestSqliteStore(EventLogContract, SessionsContract, TurnsContract, AuditCo
 
     async def dies(self, store):
         """The system lets go of a dead process's lock; its file stays where it is."""
-        os.close(store._lock)
-        store._lock = os.open(os.devnull, os.O_RDONLY)
+        os.close(store._owners._lock)
+        store._owners._lock = os.open(os.devnull, os.O_RDONLY)

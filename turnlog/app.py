@@ -3,40 +3,38 @@
 `create_app` gives an ASGI application that is also a library: `await app.run_turn(...)`.
 """
 
-import asyncio
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
 from turnlog.config import Settings, load
-from turnlog.errors import AlreadyAsked, BadInput, Busy
+from turnlog.errors import BadInput
 from turnlog.events.base import Stamped
 from turnlog.events.kinds import Error, Message
 from turnlog.pipeline import turn as pipeline
 from turnlog.pipeline.context_building import Limits
-from turnlog.pipeline.live_turn import LiveTurn
-from turnlog.pipeline.recovery import recover
+from turnlog.pipeline.running import RunningTurns
 from turnlog.pipeline.turn_state import new_id, now
 from turnlog.ports import (
     Agent,
     Engine,
     Question,
     Session,
+    Show,
     StartedTurn,
     Store,
-    ToolBox,
     Turn,
     TurnResult,
 )
 from turnlog.projections.billing import total
+from turnlog.tools.registry import ToolContext
+from turnlog.tools.runner import ToolRunner
 from turnlog.transports.auth import LOCAL_USER, Auth
 from turnlog.transports.http import http_app
 
-_log = logging.getLogger(__name__)
 MOST_TITLE = 200
 
 
@@ -55,7 +53,9 @@ def _memory(settings: Settings) -> Store:
 def _claude(settings: Settings, base_url: str | None) -> Engine:
     from turnlog.engines.claude import ClaudeEngine
 
-    return ClaudeEngine(api_key=settings.api_key or "simulated", base_url=base_url)
+    return ClaudeEngine(
+        api_key=settings.api_key or "none", base_url=base_url, direct=settings.simulated
+    )
 
 
 STORES: dict[str, Callable[[Settings], Store]] = {"sqlite": _sqlite, "memory": _memory}
@@ -79,18 +79,6 @@ def create_app(
     return Turnlog(agents, settings, made, engine)
 
 
-@dataclass(kw_only=True)
-class KeptTurn:
-    """A turn that is over, read from the log."""
-
-    turn_id: str
-    session_id: str
-    kept: list[Stamped]
-
-    async def events(self) -> AsyncGenerator[Sequence[Stamped], None]:
-        yield [at for at in self.kept if not at.placed.internal]
-
-
 class Turnlog:
     """The application: a Backend for transports, an ASGI app, and a library."""
 
@@ -102,7 +90,7 @@ class Turnlog:
         self._agents = {agent.id: agent for agent in agents}
         self._first_agent = agents[0]
         self._engine = engine
-        self._running: dict[str, LiveTurn] = {}
+        self._turns = RunningTurns(store, self._parts_for)
         self._open: AsyncExitStack | None = None
         self._limits = Limits(
             model=settings.model,
@@ -123,7 +111,7 @@ class Turnlog:
         async with AsyncExitStack() as stack:
             await self.store.open()
             stack.push_async_callback(self.store.close)
-            await self._recover(None)
+            await self._turns.heal()
             await stack.enter_async_context(self._answering())
             stack.push_async_callback(self.end_turns)
             self._open = stack.pop_all()
@@ -136,30 +124,22 @@ class Turnlog:
     @asynccontextmanager
     async def _answering(self) -> AsyncIterator[None]:
         """The engine, and the simulated Claude where there is no real one."""
-        if not isinstance(self._engine, str):
-            self.engine = self._engine
-            yield
-            return
         async with AsyncExitStack() as stack:
             base_url = self.settings.base_url
-            if self.settings.simulated and base_url is None:
+            if self.settings.simulated:
                 from turnlog.simulators.claude import SimulatedClaude
 
                 base_url = await stack.enter_async_context(SimulatedClaude().serve())
-            self.engine = ENGINES[self._engine](self.settings, base_url)
+            given = self._engine
+            made = ENGINES[given](self.settings, base_url) if isinstance(given, str) else given
+            self.engine = made
             await self.engine.open()
             stack.push_async_callback(self.engine.close)
             yield
 
     async def end_turns(self) -> None:
         """Running turns get the grace period, then are ended with what they have."""
-        running = {turn.task: turn for turn in self._running.values()}
-        if not running:
-            return
-        _, late = await asyncio.wait(running, timeout=self.settings.grace)
-        for task in late:
-            running[task].stop(pipeline.ShuttingDown())
-        await asyncio.gather(*late)
+        await self._turns.end(self.settings.grace)
 
     # what transports ask for
 
@@ -181,15 +161,7 @@ class Turnlog:
         return session
 
     async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
-        session = await self.store.get_session(user_id, session_id)
-        try:
-            return await self._start(session, question)
-        except AlreadyAsked as asked:
-            return await self._found(session, asked.turn_id)
-        except Busy:
-            if not await self._recover(session_id):
-                raise
-            return await self._start(session, question)
+        return await self._turns.start(user_id, session_id, question)
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -233,64 +205,27 @@ class Turnlog:
 
     # inside
 
-    async def _start(self, session: Session, question: Question) -> LiveTurn:
-        live = LiveTurn(new_id(), session.id)
-        parts = pipeline.Parts(
+    def _parts_for(self, session: Session, show: Show) -> pipeline.Parts:
+        agent = self._agents.get(session.agent_id, self._first_agent)
+        return pipeline.Parts(
             session=session,
-            agent=self._agents.get(session.agent_id, self._first_agent),
+            agent=agent,
             engine=self.engine,
             store=self.store,
             limits=self._limits,
-            tools_for=self._tools_for(session),
-            show=live.show,
+            tools_for=lambda turn: ToolRunner(agent.tools, partial(_context, turn)),
+            show=show,
         )
-        self._running[live.turn_id] = live
-        try:
-            state = await pipeline.begin(question, live.turn_id, parts)
-        except BaseException:
-            del self._running[live.turn_id]
-            raise
-        live.run(
-            pipeline.work(question, state, parts),
-            lambda failure: pipeline.end(state, failure, parts),
-        )
-        live.task.add_done_callback(lambda _: self._running.pop(live.turn_id, None))
-        return live
 
-    async def _found(self, session: Session, turn_id: str) -> StartedTurn:
-        """The turn that an earlier request with the same id started."""
-        if turn_id in self._running:
-            return self._running[turn_id]
-        log = await self.store.read(session.user_id, session.id)
-        kept = [at for at in log if at.turn_id == turn_id]
-        return KeptTurn(turn_id=turn_id, session_id=session.id, kept=kept)
 
-    async def _recover(self, session_id: str | None) -> bool:
-        """End the turns that nobody works on. Says whether there were any."""
-        abandoned = await self.store.claim_abandoned(session_id, working_on=self._running)
-        for turn in abandoned:
-            _log.warning("turn %s was left unfinished; ending it", turn.id)
-            await recover(turn, self.store)
-        return bool(abandoned)
-
-    def _tools_for(self, session: Session) -> Callable[[Turn], ToolBox]:
-        from turnlog.tools.registry import ToolContext
-        from turnlog.tools.runner import ToolRunner
-
-        agent = self._agents.get(session.agent_id, self._first_agent)
-
-        def tools_for(turn: Turn) -> ToolBox:
-            return ToolRunner(
-                agent.tools,
-                lambda tool_use_id: ToolContext(
-                    user_id=turn.user_id,
-                    session_id=turn.session_id,
-                    turn_id=turn.id,
-                    tool_use_id=tool_use_id,
-                ),
-            )
-
-        return tools_for
+def _context(turn: Turn, tool_use_id: str) -> ToolContext:
+    """For whom a tool acts: decided here, from the session, never by the model."""
+    return ToolContext(
+        user_id=turn.user_id,
+        session_id=turn.session_id,
+        turn_id=turn.id,
+        tool_use_id=tool_use_id,
+    )
 
 
 def _result(turn: StartedTurn, events: list[Stamped]) -> TurnResult:

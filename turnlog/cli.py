@@ -48,10 +48,11 @@ def token(args: argparse.Namespace) -> int:
     """Mint a bearer token."""
     from turnlog.transports.auth import mint
 
-    secret = load().auth_secret
-    if secret is None:
+    settings = load()
+    if settings.auth_secret is None:
         raise ConfigError("Set TURNLOG_AUTH_SECRET first: tokens are signed with it.")
-    _say(mint(secret, args.user, admin=args.admin, days=args.days))
+    refuse_open_door(settings)
+    _say(mint(settings.auth_secret, args.user, admin=args.admin, days=args.days))
     return 0
 
 

@@ -32,8 +32,8 @@ class Settings:
 
     @property
     def simulated(self) -> bool:
-        """Without a key, and nowhere else to go, the simulation answers."""
-        return self.api_key is None
+        """Without a key, and without a place that needs none, the simulation answers."""
+        return self.api_key is None and self.base_url is None
 
 
 _ENVIRONMENT = {f"TURNLOG_{f.name.upper()}": f.name for f in fields(Settings)} | {

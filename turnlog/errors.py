@@ -52,9 +52,16 @@ class AlreadyAsked(TurnlogError):
 
     code = "already_asked"
 
-    def __init__(self, turn_id: str) -> None:
+    def __init__(self, turn_id: str, *, running: bool) -> None:
         super().__init__(f"requestId was used before, by turn {turn_id!r}.")
         self.turn_id = turn_id
+        self.running = running
+
+
+class TurnOver(TurnlogError):
+    """Somebody else has ended this turn, or has taken it over."""
+
+    code = "turn_over"
 
 
 class MessageIdTaken(TurnlogError):

@@ -62,7 +62,8 @@ class EventLog(Protocol):
     async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
         """Write the events in order and return the first one's number.
 
-        Raises MessageIdTaken if a message's id belongs to another message.
+        Raises MessageIdTaken if a message's id belongs to another message, and TurnOver if the
+        turn has been ended or is in another process's hands.
         """
         ...
 
@@ -70,6 +71,12 @@ class EventLog(Protocol):
         self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
     ) -> list[Stamped]:
         """The kept events numbered above `after`, oldest first. Nothing of another user's."""
+        ...
+
+    async def tail(
+        self, user_id: str, session_id: str, *, limit: int, before: int | None = None
+    ) -> list[Stamped]:
+        """The newest `limit` kept events (numbered below `before`), oldest first."""
         ...
 
 
@@ -123,7 +130,12 @@ class Evidence(NamedTuple):
     session: Session
     log: list[Record]
     tables: dict[str, list[dict[str, Any]]]
-    running: list[str]  # ids of turns that are not over
+    turns: list[Turn]
+
+    @property
+    def running(self) -> list[str]:
+        """Ids of the turns that are not over."""
+        return [turn.id for turn in self.turns if turn.state == "running"]
 
 
 class Audit(Protocol):

@@ -6,9 +6,10 @@ is kept.
 """
 
 import asyncio
+import contextlib
 import logging
 import random
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from importlib import import_module
@@ -46,8 +47,15 @@ class ClaudeEngine:
     """An Engine that speaks the Messages API."""
 
     def __init__(
-        self, *, api_key: str, base_url: str | None = None, patience: Patience | None = None
+        self,
+        *,
+        api_key: str,
+        base_url: str | None = None,
+        patience: Patience | None = None,
+        direct: bool = False,
     ) -> None:
+        """`direct`: never through a proxy, as to the simulation on this machine."""
+        self._direct = direct
         self._api_key = api_key
         self._base_url = base_url
         self._patience = patience or Patience()
@@ -65,8 +73,9 @@ class ClaudeEngine:
 
     async def answer(self, ask: Ask, tools: ToolBox) -> AsyncGenerator[Said, None]:
         messages = list(ask.messages)
+        taken = _tool_ids(messages)
         for _ in range(ask.max_calls):
-            call = Call()
+            call = Call(taken)
             request = _request(ask, messages, tools.specs)
             async with aclosing(self._stream(call, request)) as batches:
                 async for said in batches:
@@ -86,15 +95,20 @@ class ClaudeEngine:
 
     async def _stream(self, call: Call, request: dict[str, Any]) -> AsyncGenerator[Said, None]:
         splitter = SseSplitter()
-        async with aclosing(await self._open(request)) as response:
-            async with aclosing(_pieces(response)) as pieces:
-                async for piece in pieces:
-                    if outputs := _read(call, splitter.feed, piece):
-                        yield Said(outputs)
-            if not call.finished and (outputs := _read(call, splitter.close)):
-                yield Said(outputs)
+        response = await self._open(request)
+        async with aclosing(response), aclosing(_pieces(response)) as pieces:
+            async for piece in pieces:
+                if outputs := call.feed(splitter.feed(piece)):
+                    yield Said(outputs)
+                if call.finished or call.failure:
+                    break
+            else:
+                if outputs := call.feed(splitter.close()):
+                    yield Said(outputs)
+            if call.finished:
+                await _drain(pieces)
         if not call.finished:
-            raise errors.failed(errors.CUT)
+            raise call.failure or errors.failed(errors.CUT)
 
     async def _open(self, request: dict[str, Any]) -> "Response":
         """The response, once its head is there; asked for again where that makes sense."""
@@ -147,7 +161,8 @@ class ClaudeEngine:
                 base_url=self._base_url,
                 max_retries=0,
                 http_client=anthropic.DefaultAioHttpClient(
-                    timeout=anthropic.Timeout(self._patience.silence, connect=10.0)
+                    timeout=anthropic.Timeout(self._patience.silence, connect=10.0),
+                    trust_env=not self._direct,
                 ),
             )
         return self._made
@@ -189,12 +204,24 @@ async def _pieces(response: "Response") -> AsyncGenerator[bytes, None]:
         raise errors.failed(errors.STALLED if stalled else errors.CUT) from error
 
 
-def _read(call: Call, split: Callable[..., list[dict[str, Any]]], *piece: bytes) -> list[Any]:
-    try:
-        return call.feed(split(*piece))
-    except (msgspec.DecodeError, KeyError, TypeError) as error:
-        _log.warning("the stream cannot be read: %r", error)
-        raise errors.failed(errors.UNREADABLE) from error
+async def _drain(pieces: AsyncGenerator[bytes, None]) -> None:
+    """Read to the end of the response, so that its connection can be used again.
+
+    The answer is whole already: whatever happens now does not matter, and does not take long.
+    """
+    with contextlib.suppress(EngineFailed, TimeoutError):
+        async with asyncio.timeout(0.5):
+            async for _ in pieces:
+                pass
+
+
+def _tool_ids(messages: Sequence[dict[str, Any]]) -> set[str]:
+    return {
+        block["id"]
+        for message in messages
+        for block in message["content"]
+        if block["type"] == "tool_use"
+    }
 
 
 async def _run(tools: ToolBox, call: Call) -> AsyncGenerator[list[Event], None]:

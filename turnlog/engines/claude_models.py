@@ -17,6 +17,7 @@ ADAPTIVE_FROM = {
 # The session's budget as an effort, for models that take no budget: the first that fits.
 EFFORTS = ((4_000, "low"), (16_000, "medium"), (50_000, "high"), (100_000, "max"))
 LEAST_BUDGET = 1024  # "budget_tokens ≥ 1024 and < max_tokens"
+MOST_OUTPUT = 64_000  # of the families that take a budget, thinking included
 ROOM_FOR_THE_ANSWER = 4096
 
 
@@ -40,7 +41,7 @@ def thinking_parameters(model: str, budget: int | None, max_tokens: int) -> dict
             "thinking": {"type": "adaptive", "display": "summarized"},
             "output_config": {"effort": effort},
         }
-    tokens = max(budget, LEAST_BUDGET)
+    tokens = min(max(budget, LEAST_BUDGET), MOST_OUTPUT - ROOM_FOR_THE_ANSWER)
     return {
         "max_tokens": max(max_tokens, tokens + ROOM_FOR_THE_ANSWER),
         "thinking": {"type": "enabled", "budget_tokens": tokens},

@@ -5,13 +5,16 @@ stream that was cut for a whole one. Blocks are kept as they came, also those th
 exist when this was written, because they go back to the model unchanged.
 """
 
+import logging
+import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from turnlog.engines.claude_errors import stream_error
+from turnlog.engines.claude_errors import UNREADABLE, failed, stream_error
+from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.content import Block, usage_of
@@ -20,6 +23,7 @@ from turnlog.ports import CallStarted
 Raw = dict[str, Any]
 Output = Event | CallStarted
 _decode: Callable[[bytes], Raw] = msgspec.json.Decoder().decode
+_log = logging.getLogger(__name__)
 _OUR_OWN = ("id", "type", "role", "content", "model", "stop_reason", "usage")
 
 
@@ -29,21 +33,21 @@ class SseSplitter:
     def __init__(self) -> None:
         self._tail = b""
 
-    def feed(self, piece: bytes) -> list[Raw]:
-        """The events that this piece completes."""
+    def feed(self, piece: bytes) -> Iterator[Raw]:
+        """The events that this piece completes, decoded as they are taken."""
         if b"\r" in piece or b"\r" in self._tail:
             # A piece may end between the two characters of a line end: wait for the other.
             piece = (self._tail + piece).replace(b"\r\n", b"\n")
             self._tail = b""
         *frames, self._tail = (self._tail + piece).split(b"\n\n")
-        return [_decode(data) for data in map(_data_of, frames) if data]
+        return (_decode(data) for data in map(_data_of, frames) if data)
 
     def close(self) -> list[Raw]:
         """What was left without a blank line after it, when it is whole."""
         data = _data_of(self._tail)
         try:
             return [_decode(data)] if data else []
-        except msgspec.DecodeError:
+        except (RecursionError, ValueError):
             return []
 
 
@@ -62,19 +66,32 @@ def _data_of(frame: bytes) -> bytes:
 class Call:
     """Collects one answer. `finished` once the stream said that it is over."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, taken: set[str] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`taken`: tool ids of the conversation, which must not come again."""
+        self._taken = set() if taken is None else taken
         self._clock = clock
         self.finished = False
+        self.failure: EngineFailed | None = None  # what the stream broke on
         self.unreadable: set[str] = set()  # tool calls whose arguments are not JSON objects
         self._reset({})
 
     def feed(self, raws: Iterable[Raw]) -> list[Output]:
-        """Our events for these raw ones. Raises EngineFailed for an `error` event."""
+        """Our events for these raw ones, up to the end of the answer or to a `failure`."""
         out: list[Output] = []
-        for raw in raws:
-            rule = _RULES.get(raw["type"])
-            if rule is not None:
-                rule(self, raw, out)
+        try:
+            for raw in raws:
+                rule = _RULES.get(raw["type"])
+                if rule is not None:
+                    rule(self, raw, out)
+                if self.finished:
+                    break
+        except EngineFailed as failure:
+            self.failure = failure
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            _log.warning("the stream cannot be read: %r", error)
+            self.failure = failed(UNREADABLE)
         return out
 
     @property
@@ -115,6 +132,8 @@ class Call:
         if block["type"] == "thinking":
             out.append(k.ThinkingStart(block_index=index))
             self._thought({"thinking": block.get("thinking", "")}, index, out)
+        elif block["type"] == "tool_use":
+            self._claim_id(block)
         elif block["type"] == "text":
             self._uncited = list(block.get("citations") or ())
             self._text({"text": block.get("text", "")}, index, out)
@@ -176,6 +195,12 @@ class Call:
         self._uncited.append(delta["citation"])
 
     # inside
+
+    def _claim_id(self, block: Block) -> None:
+        """Some gateways number the calls of each answer anew: such an id gets one of ours."""
+        if not block.get("id") or block["id"] in self._taken:
+            block["id"] = f"toolu_turnlog_{secrets.token_hex(12)}"
+        self._taken.add(block["id"])
 
     def _emit_text(self, text: str, index: int, out: list[Output]) -> None:
         if self._uncited:

@@ -49,6 +49,8 @@ NEXT: dict[State, dict[type[Event], State]] = {
 }
 # fmt: on
 
+GOES_ON = ("tool_use", "pause_turn")  # stop reasons after which the model speaks again
+
 OUTSIDE_A_TURN: frozenset[type[Event]] = frozenset(
     {k.SessionStart, k.ResyncRequired, k.HistoryAnchored}
 )

@@ -8,6 +8,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from turnlog.events import codec
 from turnlog.events.base import AgentRef, Placed, Stamped
 
@@ -59,13 +61,22 @@ def records(
 
 def sealed(row: Record, before: bytes) -> bytes:
     """The hash over the row before and every field of this one but its own seal."""
-    head = repr((*row[:10], int(row.is_internal))).encode()
+    head = msgspec.json.encode((*row[:10], int(row.is_internal)))
     return hashlib.blake2b(before + head + row.body, digest_size=16).digest()
 
 
 def stamped(row: Record) -> Stamped:
     """The event that the row holds, with its place."""
-    placed = Placed(
+    return numbered(_placed(row), row.session_id, row.turn_id, row.seq)
+
+
+def numbered(placed: Placed, session_id: str, turn_id: str, seq: int) -> Stamped:
+    """A kept event that has got its number."""
+    return Stamped(session_id=session_id, turn_id=turn_id, placed=placed, seq=seq, position=seq)
+
+
+def _placed(row: Record) -> Placed:
+    return Placed(
         event=codec.decode(row.type, row.version, row.body),
         event_id=row.event_id,
         at=row.at,
@@ -73,11 +84,4 @@ def stamped(row: Record) -> Stamped:
         index=row.event_index,
         internal=bool(row.is_internal),
         kept=True,
-    )
-    return Stamped(
-        session_id=row.session_id,
-        turn_id=row.turn_id,
-        placed=placed,
-        seq=row.seq,
-        position=row.seq,
     )

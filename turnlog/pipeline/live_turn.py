@@ -19,33 +19,42 @@ class LiveTurn:
     def __init__(self, turn_id: str, session_id: str) -> None:
         self.turn_id = turn_id
         self.session_id = session_id
+        self.over = asyncio.Event()
         self._shown: list[Sequence[Stamped]] = []
         self._waiting: set[asyncio.Event] = set()
         self._because: BaseException | None = None
+        self._work: asyncio.Task[None] | None = None
 
     def show(self, batch: Sequence[Stamped]) -> None:
         if batch:
             self._shown.append(batch)
             self._wake()
 
-    def run(self, work: Coroutine[Any, Any, None], end: End) -> None:
+    async def run(self, work: Coroutine[Any, Any, None], end: End) -> None:
         """Do the work, then end the turn with whatever the work was stopped by."""
         self._work = asyncio.create_task(work, name=f"turn {self.turn_id}")
-        self.task = asyncio.create_task(self._run(end), name=f"end of turn {self.turn_id}")
-        self.task.add_done_callback(lambda _: self._wake())
+        if self._because is not None:
+            self._work.cancel()
+        try:
+            await asyncio.wait([self._work])
+            if self._work.cancelled():
+                await end(self._because or asyncio.CancelledError())
+            else:
+                await end(self._work.exception())
+        finally:
+            self.finish()
 
     def stop(self, because: BaseException | None = None) -> None:
         """Stop the work, once; without a reason, because the user wants it."""
         if self._because is None:
             self._because = because or asyncio.CancelledError()
-            self._work.cancel()
+            if self._work is not None:
+                self._work.cancel()
 
-    async def _run(self, end: End) -> None:
-        await asyncio.wait([self._work])
-        if self._work.cancelled():
-            await end(self._because or asyncio.CancelledError())
-        else:
-            await end(self._work.exception())
+    def finish(self) -> None:
+        """Nothing more will be shown."""
+        self.over.set()
+        self._wake()
 
     async def events(self) -> AsyncGenerator[Sequence[Stamped], None]:
         """Every batch from the first on, until the turn is over."""
@@ -57,7 +66,7 @@ class LiveTurn:
                 while seen < len(self._shown):
                     seen += 1
                     yield self._shown[seen - 1]
-                if self.task.done():
+                if self.over.is_set():
                     return
                 more.clear()
                 await more.wait()

@@ -20,12 +20,27 @@ Output = Event | CallStarted
 
 def normalize(said: Said, state: TurnState) -> list[Attributed]:
     events = list(_hand_over(said.agent, state))
+    asked, answered = set(state.asked_tools), set(state.asked_tools - state.open_tools.keys())
     for output in _joined(said.outputs):
         if isinstance(output, CallStarted):
             state.call_started(output)
-        elif (event := _admitted(output, state)) is not None:
-            events.append(_decided(event, state.agent))
+        elif not _repeated(output, asked, answered):
+            events.append(_decided(_admitted(output, state), state.agent))
     return events
+
+
+def _repeated(event: Event, asked: set[str], answered: set[str]) -> bool:
+    """A tool is asked for once and answers once, whatever comes how often."""
+    match event:
+        case k.ToolUse(tool_use_id=tool):
+            again = tool in asked
+            asked.add(tool)
+            return again
+        case k.ToolResult(tool_use_id=tool):
+            again = tool not in asked or tool in answered
+            answered.add(tool)
+            return again
+    return False
 
 
 def _hand_over(agent: AgentRef | None, state: TurnState) -> Iterator[Attributed]:
@@ -71,36 +86,20 @@ def _with_more(last: Output, more: Output) -> Output:
     return msgspec.structs.replace(last, content=last.content + more.content)
 
 
-def _admitted(event: Event, state: TurnState) -> Event | None:
-    """The event, or None when it repeats what was already said."""
+def _admitted(event: Event, state: TurnState) -> Event:
     match event:
         case k.MessageChunk() | k.ThinkingChunk():
             _drafted(event, state)
         case k.Message() | k.Thinking() | k.CitationsFound() if not event.message_id:
             return msgspec.structs.replace(event, message_id=_own_id(state))
-        case k.ToolUse():
-            return _opened(event, state)
-        case k.ToolResult(tool_use_id=tool):
-            return event if state.open_tools.pop(tool, None) else None
     return event
 
 
 def _drafted(chunk: k.MessageChunk | k.ThinkingChunk, state: TurnState) -> None:
     if state.draft is not None:
-        kind = "text" if isinstance(chunk, k.MessageChunk) else "thinking"
-        state.draft.add(kind, chunk.block_index, chunk.content)
+        state.draft.add(chunk)
 
 
 def _own_id(state: TurnState) -> str:
     """The provider gave no id: the one that was minted when the call began."""
     return state.draft.message_id if state.draft else new_message_id()
-
-
-def _opened(call: k.ToolUse, state: TurnState) -> k.ToolUse | None:
-    if call.tool_use_id in state.asked_tools:
-        return None
-    state.asked_tools.add(call.tool_use_id)
-    state.open_tools[call.tool_use_id] = call
-    if not is_internal_tool(call.tool_name):
-        state.tools_used.append(call.tool_name)
-    return call

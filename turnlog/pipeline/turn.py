@@ -18,7 +18,7 @@ from typing import Any
 
 from turnlog.errors import TurnlogError
 from turnlog.events import kinds as k
-from turnlog.events.base import Attributed, Event, Placed
+from turnlog.events.base import Attributed, Event, Placed, Stamped
 from turnlog.events.content import TokenUsage
 from turnlog.pipeline.context_building import Limits, admit, build_context
 from turnlog.pipeline.draft_keeper import DraftKeeper
@@ -27,7 +27,7 @@ from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import Append, stamp, store_and_emit
 from turnlog.pipeline.tool_finalization import close_open_tools
-from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id, now
+from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id, now, resumed
 from turnlog.ports import Agent, Engine, Question, Said, Session, Show, Store, ToolBox, Turn
 
 _log = logging.getLogger(__name__)
@@ -147,8 +147,24 @@ def _left_open(state: TurnState, failure: BaseException | None) -> list[Event]:
     why = "Stopped by the user." if stopped else "The turn ended before this tool answered."
     results = close_open_tools(state.open_tools.values(), why)
     if state.draft is not None:
-        return [*results, *state.draft.kept("cancelled" if stopped else "interrupted")]
+        return [*results, *state.draft.events("cancelled" if stopped else "interrupted")]
     return [*results, _nothing_said()] if stopped and not state.answered else [*results]
+
+
+def completed_again(kept: Sequence[Stamped]) -> Stamped:
+    """The `complete` of a turn that is over, made again from its kept events."""
+    first, last = kept[0], kept[-1]
+    turn = Turn(
+        id=last.turn_id,
+        session_id=last.session_id,
+        user_id="",
+        state="done",
+        first_seq=first.position,
+        started_at=first.placed.at,
+    )
+    state = resumed(turn, kept)
+    placed = place([Attributed(_complete(state), state.agent, False, False)], state)
+    return stamp(placed[0], None, state)
 
 
 def _nothing_said() -> k.Message:

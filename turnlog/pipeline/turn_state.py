@@ -3,17 +3,19 @@
 import secrets
 import time
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from turnlog.events import kinds as k
-from turnlog.events.base import AgentRef, Event
-from turnlog.events.content import Block, TokenUsage, usage_of
+from turnlog.events.base import AgentRef, Event, Stamped
+from turnlog.events.content import Block, Citation, TokenUsage, usage_of
+from turnlog.events.grammar import GOES_ON
 from turnlog.ports import CallStarted, Turn
-from turnlog.projections.transcript import GOES_ON
 
 
 class DraftBlock(msgspec.Struct):
@@ -21,7 +23,12 @@ class DraftBlock(msgspec.Struct):
 
     kind: str  # "text" or "thinking"
     index: int
-    pieces: list[str]
+    pieces: list[str] = []
+    citations: list[Citation] = []
+
+    def as_text(self) -> Block:
+        block: Block = {"type": "text", "text": "".join(self.pieces)}
+        return block | ({"citations": self.citations} if self.citations else {})
 
 
 class Draft(msgspec.Struct, kw_only=True):
@@ -35,12 +42,16 @@ class Draft(msgspec.Struct, kw_only=True):
     agent: AgentRef
     blocks: list[DraftBlock] = []
 
-    def add(self, kind: str, index: int, piece: str) -> None:
-        if not self.blocks or (self.blocks[-1].kind, self.blocks[-1].index) != (kind, index):
-            self.blocks.append(DraftBlock(kind, index, []))
-        self.blocks[-1].pieces.append(piece)
+    def add(self, chunk: k.MessageChunk | k.ThinkingChunk) -> None:
+        kind = "text" if isinstance(chunk, k.MessageChunk) else "thinking"
+        place = (kind, chunk.block_index)
+        if not self.blocks or (self.blocks[-1].kind, self.blocks[-1].index) != place:
+            self.blocks.append(DraftBlock(*place))
+        self.blocks[-1].pieces.append(chunk.content)
+        if isinstance(chunk, k.MessageChunk) and chunk.citations is not UNSET:
+            self.blocks[-1].citations += [_bare(citation) for citation in chunk.citations]
 
-    def kept(self, stop_reason: str) -> list[Event]:
+    def events(self, stop_reason: str) -> list[Event]:
         """The events that keep what was shown. It is billed by what was last reported."""
         thoughts: list[Event] = [
             k.Thinking(message_id=self.message_id, content="".join(block.pieces))
@@ -50,14 +61,9 @@ class Draft(msgspec.Struct, kw_only=True):
         return [*thoughts, self._message(stop_reason)]
 
     def _message(self, stop_reason: str) -> k.Message:
-        blocks: list[Block] = [
-            {"type": "text", "text": "".join(block.pieces)}
-            for block in self.blocks
-            if block.kind == "text"
-        ]
         return k.Message(
             message_id=self.message_id,
-            blocks=blocks,
+            blocks=[block.as_text() for block in self.blocks if block.kind == "text"],
             stop_reason=stop_reason,
             model=self.model,
             token_usage=usage_of(self.reported),
@@ -103,10 +109,34 @@ class TurnState:
             agent=self.agent,
         )
 
-    def message_kept(self, message: k.Message) -> None:
-        self.draft = None
-        self.usage += message.token_usage
-        self.last_message = message
+    def kept(self, event: Event, internal: bool) -> None:
+        """The event is on disk: only now does it count."""
+        match event:
+            case k.Message():
+                self.draft = None
+                self.usage += event.token_usage
+                self.last_message = event
+            case k.ToolUse():
+                self.asked_tools.add(event.tool_use_id)
+                self.open_tools[event.tool_use_id] = event
+                if not internal:
+                    self.tools_used.append(event.tool_name)
+            case k.ToolResult():
+                self.open_tools.pop(event.tool_use_id, None)
+
+
+def resumed(turn: Turn, kept: Sequence[Stamped]) -> TurnState:
+    """The state of a turn as far as its kept events tell."""
+    shown = [at.placed.index + 1 for at in kept if at.placed.index is not None]
+    state = TurnState(turn, kept[-1].placed.agent, index=max(shown))
+    for at in kept:
+        state.position = at.position
+        state.kept(at.event, at.placed.internal)
+    return state
+
+
+def _bare(citation: Citation) -> Citation:
+    return {name: value for name, value in citation.items() if name != "blockIndex"}
 
 
 def new_id() -> str:

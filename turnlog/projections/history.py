@@ -1,11 +1,12 @@
 """What the model is told: the log as a Messages API history.
 
 The window is anchored. It starts at a turn's first event and grows until it is three times
-what must be kept; then the anchor moves once, to a turn boundary, and stays again. Between
+what must be kept, or large; then the anchor moves once, to a turn boundary, and stays. Between
 moves the prefix never changes, which is what the prompt cache and the signatures of thinking
 blocks depend on. When the anchor has moved, thoughts from before the move are left out.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,11 +14,14 @@ import msgspec
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
+from turnlog.events.codec import encode
 from turnlog.events.content import Block
-from turnlog.projections.lint import lint
+from turnlog.projections.lint import SERVER_CALLS, is_server_result, lint
 
-KEPT_MESSAGES = 20
-MOST_MESSAGES = 60
+_log = logging.getLogger(__name__)
+KEPT_MESSAGES, MOST_MESSAGES = 20, 60
+KEPT_BYTES, MOST_BYTES = 200_000, 600_000  # some 50,000 and 150,000 tokens
+MOST_OF_A_RESULT = 100_000  # characters of one tool's result that the model is told
 _THOUGHTS = ("thinking", "redacted_thinking")
 ApiMessage = dict[str, Any]
 
@@ -37,7 +41,13 @@ def history(log: Sequence[Stamped], thoughts: bool = True) -> list[ApiMessage]:
         if at.turn_id not in refused:
             role, blocks = _told(at, answered, thoughts and at.position > forgotten)
             add(messages, role, blocks)
-    return messages if not lint(messages) else as_plain_text(log)
+    whole: list[ApiMessage] = []
+    for message in messages:
+        add(whole, message["role"], _whole(message["content"]))
+    if findings := lint(whole):
+        _log.warning("the history breaks %s: telling it as plain text", findings)
+        return as_plain_text([at for at in log if at.turn_id not in refused])
+    return whole
 
 
 def as_plain_text(log: Iterable[Stamped]) -> list[ApiMessage]:
@@ -54,15 +64,28 @@ def as_plain_text(log: Iterable[Stamped]) -> list[ApiMessage]:
 
 def moved_anchor(log: Sequence[Stamped]) -> int | None:
     """Where the window should start from now on, when it has grown too long."""
-    said = [at.event for at in log if isinstance(at.event, k.UserMessageSent | k.Message)]
-    if len(said) <= MOST_MESSAGES:
+    messages, size = _amount(log)
+    if messages <= MOST_MESSAGES and size <= MOST_BYTES:
         return None
-    kept = 0
+    anchor: int | None = None
+    messages = size = 0
     for at in reversed(log):
-        kept += isinstance(at.event, k.UserMessageSent | k.Message)
-        if kept >= KEPT_MESSAGES and isinstance(at.event, k.UserMessageSent):
-            return at.position if at.position > log[0].position else None
-    return None
+        more_messages, more_bytes = _amount([at])
+        messages, size = messages + more_messages, size + more_bytes
+        if size > KEPT_BYTES and anchor is not None:
+            break
+        if isinstance(at.event, k.UserMessageSent):
+            anchor = at.position
+            if messages >= KEPT_MESSAGES:
+                break
+    return anchor if anchor is not None and anchor > log[0].position else None
+
+
+def _amount(log: Iterable[Stamped]) -> tuple[int, int]:
+    """How many messages these events are, and how many bytes."""
+    events = [at.event for at in log]
+    messages = sum(isinstance(event, k.UserMessageSent | k.Message) for event in events)
+    return messages, sum(len(encode(event)) for event in events)
 
 
 def _told(at: Stamped, answered: set[str], keep_thoughts: bool) -> tuple[str, list[Block]]:
@@ -87,6 +110,18 @@ def _replayed(block: Block, answered: set[str], keep_thoughts: bool) -> bool:
     return True
 
 
+def _whole(blocks: list[Block]) -> list[Block]:
+    """Without the provider's own tools that were cut off: a call and its result, or neither."""
+    called = {block["id"] for block in blocks if block["type"] in SERVER_CALLS}
+    answered = {block["tool_use_id"] for block in blocks if is_server_result(block)}
+    return [
+        block
+        for block in blocks
+        if (block["type"] not in SERVER_CALLS or block["id"] in answered)
+        and (not is_server_result(block) or block["tool_use_id"] in called)
+    ]
+
+
 def without_blanks(blocks: Iterable[Block]) -> list[Block]:
     """The API refuses blank text, also when the model itself wrote it."""
     return [block for block in blocks if block["type"] != "text" or block["text"].strip()]
@@ -95,7 +130,10 @@ def without_blanks(blocks: Iterable[Block]) -> list[Block]:
 def result_block(result: k.ToolResult) -> Block:
     """A tool's result as the model is told it."""
     block: Block = {"type": "tool_result", "tool_use_id": result.tool_use_id}
-    block["content"] = as_text(result.result if result.success else result.error or "")
+    told = as_text(result.result if result.success else result.error or "")
+    if len(told) > MOST_OF_A_RESULT:
+        told = f"{told[:MOST_OF_A_RESULT]}\n[cut off here: {len(told)} characters in all]"
+    block["content"] = told
     return block if result.success else block | {"is_error": True}
 
 

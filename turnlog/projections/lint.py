@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 ApiMessage = dict[str, Any]
+SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 
 
 class Finding(NamedTuple):
@@ -71,6 +72,20 @@ def _tool_ids_are_unique(messages: Sequence[ApiMessage]) -> Iterator[str]:
                 seen.add(block["id"])
 
 
+def _server_tools_are_whole(messages: Sequence[ApiMessage]) -> Iterator[str]:
+    """The provider's own tools: a call and its result stand in one message, or neither does."""
+    for index, message in enumerate(messages):
+        blocks = _blocks(message)
+        called = {block["id"] for block in blocks if block["type"] in SERVER_CALLS}
+        if called != {block["tool_use_id"] for block in blocks if is_server_result(block)}:
+            yield f"messages.{index}"
+
+
+def is_server_result(block: dict[str, Any]) -> bool:
+    kind: str = block["type"]
+    return kind.endswith("_tool_result")
+
+
 def _blocks(message: ApiMessage) -> list[dict[str, Any]]:
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -84,4 +99,5 @@ RULES: dict[str, Callable[[Sequence[ApiMessage]], Iterator[str]]] = {
     "tools-are-answered-at-once": _tools_are_answered_at_once,
     "results-come-first": _results_come_first,
     "tool-ids-are-unique": _tool_ids_are_unique,
+    "server-tools-are-whole": _server_tools_are_whole,
 }

@@ -14,7 +14,7 @@ from turnlog.errors import UnknownEvent
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.events.content import usage_of
-from turnlog.events.grammar import broken_rule
+from turnlog.events.grammar import GOES_ON, broken_rule
 from turnlog.events.record import NO_SEAL, Record, sealed, stamped
 from turnlog.ports import Evidence
 from turnlog.projections import tables
@@ -73,7 +73,12 @@ def prove(evidence: Evidence) -> Proof:
         orphan_approvals=list(_orphan_approvals(log)),
         changed=[*unreadable, *_changed(rows)],
         disorder=list(_disorder(log)),
-        mismatches=[*_usage_mismatches(log), *_table_mismatches(evidence, log)],
+        mismatches=[
+            *_usage_mismatches(log),
+            *_table_mismatches(evidence, log),
+            *_turn_mismatches(evidence, log),
+            *_anchor_mismatches(evidence, log),
+        ],
     )
 
 
@@ -162,6 +167,36 @@ def _table_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[st
             if wanted.get(key) != found.get(key):
                 what = _difference(wanted.get(key), found.get(key))
                 yield f"{table} {'/'.join(map(str, key))}: {what}"
+
+
+def _turn_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
+    """A turn's row says where it began and how it ended; so does the log."""
+    events: defaultdict[str, list[Stamped]] = defaultdict(list)
+    for at in log:
+        events[at.turn_id].append(at)
+    turns = {turn.id: turn for turn in evidence.turns}
+    yield from (f"turns {turn_id}: the row is missing" for turn_id in events.keys() - turns.keys())
+    for turn in evidence.turns:
+        kept = events.get(turn.id)
+        if not kept or kept[0].seq != turn.first_seq:
+            yield f"turns {turn.id}: it does not begin at number {turn.first_seq}"
+        elif turn.state != "running" and turn.state != _ended(kept):
+            yield f"turns {turn.id}: it is {turn.state}, the log says {_ended(kept)}"
+
+
+def _ended(kept: Sequence[Stamped]) -> str:
+    match kept[-1].event:
+        case k.Error():
+            return "failed"
+        case k.Message(stop_reason=reason) if reason not in GOES_ON:
+            return "done"
+    return "unfinished"
+
+
+def _anchor_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
+    moves = [at.event.anchor for at in log if isinstance(at.event, k.HistoryAnchored)]
+    if (moves[-1] if moves else 0) != evidence.session.anchor:
+        yield f"sessions {evidence.session.id}: anchor not as the log has it"
 
 
 def _difference(wanted: Row | None, found: Row | None) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from turnlog.events.grammar import GOES_ON
+
 Shown = dict[str, Any]  # one event, as the wire has it
-GOES_ON = ("tool_use", "pause_turn")  # stop reasons after which the turn continues
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.errors import AlreadyAsked, Busy, MessageIdTaken, NotFound
+from turnlog.errors import AlreadyAsked, Busy, MessageIdTaken, NotFound, TurnOver
 from turnlog.events.base import Placed, Stamped
 from turnlog.events.record import NO_SEAL, Record, records, stamped
 from turnlog.ports import Evidence, Session, Turn
@@ -38,7 +38,15 @@ class MemoryStore:
     # the log
 
     async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
+        known = self._turns.get(turn.id)
+        if known and (known.state, self._owners[turn.id]) != ("running", self._owner):
+            raise TurnOver(f"Turn {turn.id!r} is over, or in other hands.")
         return self._append(turn, events)
+
+    async def tail(
+        self, user_id: str, session_id: str, *, limit: int, before: int | None = None
+    ) -> list[Stamped]:
+        return (await self.read(user_id, session_id))[:before][-limit:]
 
     async def read(
         self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
@@ -95,7 +103,7 @@ class MemoryStore:
             if other.session_id != turn.session_id:
                 continue
             if turn.request_id is not None and other.request_id == turn.request_id:
-                raise AlreadyAsked(other.id)
+                raise AlreadyAsked(other.id, running=other.state == "running")
             if other.state == "running":
                 raise Busy(other.id)
         begun = msgspec.structs.replace(turn, first_seq=len(self._log.get(turn.session_id, [])))
@@ -142,9 +150,5 @@ class MemoryStore:
             table: [row for row in self._rows[table].values() if row["session_id"] == session_id]
             for table in tables.FOLDED
         }
-        running = [
-            t.id
-            for t in self._turns.values()
-            if t.session_id == session_id and t.state == "running"
-        ]
-        return Evidence(session, self._log.get(session_id, []), rows, running)
+        turns = [turn for turn in self._turns.values() if turn.session_id == session_id]
+        return Evidence(session, self._log.get(session_id, []), rows, turns)

@@ -26,9 +26,10 @@ class _Job(NamedTuple):
 class Writer:
     """Runs jobs on the one writing connection, in the order they were given."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, db: sqlite3.Connection) -> None:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, args=[connect], name="turnlog-writer")
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, args=[db], name="turnlog-writer")
         self._thread.daemon = True
         self._thread.start()
 
@@ -37,6 +38,8 @@ class Writer:
 
         A caller that is cancelled stops waiting; the job it gave is carried out all the same.
         """
+        if self._closed:
+            raise RuntimeError("the store is closed")
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
         self._jobs.put(_Job(work, answer, loop))
@@ -44,11 +47,11 @@ class Writer:
 
     def close(self) -> None:
         """Finish what was given, then end the thread."""
+        self._closed = True
         self._jobs.put(None)
         self._thread.join()
 
-    def _run(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        db = connect()
+    def _run(self, db: sqlite3.Connection) -> None:
         open_ = True
         while open_:
             group, open_ = self._next_group()

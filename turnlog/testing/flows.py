@@ -103,7 +103,7 @@ async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
         path = f"{url}/api/sessions/{session_id}/messages"
         async with client.post(path, json=body, headers=accept) as response:
-            return SseSplitter().feed(await response.read())
+            return list(SseSplitter().feed(await response.read()))
 
 
 def _rows(live: Sequence[Shown]) -> list[tuple[str, ...]]:

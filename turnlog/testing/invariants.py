@@ -57,16 +57,24 @@ def _once(live: Events, log: Events) -> Iterator[str]:
 
 
 def _whole_text(live: Events, log: Events) -> Iterator[str]:
-    """A message is its chunks joined; a thought too."""
+    """A message is its chunks joined, with all the citations that came with them."""
     for turn in _turns(live):
-        text = ""
+        text, cited = "", []
         for event in turn:
             if event["type"] == "message_chunk":
                 text += event["content"]
+                cited += [_cited(citation) for citation in event.get("citations") or ()]
             elif event["type"] == "message":
                 if event["content"] != text:
                     yield f"{event['content']!r} is not {text!r}"
-                text = ""
+                if [_cited(citation) for citation in event["citations"]] != cited:
+                    yield f"{event['content']!r} does not cite {cited}"
+                text, cited = "", []
+
+
+def _cited(citation: Shown) -> Shown:
+    """Blocks are counted anew when a thought before them could not be kept."""
+    return {name: value for name, value in citation.items() if name != "blockIndex"}
 
 
 def _pairs(live: Events, log: Events) -> Iterator[str]:

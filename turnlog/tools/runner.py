@@ -5,8 +5,11 @@ calls. This is the place where approvals will wait: between a call and its run.
 """
 
 import asyncio
+import contextlib
+import contextvars
 import inspect
 import logging
+import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
@@ -82,15 +85,39 @@ def _checked(tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
 async def _called(tool: Tool, arguments: dict[str, Any]) -> Any:
     if tool.is_async:
         return await tool.function(**arguments)
-    value = await asyncio.to_thread(_called_here, tool, arguments)
+    value = await _in_a_thread(lambda: tool.function(**arguments))
     return await value if inspect.isawaitable(value) else value
 
 
-def _called_here(tool: Tool, arguments: dict[str, Any]) -> Any:
+async def _in_a_thread(work: Callable[[], Any]) -> Any:
+    """A thread of its own: one that hangs takes no place in a pool, and keeps nobody alive."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Any] = loop.create_future()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(value)
+        else:
+            answer.set_exception(error)
+
+    def run() -> None:
+        value, error = _outcome(work)
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=contextvars.copy_context().run, args=[run], daemon=True).start()
+    return await answer
+
+
+def _outcome(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     try:
-        return tool.function(**arguments)
+        return work(), None
     except StopIteration as error:  # a future cannot hold one: nobody would ever be told
-        raise RuntimeError("the function raised StopIteration") from error
+        return None, RuntimeError(f"the function raised {error!r}")
+    except BaseException as error:
+        return None, error
 
 
 def _is_stopped() -> bool:
@@ -113,5 +140,5 @@ def _closed(
         result=value,
         success=error is None,
         duration=round((time.monotonic() - started) * 1000),
-        error=msgspec.UNSET if error is None else error,
+        error=msgspec.UNSET if error is None else error.encode(errors="replace").decode(),
     )

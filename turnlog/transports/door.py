@@ -5,6 +5,7 @@ user: the host that was asked for must be this machine (or a page could be given
 under its own name), and a page's origin must be ours.
 """
 
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -22,7 +23,7 @@ class Door:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or _welcome(Headers(scope=scope)):
+        if scope["type"] == "lifespan" or _welcome(scope):
             await self._app(scope, receive, send)
             return
         detail = "This server answers only programs and pages of this machine."
@@ -30,9 +31,21 @@ class Door:
         await refused(scope, receive, send)
 
 
-def _welcome(headers: Headers) -> bool:
-    host = headers.get("host", "")
-    if urlsplit(f"//{host}").hostname not in LOOPBACK:
+def _welcome(scope: Scope) -> bool:
+    headers = Headers(scope=scope)
+    host, origin = headers.get("host", ""), headers.get("origin")
+    try:
+        asked_here = urlsplit(f"//{host}").hostname in LOOPBACK
+        same_site = origin is None or urlsplit(origin).netloc == host
+        return asked_here and same_site and _comes_from_here(scope)
+    except ValueError:  # not even an address
         return False
-    origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == host
+
+
+def _comes_from_here(scope: Scope) -> bool:
+    """Also when somebody else's start command has put the server on the network."""
+    client = scope.get("client")
+    try:
+        return client is None or ip_address(client[0]).is_loopback
+    except ValueError:  # a socket file, or a test
+        return True

@@ -50,4 +50,6 @@ async def http(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
     title = _TITLES.get(status, "Error")
     detail = f"{request.method} {request.url.path} is not something this server answers."
-    return response(status, title, detail, title.lower().replace(" ", "_"))
+    told = response(status, title, detail, title.lower().replace(" ", "_"))
+    told.headers.update(getattr(error, "headers", None) or {})  # which methods it does answer
+    return told

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from turnlog.errors import AlreadyAsked, Busy, MessageIdTaken, NotFound
+from turnlog.errors import AlreadyAsked, Busy, MessageIdTaken, NotFound, TurnOver
 from turnlog.ports import Store
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import Contract, Opened, numbers, said
@@ -64,10 +64,10 @@ class TurnsContract(Contract):
     async def test_a_request_is_asked_once(self, store: Store) -> None:
         await store.create_session(s.new_session())
         await store.begin_turn(s.new_turn("t1", request_id="r"), s.placed(s.asked()))
-        for _ in ("while it runs", "when it is over"):
+        for running in (True, False):
             with pytest.raises(AlreadyAsked) as asked:
                 await store.begin_turn(s.new_turn("t2", request_id="r"), s.placed(s.asked()))
-            assert asked.value.turn_id == "t1"
+            assert (asked.value.turn_id, asked.value.running) == ("t1", running)
             await store.finish_turn("t1")
         assert numbers(await store.read("alice", "s")) == [0]
 
@@ -141,6 +141,15 @@ class TurnsContract(Contract):
         for dead, heir in ((stores[0], stores[1]), (stores[1], stores[2])):
             await self.dies(dead)
             assert await heir.claim_abandoned() == [turn]
+
+    async def test_a_claimed_turn_is_written_by_its_heir_alone(self, opened: Opened) -> None:
+        dead, heir = await opened(), await opened()
+        turn = await self.begun(dead)
+        await self.dies(dead)
+        await heir.claim_abandoned()
+        with pytest.raises(TurnOver):
+            await dead.append(turn, said(1))
+        assert await heir.append(turn, said(1)) == 1
 
     async def test_claims_can_be_for_one_session(self, opened: Opened) -> None:
         dead, store = await opened(), await opened()

@@ -1,0 +1,207 @@
+"""The command line: what each command prints, and the exit code."""
+
+import asyncio
+import json
+import os
+import sys
+
+import pytest
+
+from turnlog.cli import main
+from turnlog.events.kinds import HistoryAnchored, Thinking
+from turnlog.stores.sqlite import SqliteStore
+from turnlog.testing import samples as s
+from turnlog.transports.auth import Auth
+
+SECRET = "a secret of at least thirty-two characters"
+THOUGHT = Thinking(message_id="msg_1", content="Two\nlines.", signature="c2ln")
+TALK = [
+    [
+        s.asked("Look."),
+        HistoryAnchored(anchor=0),
+        THOUGHT,
+        s.said("I look.", s.call("a"), stop="tool_use"),
+        s.used("a", "look", at="ducks"),
+        s.result("a", {"ducks": 3}),
+        s.said("Three ducks."),
+    ],
+    [
+        s.asked("Again."),
+        s.said(s.call("b"), stop="tool_use"),
+        s.used("b"),
+        s.failed("b"),
+        s.broke(),
+    ],
+]
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(tmp_path, monkeypatch):
+    """No settings but a test's own; what a command changes is put back."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    names = {*os.environ, "TURNLOG_HOST", "TURNLOG_PORT", "TURNLOG_DATA", "TURNLOG_AUTH_SECRET"}
+    for name in names:
+        if name.startswith(("TURNLOG_", "ANTHROPIC_")):
+            monkeypatch.setenv(name, "")
+
+
+@pytest.fixture
+def data(tmp_path):
+    async def fill():
+        store = SqliteStore(tmp_path / "data")
+        await store.open()
+        await s.keep(store, *TALK)
+        await store.close()
+
+    asyncio.run(fill())
+    return f"--data={tmp_path / 'data'}"
+
+
+def run(capsys, *argv):
+    code = main(argv)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+# token
+
+
+def test_a_token_says_who_its_bearer_is(capsys, monkeypatch):
+    monkeypatch.setenv("TURNLOG_AUTH_SECRET", SECRET)
+    code, out, _ = run(capsys, "token", "--user", "alice", "--admin", "--days", "1")
+    user = Auth(SECRET).user(f"Bearer {out.strip()}")
+    assert (code, user.id, user.admin) == (0, "alice", True)
+
+
+def test_without_a_secret_there_are_no_tokens(capsys):
+    code, _, err = run(capsys, "token", "--user", "alice")
+    assert code == 2
+    assert "TURNLOG_AUTH_SECRET" in err
+
+
+def test_a_short_secret_signs_no_tokens(capsys, monkeypatch):
+    monkeypatch.setenv("TURNLOG_AUTH_SECRET", "short")
+    code, out, err = run(capsys, "token", "--user", "alice")
+    assert (code, out) == (2, "")
+    assert "too short" in err
+
+
+# replay
+
+
+def test_a_session_is_played_back_line_by_line(capsys, data):
+    code, out, _ = run(capsys, "replay", "s", data)
+    said = [line[29:] for line in out.splitlines() if line.lstrip()[:1].isdigit()]
+    assert code == 0
+    assert said[0] == "user      Look."
+    assert said[3:7] == [
+        "message   I look.  [tool_use]",
+        'tool      look {"at":"ducks"}',
+        'result    {"ducks":3}',
+        "message   Three ducks.  [end_turn]",
+    ]
+    assert said[-2:] == [
+        "failed    it broke",
+        "error     The model is overloaded.  [overloaded]",
+    ]
+
+
+def test_a_replay_stops_where_it_is_told(capsys, data):
+    _, out, _ = run(capsys, "replay", "s", "--to", "0", data)
+    assert out.splitlines() == ["    0 12:00:00  Assistant    user      Look."]
+
+
+# export
+
+
+def test_an_export_holds_every_event_whole(capsys, data):
+    code, out, _ = run(capsys, "export", "s", data)
+    events = [json.loads(line) for line in out.splitlines()]
+    assert (code, len(events)) == (0, 12)
+    assert events[1]["type"] == "history_anchored"
+    assert events[2]["signature"] == "c2ln"
+    assert events[3]["blocks"][1]["id"] == "a"
+    assert {event["sessionId"] for event in events} == {"s"}
+
+
+def test_an_export_for_people_reads_as_a_page(capsys, data):
+    code, out, _ = run(capsys, "export", "s", "--format", "md", data)
+    assert code == 0
+    assert out.startswith("## User, 2026-11-15T12:00:00.000Z\n\nLook.\n\n> Two\n> lines.\n\n")
+    assert "**Tool** `look`" in out
+    assert "**Failed**\n\n```\nit broke\n```" in out
+    assert out.endswith("**Error:** The model is overloaded.\n")
+    assert "history_anchored" not in out
+
+
+# verify and migrate
+
+
+def test_migrate_makes_a_place_that_verify_finds_whole(capsys, tmp_path):
+    place = f"--data={tmp_path / 'new'}"
+    assert run(capsys, "migrate", place) == (0, "The database is up to date.\n", "")
+    assert run(capsys, "migrate", place)[0] == 0
+    assert run(capsys, "verify", place) == (0, "0 sessions, 0 events: ok\n", "")
+
+
+@pytest.mark.parametrize("command", [["verify"], ["replay", "s"], ["export", "s"]])
+def test_a_place_without_a_database_is_named_and_not_made(capsys, tmp_path, command):
+    code, _, err = run(capsys, *command, f"--data={tmp_path / 'empty'}")
+    assert code == 1
+    assert "There is no turnlog database in" in err
+    assert not (tmp_path / "empty").exists()
+
+
+@pytest.mark.parametrize("command", ["verify", "replay", "export"])
+def test_an_unknown_session_is_not_found(capsys, data, command):
+    code, out, err = run(capsys, command, "nowhere", data)
+    assert (code, out, err) == (1, "", "turnlog: There is no session 'nowhere'.\n")
+
+
+# serve
+
+
+def test_serve_refuses_an_open_door(capsys):
+    code, out, err = run(capsys, "serve", "--host", "0.0.0.0")
+    assert (code, out) == (2, "")
+    assert "loopback only" in err
+
+
+def test_serve_refuses_a_short_secret(capsys, monkeypatch):
+    monkeypatch.setenv("TURNLOG_AUTH_SECRET", "short")
+    code, _, err = run(capsys, "serve", "--host", "0.0.0.0")
+    assert code == 2
+    assert "too short" in err
+
+
+@pytest.mark.parametrize("named", ["no_such_module:app", "json:app", "json:dumps", "json"])
+def test_serve_refuses_what_is_no_app(capsys, named):
+    code, _, err = run(capsys, "serve", named)
+    assert code == 2
+    assert repr(named) in err
+
+
+def test_serve_refuses_settings_that_cannot_work(capsys, tmp_path):
+    (tmp_path / "turnlog.toml").write_text("port = 'many'")
+    code, _, err = run(capsys, "serve")
+    assert (code, err) == (2, "turnlog: 'port' must be int, not 'many'.\n")
+
+
+# the whole
+
+
+@pytest.mark.parametrize("argv", [[], ["fly"], ["token"], ["export", "s", "--format", "pdf"]])
+def test_wrong_usage_is_told(capsys, argv):
+    with pytest.raises(SystemExit) as stopped:
+        main(argv)
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: turnlog")
+
+
+def test_every_command_says_what_it_does(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = capsys.readouterr().out
+    assert "Prove one session or all of them" in told
+    assert "Start the server" in told

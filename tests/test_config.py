@@ -1,0 +1,92 @@
+"""Settings: the file, then the environment, then what was given; and what cannot work."""
+
+import pytest
+
+from turnlog.config import Settings, load, refuse_open_door
+from turnlog.errors import ConfigError
+
+SECRET = "a secret of at least thirty-two characters"
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "turnlog.toml"
+
+
+def test_everything_has_a_default(file):
+    assert load({}, file) == Settings()
+
+
+def test_the_file_is_read(file):
+    file.write_text('port = 9000\nmodel = "claude-opus-5-5"\ngrace = 1.5\n')
+    settings = load({}, file)
+    assert (settings.port, settings.model, settings.grace) == (9000, "claude-opus-5-5", 1.5)
+
+
+def test_the_environment_wins_over_the_file_and_what_is_given_over_both(file):
+    file.write_text('port = 1\nhost = "one"\ndata = "one"\n')
+    env = {"TURNLOG_PORT": "2", "TURNLOG_HOST": "two"}
+    settings = load(env, file, port=3, host=None)
+    assert (settings.port, settings.host, settings.data) == (3, "two", "one")
+
+
+def test_an_empty_variable_is_not_set(file):
+    assert load({"TURNLOG_PORT": "", "ANTHROPIC_API_KEY": ""}, file) == Settings()
+
+
+def test_a_key_switches_from_the_simulation_to_claude(file):
+    assert load({}, file).simulated
+    settings = load({"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://b"}, file)
+    assert (settings.simulated, settings.api_key, settings.base_url) == (False, "k", "http://b")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("port = ", "cannot be read"),
+        ("colour = 1", "unknown setting: 'colour'"),
+        ('port = "many"', "'port' must be int, not 'many'"),
+        ("grace = []", "'grace' must be float"),
+    ],
+)
+def test_a_file_that_cannot_work_is_refused_by_name(file, text, why):
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=why):
+        load({}, file)
+
+
+def test_a_file_that_is_no_text_is_refused(file):
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load({}, file)
+
+
+def test_a_variable_that_is_no_number_is_refused(file):
+    with pytest.raises(ConfigError, match="'max_tokens' must be int, not 'lots'"):
+        load({"TURNLOG_MAX_TOKENS": "lots"}, file)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
+def test_without_authentication_this_machine_is_served(host):
+    refuse_open_door(Settings(host=host))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.com", ""])
+def test_without_authentication_nobody_else_is_served(host):
+    with pytest.raises(ConfigError, match="loopback only"):
+        refuse_open_door(Settings(host=host))
+
+
+def test_with_a_good_secret_everybody_may_knock():
+    refuse_open_door(Settings(host="0.0.0.0", auth_secret=SECRET))
+
+
+def test_a_short_secret_is_refused_anywhere():
+    with pytest.raises(ConfigError, match="too short"):
+        refuse_open_door(Settings(auth_secret="short"))
+
+
+def test_secrets_are_not_printed():
+    settings = Settings(auth_secret=SECRET, api_key="sk-secret")
+    assert SECRET not in repr(settings)
+    assert "sk-secret" not in repr(settings)

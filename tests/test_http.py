@@ -1,0 +1,316 @@
+"""HTTP: every answer is what was asked for or a problem document, and nothing is half done."""
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx2
+import jwt
+import pytest
+
+from turnlog import Agent, Settings, Turnlog, create_app, tool
+from turnlog.events.record import stamped
+from turnlog.projections.proof import prove
+from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
+from turnlog.simulators.claude.listening import listen
+from turnlog.stores.memory import MemoryStore
+from turnlog.transports import wire
+from turnlog.transports.auth import mint
+
+SECRET = "a secret of at least thirty-two characters"
+STREAM = {"accept": "text/event-stream"}
+
+
+@dataclass
+class Server:
+    """A served app, its Claude, a client, and a tool that waits until it is let go."""
+
+    app: Turnlog
+    sim: SimulatedClaude
+    http: httpx2.AsyncClient
+    go: asyncio.Event
+
+    async def session(self, **headers):
+        response = await self.http.post("/api/sessions", headers=headers)
+        return response.json()["id"]
+
+    async def ask(self, session_id, message="Hi", headers=None, **more):
+        path = f"/api/sessions/{session_id}/messages"
+        return await self.http.post(path, json={"message": message, **more}, headers=headers)
+
+    async def ended(self):
+        await asyncio.gather(*self.app._turns._tasks)
+
+    async def kept(self, session_id):
+        evidence = await self.app.store.evidence(session_id)
+        assert prove(evidence).problems == []
+        return [stamped(row).event for row in evidence.log]
+
+
+@asynccontextmanager
+async def served(*entries, secret=None, store=None):
+    go = asyncio.Event()
+
+    @tool
+    async def wait() -> str:
+        """Waits until the test lets it go."""
+        await go.wait()
+        return "went"
+
+    sim = SimulatedClaude(*entries, pace=0)
+    async with sim.serve() as claude:
+        settings = Settings(api_key="k", base_url=claude, auth_secret=secret, grace=5.0)
+        agents = [Agent("waiter", tools=[wait]), Agent("other")]
+        app = create_app(agents, settings=settings, store=store or MemoryStore())
+        client = httpx2.AsyncClient(timeout=60)
+        async with app, listen(app, "127.0.0.1", 0) as url, client as http:
+            http.base_url = url
+            yield Server(app, sim, http, go)
+            go.set()
+
+
+def events(response):
+    frames = [frame for frame in response.content.split(b"\n\n") if frame]
+    return [wire.decode(frame.split(b"data: ", 1)[1]) for frame in frames]
+
+
+def is_problem(response, status, code):
+    document = response.json()
+    assert response.headers["content-type"] == "application/problem+json"
+    assert document.keys() == {"type", "title", "status", "detail"}
+    assert (response.status_code, document["status"]) == (status, status)
+    assert document["type"] == f"urn:turnlog:problem:{code}"
+    return document["detail"]
+
+
+# what works
+
+
+async def test_a_session_is_created():
+    async with served() as server:
+        response = await server.http.post(
+            "/api/sessions", json={"title": "Ducks", "agent": "other"}
+        )
+        assert response.status_code == 201
+        created = response.json()
+        assert created.keys() == {"id", "title", "agent", "createdAt"}
+        assert (created["title"], created["agent"]) == ("Ducks", "other")
+
+
+async def test_the_answer_streams():
+    async with served(Reply("Hello you.")) as server:
+        response = await server.ask(await server.session(), headers=STREAM)
+        assert response.headers["content-type"].startswith("text/event-stream")
+        types = [event["type"] for event in events(response)]
+        assert (types[0], types[-2:]) == ("user_message_sent", ["message", "complete"])
+
+
+async def test_the_id_of_a_frame_is_the_cursor_of_its_event():
+    async with served(Reply("Hello you.")) as server:
+        response = await server.ask(await server.session(), headers=STREAM)
+        ids = [line[4:] for line in response.text.splitlines() if line.startswith("id: ")]
+        assert ids == [event["cursor"] for event in events(response)]
+
+
+async def test_without_a_stream_the_turn_goes_on_by_itself():
+    async with served(Reply("Hello you.")) as server:
+        session = await server.session()
+        response = await server.ask(session)
+        assert (response.status_code, response.json().keys()) == (202, {"turnId"})
+        await server.ended()
+        assert [event.type for event in await server.kept(session)][-1] == "message"
+
+
+async def test_a_client_that_hangs_up_does_not_stop_the_turn():
+    async with served(Reply(ToolCall("wait")), Reply("Done.")) as server:
+        session = await server.session()
+        path = f"/api/sessions/{session}/messages"
+        async with server.http.stream("POST", path, json={"message": "Hi"}, headers=STREAM) as half:
+            assert b"user_message_sent" in await anext(half.aiter_bytes())
+        server.go.set()
+        await server.ended()
+        assert (await server.kept(session))[-1].content == "Done."
+
+
+async def test_a_request_that_is_sent_again_runs_nothing_twice():
+    async with served(Reply(ToolCall("wait")), Reply("Done.")) as server:
+        session = await server.session()
+        first, second = await asyncio.gather(*(server.ask(session, requestId="r") for _ in "ab"))
+        assert first.json() == second.json()
+        server.go.set()
+        await server.ended()
+        again = events(await server.ask(session, requestId="r", headers=STREAM))
+        assert {event["turnId"] for event in again} == {first.json()["turnId"]}
+        assert again[-1]["type"] == "complete"
+        assert server.sim.accepted == 2
+        assert len(await server.kept(session)) == 5
+
+
+async def test_a_second_question_waits_for_the_first_answer():
+    async with served(Reply(ToolCall("wait")), Reply("Done."), Reply("Yes?")) as server:
+        session = await server.session()
+        await server.ask(session)
+        is_problem(await server.ask(session), 409, "busy")
+        server.go.set()
+        await server.ended()
+        assert (await server.ask(session)).status_code == 202
+
+
+async def test_the_front_page_and_the_health_check_answer():
+    async with served() as server:
+        assert "turnlog runs" in (await server.http.get("/")).text
+        assert (await server.http.get("/healthz")).json() == {"status": "ok"}
+
+
+# what does not
+
+JSON = {"content-type": "application/json"}
+BAD = {
+    "no body": (b"", 400, "bad_input"),
+    "no JSON": (b"{oops", 400, "bad_input"),
+    "no text": (b'{"message": "\xff"}', 400, "bad_input"),
+    "half a character": (b'{"message": "\\ud800"}', 400, "bad_input"),
+    "no object": (b"[]", 400, "bad_input"),
+    "a pit of brackets": (b'{"message": ' + b"[" * 100_000, 400, "bad_input"),
+    "no message": (b"{}", 400, "bad_input"),
+    "an empty message": (b'{"message": ""}', 400, "bad_input"),
+    "a blank message": (b'{"message": " \\n"}', 400, "bad_input"),
+    "a NUL": (b'{"message": "a\\u0000b"}', 400, "bad_input"),
+    "a number": (b'{"message": 5}', 400, "bad_input"),
+    "an unknown field": (b'{"message": "Hi", "user_id": "bob"}', 400, "bad_input"),
+    "a small budget": (b'{"message": "Hi", "thinkingBudget": 999}', 400, "bad_input"),
+    "a big budget": (b'{"message": "Hi", "thinkingBudget": 100001}', 400, "bad_input"),
+    "a file of nobody": (b'{"message": "Hi", "fileIds": ["f"]}', 404, "not_found"),
+    "too many characters": (b'{"message": "%s"}' % (b"a" * 200_001), 413, "too_large"),
+    "too many bytes": (b'{"message": "%s"}' % (b"a" * 1_000_000), 413, "too_large"),
+}
+
+
+@pytest.mark.parametrize(("body", "status", "code"), BAD.values(), ids=BAD)
+async def test_a_bad_question_is_a_problem_and_leaves_no_trace(body, status, code):
+    async with served() as server:
+        session = await server.session()
+        path = f"/api/sessions/{session}/messages"
+        for headers in (JSON, JSON | STREAM):
+            is_problem(await server.http.post(path, content=body, headers=headers), status, code)
+        evidence = await server.app.store.evidence(session)
+        assert (evidence.log, evidence.running, server.sim.accepted) == ([], [], 0)
+        assert server.app._turns._live == {}
+
+
+NO_SESSION = [b"[]", b'{"title": 5}', b'{"agent": "nobody"}', b'{"id": "mine"}']
+LONG_TITLE = b'{"title": "%s"}' % (b"a" * 201)
+
+
+@pytest.mark.parametrize("body", [*NO_SESSION, LONG_TITLE])
+async def test_a_bad_session_is_not_created(body):
+    async with served() as server:
+        is_problem(await server.http.post("/api/sessions", content=body), 400, "bad_input")
+        assert await server.app.store.session_ids() == []
+
+
+@pytest.mark.parametrize("session", ["nowhere", "%00", "a%2Fb", "..", "💥"])
+async def test_an_unknown_session_is_not_found(session):
+    async with served() as server:
+        response = await server.ask(session)
+        is_problem(response, 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/api/nothing", 404), ("PUT", "/api/sessions", 405), ("POST", "/", 405)],
+)
+async def test_what_the_server_does_not_answer_is_a_problem(method, path, status):
+    async with served() as server:
+        code = {404: "not_found", 405: "method_not_allowed"}[status]
+        is_problem(await server.http.request(method, path), status, code)
+
+
+async def test_a_wrong_method_is_told_the_right_one():
+    async with served() as server:
+        assert (await server.http.put("/api/sessions")).headers["allow"] == "POST"
+
+
+async def test_a_bug_is_told_without_its_details():
+    class Broken(MemoryStore):  # no real store fails in a way that can be asked for
+        async def create_session(self, session):
+            raise OSError("/secret/path is full")
+
+    async with served(store=Broken()) as server:
+        response = await server.http.post("/api/sessions")
+        assert "secret" not in is_problem(response, 500, "internal_error")
+
+
+# who asks
+
+
+def token(secret=SECRET, algorithm="HS256", **claims):
+    claims = {"sub": "alice", "exp": time.time() + 3600} | claims
+    stated = {name: value for name, value in claims.items() if value is not None}
+    return "Bearer " + jwt.encode(stated, secret, algorithm=algorithm)
+
+
+NOBODY = {
+    "no token": None,
+    "another scheme": "Basic YWxpY2U6cHc=",
+    "an empty token": "Bearer",
+    "not a token": "Bearer abc.def.ghi",
+    "an expired token": token(exp=time.time() - 60),
+    "a token of another secret": token("another secret of more than 32 characters"),
+    "a token without a signature": token(None, "none"),
+    "a token of another algorithm": token(SECRET * 2, "HS512"),
+    "a token that never expires": token(exp=None),
+    "a token for nobody": token(sub=None),
+    "a token for a number": token(sub=5),
+}
+
+
+@pytest.mark.parametrize("header", NOBODY.values(), ids=NOBODY)
+async def test_nobody_gets_in_without_a_token_that_holds(header):
+    async with served(secret=SECRET) as server:
+        headers = {} if header is None else {"authorization": header}
+        response = await server.http.post("/api/sessions", headers=headers)
+        is_problem(response, 401, "unauthorized")
+        assert response.headers["www-authenticate"] == "Bearer"
+        is_problem(await server.ask("any", headers=headers), 401, "unauthorized")
+        assert await server.app.store.session_ids() == []
+
+
+def as_user(name):
+    return {"authorization": f"Bearer {mint(SECRET, name)}"}
+
+
+async def test_a_token_says_whose_session_it_is():
+    async with served(Reply("Hello."), secret=SECRET) as server:
+        session = await server.session(**as_user("alice"))
+        assert (await server.ask(session, headers=as_user("alice"))).status_code == 202
+        await server.ended()
+        assert (await server.app.store.get_session("alice", session)).user_id == "alice"
+
+
+async def test_someone_elses_session_looks_like_an_unknown_one():
+    async with served(secret=SECRET) as server:
+        session = await server.session(**as_user("alice"))
+        foreign = await server.ask(session, headers=as_user("bob"))
+        unknown = await server.ask("nowhere", headers=as_user("bob"))
+        detail = is_problem(foreign, 404, "not_found")
+        assert detail.replace(session, "nowhere") == is_problem(unknown, 404, "not_found")
+        assert await server.kept(session) == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "evil.example"},
+        {"host": "["},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://["},
+    ],
+)
+async def test_without_tokens_pages_of_other_sites_are_refused(headers):
+    async with served() as server:
+        response = await server.http.post("/api/sessions", headers=headers)
+        is_problem(response, 403, "foreign_origin")
+        assert await server.app.store.session_ids() == []

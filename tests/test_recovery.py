@@ -1,0 +1,167 @@
+"""Turns that were left unfinished: ended once, with what had been shown."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from turnlog import Agent, Settings, create_app, tool
+from turnlog.errors import Busy
+from turnlog.events import kinds as k
+from turnlog.events.base import AgentRef
+from turnlog.events.record import stamped
+from turnlog.pipeline.turn_state import Draft, DraftBlock
+from turnlog.ports import Question
+from turnlog.projections.proof import prove
+from turnlog.simulators.claude import Cut, RawBlock, Reply, SimulatedClaude, Text, ToolCall
+from turnlog.stores.memory import MemoryStore
+from turnlog.testing import samples as s
+
+CITED = {"type": "char_location", "cited_text": "dry", "document_index": 0}
+SEARCH = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}
+
+
+def draft_of(text, message_id="msg_new"):
+    return Draft(
+        message_id=message_id,
+        model="m",
+        reported={"input_tokens": 7},
+        position=0,
+        index=3,
+        agent=AgentRef(id="a", name="A"),
+        blocks=[DraftBlock("text", 0, [text])],
+    )
+
+
+async def in_mid_turn(*events, draft=None, request_id=None):
+    """The store of a process that works on a turn."""
+    working = MemoryStore("working")
+    await working.open()
+    await working.create_session(s.new_session())
+    turn = await working.begin_turn(s.new_turn(request_id=request_id), s.placed(s.asked()))
+    if events:
+        await working.append(turn, s.placed(*events, first_index=1))
+    if draft is not None:
+        await working.save_draft(turn.id, draft)
+    return working
+
+
+async def left_behind(*events, draft=None):
+    """The store of a process that lives, beside one that died in mid-turn."""
+    dead = await in_mid_turn(*events, draft=draft)
+    await dead.close()
+    return MemoryStore("living", dead)
+
+
+async def kept(store):
+    evidence = await store.evidence("s")
+    assert prove(evidence).problems == []
+    assert evidence.running == []
+    return [stamped(row).event for row in evidence.log]
+
+
+async def started(store):
+    async with create_app([Agent("a")], settings=Settings(grace=0.0), store=store):
+        return await kept(store)
+
+
+async def test_what_had_been_shown_becomes_an_interrupted_message():
+    store = await left_behind(draft=msgspec.json.encode(draft_of("Once upon")))
+    _, message, error = await started(store)
+    assert (message.content, message.stop_reason) == ("Once upon", "interrupted")
+    assert (message.token_usage.input_tokens, error.code) == (7, "interrupted")
+
+
+async def test_a_draft_whose_message_was_kept_is_forgotten():
+    draft = msgspec.json.encode(draft_of("Half a"))
+    store = await left_behind(s.said("Half an answer."), draft=draft)
+    assert [event.type for event in await started(store)] == ["user_message_sent", "message"]
+
+
+async def test_a_draft_under_an_id_that_is_taken_gets_another():
+    store = await left_behind(draft=msgspec.json.encode(draft_of("Mine", "msg_taken")))
+    other = s.new_session("other")
+    await s.keep(store, [s.asked(), s.said("Theirs", id="msg_taken")], session=other)
+    _, message, _ = await started(store)
+    assert message.content == "Mine" and message.message_id != "msg_taken"
+
+
+async def test_a_draft_that_cannot_be_read_does_not_stop_the_server():
+    _, error = await started(await left_behind(draft=b'{"from": "another version"}'))
+    assert error.code == "interrupted"
+
+
+async def test_an_open_tool_gets_its_one_result():
+    store = await left_behind(s.said(s.call("toolu_1"), stop="tool_use"), s.used("toolu_1"))
+    *_, result, error = await started(store)
+    assert (result.tool_use_id, result.success, error.code) == ("toolu_1", False, "interrupted")
+
+
+async def test_three_messages_at_once_heal_a_session_once():
+    working = await in_mid_turn(s.said(s.call("toolu_1"), stop="tool_use"), s.used("toolu_1"))
+    store = MemoryStore("living", working)
+    async with (app := create_app([Agent("a")], settings=Settings(), store=store)):
+        await working.close()
+        asked = [app.run_turn("Go", session_id="s", user_id="alice") for _ in range(3)]
+        done = await asyncio.gather(*asked, return_exceptions=True)
+        assert sum(isinstance(each, Busy) for each in done) == 2
+        assert [event.type for event in await kept(store)].count("error") == 1
+
+
+async def test_the_same_request_heals_the_turn_that_nobody_works_on():
+    working = await in_mid_turn(request_id="r1")
+    store = MemoryStore("living", working)
+    async with (app := create_app([Agent("a")], settings=Settings(), store=store)):
+        question = Question(message="Go", request_id="r1")
+        with pytest.raises(Busy):
+            await app.start_turn("alice", "s", question)
+        await working.close()
+        result = await app.run_turn("Go", session_id="s", user_id="alice", request_id="r1")
+        assert not result.success and result.turn_id == "t"
+
+
+@tool
+async def pay(amount: int) -> str:
+    """Pay."""
+    return f"paid {amount}"
+
+
+async def played(*replies, questions=("Go", "Next")):
+    """The events of a session with these replies; the API must have refused nothing."""
+    sim, store = SimulatedClaude(*replies), MemoryStore()
+    async with sim.serve() as url:
+        settings = Settings(api_key="test", base_url=url)
+        async with (app := create_app([Agent("a", tools=[pay])], settings=settings, store=store)):
+            session = await app.create_session("alice")
+            for question in questions:
+                await app.run_turn(question, session_id=session.id, user_id="alice")
+    assert sim.refused == []
+    evidence = await store.evidence(session.id)
+    assert prove(evidence).problems == []
+    return [stamped(row).event for row in evidence.log]
+
+
+async def test_a_repeated_tool_id_gets_one_of_ours_and_runs_once():
+    events = await played(
+        Reply(ToolCall("pay", {"amount": 1}, "call_0")),
+        Reply(ToolCall("pay", {"amount": 2}, "call_0")),
+        Reply("Done."),
+        Reply(ToolCall("pay", {"amount": 3}, "call_0")),
+        Reply("Done."),
+    )
+    results = [event.result for event in events if isinstance(event, k.ToolResult)]
+    ids = [event.tool_use_id for event in events if isinstance(event, k.ToolUse)]
+    assert results == ["paid 1", "paid 2", "paid 3"]
+    assert ids[0] == "call_0" and len(set(ids)) == 3
+
+
+async def test_a_server_tool_that_was_cut_off_is_not_told_again():
+    await played(Reply("I search.", RawBlock(SEARCH), stop_reason="max_tokens"), Reply("Yes."))
+
+
+async def test_citations_that_were_shown_survive_a_cut():
+    events = await played(
+        Reply(Text("pumps run dry", citations=(CITED,)), ending=Cut(6)), questions=["Go"]
+    )
+    (message,) = [event for event in events if isinstance(event, k.Message)]
+    assert [citation["cited_text"] for citation in message.citations] == ["dry"]

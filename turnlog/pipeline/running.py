@@ -1,0 +1,106 @@
+"""The turns that this process works on: started, found again, healed, and ended with it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from turnlog.errors import AlreadyAsked, Busy
+from turnlog.events import kinds as k
+from turnlog.events.base import Stamped
+from turnlog.pipeline import turn as pipeline
+from turnlog.pipeline.live_turn import LiveTurn
+from turnlog.pipeline.recovery import recover
+from turnlog.pipeline.turn_state import new_id
+from turnlog.ports import Question, Session, Show, StartedTurn, Store
+
+_log = logging.getLogger(__name__)
+PartsFor = Callable[[Session, Show], pipeline.Parts]
+
+
+class RunningTurns:
+    """Starts turns and keeps them in sight until they are over."""
+
+    def __init__(self, store: Store, parts_for: PartsFor) -> None:
+        self._store = store
+        self._parts_for = parts_for
+        self._live: dict[str, LiveTurn] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._healing = asyncio.Lock()
+
+    async def start(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
+        """The turn that answers; the same one for the same request.
+
+        A session that a dead process left busy is healed on the spot.
+        """
+        try:
+            return await self._start(user_id, session_id, question)
+        except Busy:
+            await self.heal(session_id)
+        return await self._start(user_id, session_id, question)
+
+    async def heal(self, session_id: str | None = None) -> None:
+        """End the turns that nobody works on, of one session or of all."""
+        async with self._healing:
+            for turn in await self._store.claim_abandoned(session_id, working_on=self._live):
+                _log.warning("turn %s was left unfinished; ending it", turn.id)
+                try:
+                    await recover(turn, self._store)
+                except Exception:
+                    _log.exception("turn %s could not be ended", turn.id)
+
+    async def end(self, grace: float) -> None:
+        """Running turns get the grace period, then are ended with what they have."""
+        if not self._tasks:
+            return
+        _, late = await asyncio.wait(self._tasks, timeout=grace)
+        for live in self._live.values():
+            live.stop(pipeline.ShuttingDown())
+        if late:
+            await asyncio.wait(late)
+
+    async def _start(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
+        session = await self._store.get_session(user_id, session_id)
+        live = LiveTurn(new_id(), session.id)
+        parts = self._parts_for(session, live.show)
+        self._live[live.turn_id] = live
+        try:
+            state = await pipeline.begin(question, live.turn_id, parts)
+        except BaseException as error:
+            del self._live[live.turn_id]
+            if isinstance(error, AlreadyAsked):
+                return await self._found(session, error)
+            raise
+        work = pipeline.work(question, state, parts)
+        self._follow(live, live.run(work, lambda failure: pipeline.end(state, failure, parts)))
+        return live
+
+    def _follow(self, live: LiveTurn, running: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(running, name=f"end of turn {live.turn_id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: self._live.pop(live.turn_id, None))
+
+    async def _found(self, session: Session, asked: AlreadyAsked) -> StartedTurn:
+        """The turn that an earlier request with the same id started."""
+        if asked.turn_id in self._live:
+            return self._live[asked.turn_id]
+        if asked.running:
+            raise Busy(asked.turn_id)
+        log = await self._store.read(session.user_id, session.id)
+        kept = [at for at in log if at.turn_id == asked.turn_id and not at.placed.internal]
+        return KeptTurn(turn_id=asked.turn_id, session_id=session.id, kept=kept)
+
+
+@dataclass(kw_only=True)
+class KeptTurn:
+    """A turn that is over, read from the log; `complete` is said again."""
+
+    turn_id: str
+    session_id: str
+    kept: list[Stamped]
+
+    async def events(self) -> AsyncGenerator[Sequence[Stamped], None]:
+        ended = isinstance(self.kept[-1].event, k.Error)
+        yield self.kept if ended else [*self.kept, pipeline.completed_again(self.kept)]

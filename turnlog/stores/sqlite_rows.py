@@ -1,0 +1,144 @@
+"""What is done on a connection: each function is one step of one transaction."""
+
+import sqlite3
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from turnlog.errors import AlreadyAsked, Busy, MessageIdTaken, NotFound, TurnOver
+from turnlog.events.base import Placed, Stamped
+from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
+from turnlog.ports import Evidence, Session, Turn
+from turnlog.projections import tables
+
+SESSION = "id, user_id, title, agent_id, created_at, anchor"
+TURN = "id, session_id, user_id, state, first_seq, started_at, request_id, draft"
+RECORD = ", ".join(Record._fields)
+_APPEND = f"INSERT INTO events ({RECORD}) VALUES ({', '.join('?' * len(Record._fields))})"
+_LAST = "SELECT seq, seal FROM events WHERE session_id = ? ORDER BY seq DESC LIMIT 1"
+_READ = f"SELECT {RECORD} FROM events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+_TAIL = f"SELECT {RECORD} FROM events WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+_ALL = f"SELECT {RECORD} FROM events WHERE session_id = ? ORDER BY seq"
+_END = 2**63 - 1  # above every number
+
+
+def append(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed], owner: str) -> int:
+    """Number the events and write them with all their rows, if the turn is still the owner's."""
+    row = db.execute("SELECT state, owner FROM turns WHERE id = ?", (turn.id,)).fetchone()
+    if row is not None and row != ("running", owner):
+        raise TurnOver(f"Turn {turn.id!r} is over, or in other hands.")
+    return _append(db, turn, events)
+
+
+def _append(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed]) -> int:
+    last = db.execute(_LAST, (turn.session_id,)).fetchone()
+    seq, seal = (last[0] + 1, last[1]) if last else (0, NO_SEAL)
+    rows = records(turn.session_id, turn.id, events, seq, seal)
+    for row, placed in zip(rows, events, strict=True):
+        db.execute(_APPEND, row)
+        kept = numbered(placed, turn.session_id, turn.id, row.seq)
+        for write in tables.writes(turn.user_id, kept):
+            _write(db, write)
+    return seq
+
+
+def read(
+    db: sqlite3.Connection, user_id: str, session_id: str, after: int, limit: int | None
+) -> list[Stamped]:
+    session(db, user_id, session_id)
+    asked = (session_id, after, -1 if limit is None else limit)
+    return [stamped(Record(*row)) for row in db.execute(_READ, asked)]
+
+
+def tail(
+    db: sqlite3.Connection, user_id: str, session_id: str, limit: int, before: int | None
+) -> list[Stamped]:
+    session(db, user_id, session_id)
+    asked = (session_id, _END if before is None else before, limit)
+    newest = [stamped(Record(*row)) for row in db.execute(_TAIL, asked)]
+    return newest[::-1]
+
+
+def _write(db: sqlite3.Connection, write: tables.Write) -> None:
+    sql = _insert_sql if write.new else _update_sql
+    try:
+        db.execute(sql(write.table, tuple(write.values)), write.values)
+    except sqlite3.IntegrityError as error:
+        if write.table == "messages" and "messages.message_id" in str(error):
+            raise MessageIdTaken(f"message id {write.key[0]!r} is taken") from None
+        raise
+
+
+@cache
+def _insert_sql(table: str, names: tuple[str, ...]) -> str:
+    values = ", ".join(f":{name}" for name in names)
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"
+
+
+@cache
+def _update_sql(table: str, names: tuple[str, ...]) -> str:
+    changes = ", ".join(f"{n} = :{n}" for n in names if n not in tables.KEYS[table])
+    place = " AND ".join(f"{key} = :{key}" for key in tables.KEYS[table])
+    return f"UPDATE {table} SET {changes} WHERE {place}"
+
+
+def session(db: sqlite3.Connection, user_id: str | None, session_id: str) -> Session:
+    """`user_id` None is the audit, which sees everybody's."""
+    sql = f"SELECT {SESSION} FROM sessions WHERE id = ? AND user_id = coalesce(?, user_id)"
+    row = db.execute(sql, (session_id, user_id)).fetchone()
+    if row is None:
+        raise NotFound(f"There is no session {session_id!r}.")
+    return Session(**dict(zip(_names(SESSION), row, strict=True)))
+
+
+def begin(db: sqlite3.Connection, turn: Turn, first: Sequence[Placed], owner: str) -> Turn:
+    session(db, turn.user_id, turn.session_id)
+    asked = "SELECT id, state FROM turns WHERE session_id = ? AND request_id = ?"
+    if row := db.execute(asked, (turn.session_id, turn.request_id)).fetchone():
+        raise AlreadyAsked(row[0], running=row[1] == "running")
+    running = "SELECT id FROM turns WHERE session_id = ? AND state = 'running'"
+    if row := db.execute(running, (turn.session_id,)).fetchone():
+        raise Busy(row[0])
+    begun = msgspec.structs.replace(turn, first_seq=_append(db, turn, first))
+    values = (*msgspec.structs.astuple(begun), owner)
+    marks = ", ".join("?" * len(values))
+    db.execute(f"INSERT INTO turns ({TURN}, owner) VALUES ({marks})", values)
+    return begun
+
+
+def evidence(db: sqlite3.Connection, session_id: str) -> Evidence:
+    """Read at one moment: what is written meanwhile is not seen, or the parts would not fit."""
+    db.execute("BEGIN")
+    try:
+        found = session(db, None, session_id)
+        log = db.execute(_ALL, (found.id,))
+        turns = db.execute(f"SELECT {TURN} FROM turns WHERE session_id = ?", (found.id,))
+        rows = {table: _rows(db, table, found.id) for table in tables.FOLDED}
+        return Evidence(found, [Record(*row) for row in log], rows, [turn(row) for row in turns])
+    finally:
+        db.execute("COMMIT")
+
+
+def running(db: sqlite3.Connection, session_id: str | None) -> list[tuple[str, Turn]]:
+    """Every running turn with its owner; of one session, or of all."""
+    sql = f"SELECT owner, {TURN} FROM turns WHERE state = 'running'"
+    asked = () if session_id is None else (session_id,)
+    found = db.execute(sql + (" AND session_id = ?" if asked else ""), asked)
+    return [(row[0], turn(row[1:])) for row in found]
+
+
+def _rows(db: sqlite3.Connection, table: str, session_id: str) -> list[dict[str, Any]]:
+    found = db.execute(f"SELECT * FROM {table} WHERE session_id = ?", (session_id,))
+    names = [column[0] for column in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def turn(row: tuple[Any, ...]) -> Turn:
+    return Turn(**dict(zip(_names(TURN), row, strict=True)))
+
+
+@cache
+def _names(columns: str) -> tuple[str, ...]:
+    return tuple(columns.split(", "))
