@@ -91,6 +91,12 @@ class UnknownEvent(TurnlogError):
     code = "unknown_event"
 
 
+class StoreUnusable(TurnlogError):
+    """The place where everything is kept cannot be opened."""
+
+    code = "store_unusable"
+
+
 class ConfigError(TurnlogError):
     """The settings cannot work; the sentence says which one and what it should be."""
 

@@ -78,4 +78,5 @@ def status_error(status: int, body: object) -> EngineFailed:
     """An HTTP error before the stream."""
     error = body.get("error") if isinstance(body, dict) else None
     kind = error.get("type", "") if isinstance(error, dict) else ""
-    return failed(FAILURES.get(kind) or FAILURES[BY_STATUS.get(status, "api_error")])
+    unknown = "invalid_request_error" if 400 <= status < 500 else "api_error"
+    return failed(FAILURES.get(kind) or FAILURES[BY_STATUS.get(status, unknown)])

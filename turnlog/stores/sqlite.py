@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import msgspec
 
+from turnlog.errors import StoreUnusable
 from turnlog.events.base import Placed, Stamped
 from turnlog.ports import Evidence, Session, Turn
 from turnlog.stores import sqlite_rows as rows
@@ -39,8 +40,11 @@ class SqliteStore:
     async def open(self) -> None:
         """Make the file or bring it up to date; say to other processes that this one lives."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        with alone(self._folder / "opening.lock"), closing(self._connect()) as db:
-            migrate(db)
+        try:
+            with alone(self._folder / "opening.lock"), closing(self._connect()) as db:
+                migrate(db)
+        except sqlite3.DatabaseError as error:
+            raise StoreUnusable(f"The database in {str(self._folder)!r}: {error}.") from error
         self._owners.enter()
         self._writer = Writer(self._connect())
         self._readers = ThreadPoolExecutor(2, "turnlog-reader")

@@ -15,6 +15,8 @@ from turnlog.app import Turnlog, create_app
 from turnlog.config import Settings
 from turnlog.engines.claude_stream import SseSplitter
 from turnlog.errors import ToolError
+from turnlog.events.base import Stamped
+from turnlog.events.kinds import UserMessageSent
 from turnlog.events.record import stamped
 from turnlog.ports import Agent, Store, ToolSpec
 from turnlog.projections.history import history
@@ -80,12 +82,19 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
     broken = [
         *invariants.broken(live, log),
         *prove(evidence).problems,
-        *(f"history: {finding}" for finding in lint(history(kept))),
+        *(f"history: {finding}" for finding in lint(history([*kept, _next_question(kept)]))),
         *(f"refused by the API: {refused}" for refused in sim.refused),
         *([f"{sim.pending} replies of the script were not asked for"] if sim.pending else []),
         *([f"turns still run: {evidence.running}"] if evidence.running else []),
     ]
     return Performance(list(_rows(live)), broken)
+
+
+def _next_question(kept: list[Stamped]) -> Stamped:
+    """The history must be valid when the user goes on."""
+    event = UserMessageSent(message_id="next", content="And now?")
+    placed = msgspec.structs.replace(kept[-1].placed, event=event)
+    return msgspec.structs.replace(kept[-1], placed=placed, turn_id="next")
 
 
 async def by_library(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import socket
 import sys
 import time
@@ -35,7 +34,7 @@ class ServerProcess:
     async def kill(self) -> float:
         """kill -9: the process gets no chance to do anything. Returns when, by monotonic()."""
         killed_at = time.monotonic()
-        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.kill()  # by its pid, and only while it is ours
         await self.process.wait()
         return killed_at
 

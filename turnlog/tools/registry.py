@@ -99,8 +99,8 @@ def _arguments(
 ) -> type[msgspec.Struct]:
     fields: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise TypeError(f"tool {name!r}: *args and **kwargs have no schema; name them")
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise TypeError(f"tool {name!r}: {str(parameter)!r} cannot be given by name")
         if parameter.name in hidden:
             continue
         if parameter.name not in hints:
