@@ -100,8 +100,8 @@ async def test_each_call_knows_its_own_id():
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda *args: None, "have no schema"),
-        (lambda **kwargs: None, "have no schema"),
+        (lambda *args: None, "cannot be given by name"),
+        (lambda **kwargs: None, "cannot be given by name"),
         (lambda name: None, "'name' needs a type hint"),
     ],
 )
