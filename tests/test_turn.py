@@ -11,7 +11,7 @@ from turnlog.events.record import stamped
 from turnlog.pipeline.turn import ShuttingDown
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
+from turnlog.simulators.claude import Reply, SimulatedClaude, Stall, ToolCall
 from turnlog.stores.memory import MemoryStore
 from turnlog.stores.sqlite import SqliteStore
 from turnlog.testing import invariants
@@ -99,9 +99,10 @@ async def test_a_turn_that_is_stopped_while_it_stores_keeps_its_message_once():
 
 
 async def test_a_server_that_stops_ends_the_turn_with_an_error():
-    async with running(Reply("one two three", chunk=4, delay=0.001)) as (app, _):
+    stalled = Reply("one two three", chunk=4, ending=Stall(6, 60))
+    async with running(stalled) as (app, _):
         session = await app.create_session(USER)
-        seen = await stopped(app, session.id, lambda seen: len(seen) >= 3, ShuttingDown())
+        seen = await stopped(app, session.id, lambda seen: len(seen) >= 2, ShuttingDown())
         assert await problems(app, session.id, seen) == []
         message, error = [at.event for at in seen][-2:]
         assert (message.stop_reason, error.code) == ("interrupted", "interrupted")

@@ -7,11 +7,11 @@ Out: our events: attributed, internal ones marked, neighbors joined, none twice.
 from collections.abc import Iterable, Iterator
 
 import msgspec
-from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Attributed, Event
 from turnlog.events.internal import is_internal_tool
+from turnlog.events.joining import as_one
 from turnlog.pipeline.turn_state import TurnState, new_message_id
 from turnlog.ports import CallStarted, Said
 
@@ -64,26 +64,12 @@ def _joined(outputs: Iterable[Output]) -> list[Output]:
     """Adjacent chunks of one block as one: what came together is shown together."""
     joined: list[Output] = []
     for output in outputs:
-        if joined and _continues(joined[-1], output):
-            joined[-1] = _with_more(joined[-1], output)
+        one = as_one(joined[-1], output) if joined else None
+        if one is not None:
+            joined[-1] = one
         else:
             joined.append(output)
     return joined
-
-
-def _continues(last: Output, output: Output) -> bool:
-    match last, output:
-        case k.MessageChunk(block_index=one), k.MessageChunk(block_index=other, citations=cited):
-            return one == other and cited is UNSET
-        case k.ThinkingChunk(block_index=one), k.ThinkingChunk(block_index=other):
-            return one == other
-    return False
-
-
-def _with_more(last: Output, more: Output) -> Output:
-    assert isinstance(last, k.MessageChunk | k.ThinkingChunk)
-    assert isinstance(more, k.MessageChunk | k.ThinkingChunk)
-    return msgspec.structs.replace(last, content=last.content + more.content)
 
 
 def _admitted(event: Event, state: TurnState) -> Event:

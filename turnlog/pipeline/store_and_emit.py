@@ -29,6 +29,11 @@ async def store_and_emit(
         except MessageIdTaken:
             placed = _with_fresh_id(placed)
             number = await append([p for p in placed if p.kept])
+    emit(placed, state, number, show)
+
+
+def emit(placed: Sequence[Placed], state: TurnState, number: int, show: Show) -> None:
+    """Show what is stored, or needs no storing; the kept ones are numbered from `number` on."""
     stamped = []
     for p in placed:
         stamped.append(stamp(p, number if p.kept else None, state))

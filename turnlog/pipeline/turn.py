@@ -24,8 +24,9 @@ from turnlog.pipeline.context_building import Limits, admit, build_context
 from turnlog.pipeline.draft_keeper import DraftKeeper
 from turnlog.pipeline.execution import execute
 from turnlog.pipeline.normalization import normalize
+from turnlog.pipeline.pacing import Pacer
 from turnlog.pipeline.sequencing import place
-from turnlog.pipeline.store_and_emit import Append, stamp, store_and_emit
+from turnlog.pipeline.store_and_emit import Append, emit, stamp, store_and_emit
 from turnlog.pipeline.tool_finalization import close_open_tools
 from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id, now, resumed
 from turnlog.ports import Agent, Engine, Question, Said, Session, Show, Store, ToolBox, Turn
@@ -82,6 +83,7 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
 async def work(question: Question, state: TurnState, parts: Parts) -> None:
     """Answer the question that `state` began with. May be cancelled at any moment."""
     keeper = DraftKeeper(state, parts.store)
+    pacer = Pacer(lambda said: _show_chunks(said, state, parts, keeper))
     try:
         ask, move = await build_context(
             question, parts.session, parts.agent, parts.store, parts.limits
@@ -90,9 +92,14 @@ async def work(question: Question, state: TurnState, parts: Parts) -> None:
         tools = parts.tools_for(state.turn)
         async with aclosing(execute(ask, parts.engine, tools)) as batches:
             async for said in batches:
-                await _deliver(said, state, parts)
-                keeper.touch()
+                if pacer.takes(said):
+                    pacer.add(said)
+                else:
+                    pacer.flush()
+                    await _deliver(said, state, parts)
+                    keeper.touch()
     finally:
+        pacer.close()
         await keeper.close()
 
 
@@ -118,6 +125,12 @@ def _tell_unkept(error: k.Error, state: TurnState, show: Show) -> None:
     """The store is gone: the user is told all the same. A later start ends the turn."""
     placed = place([Attributed(error, state.agent, internal=False, kept=False)], state)
     show([stamp(p, None, state) for p in placed])
+
+
+def _show_chunks(said: Said, state: TurnState, parts: Parts, keeper: DraftKeeper) -> None:
+    """Stages 3, 4 and 5 for chunks, which are not stored."""
+    emit(place(normalize(said, state), state), state, state.position + 1, parts.show)
+    keeper.touch()
 
 
 async def _deliver(

@@ -1,0 +1,27 @@
+"""Where a client stands: the last kept number it knows, and the last index on screen.
+
+Pairs are ordered as the events are, within a turn and from turn to turn.
+"""
+
+from typing import NamedTuple
+
+from turnlog.errors import BadInput
+from turnlog.events.base import Stamped
+
+
+class Cursor(NamedTuple):
+    position: int
+    screen: int  # the index of the last event on screen
+
+
+def cursor_of(at: Stamped) -> Cursor:
+    return Cursor(at.position, -1 if at.placed.index is None else at.placed.index)
+
+
+def parse(text: str) -> Cursor:
+    """Raises BadInput for what is not a cursor of ours."""
+    position, _, index = text.partition(".")
+    try:
+        return Cursor(int(position), int(index))
+    except ValueError:
+        raise BadInput(f"{text[:50]!r} is not a cursor. Take it from an event.") from None

@@ -1,0 +1,94 @@
+"""Live events within one process: from turns to those who watch, none twice, none skipped.
+
+Each session has a channel that keeps the events of its newest turn, shared by all who watch.
+A watcher only remembers how far it has read, so a slow one costs nothing and slows nobody;
+what waits for it is joined. One that has fallen behind the channel is told to reload.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Sequence
+
+from turnlog.events.base import Stamped
+from turnlog.events.cursor import Cursor, cursor_of
+from turnlog.events.joining import joined
+from turnlog.events.kinds import UserMessageSent
+
+MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
+
+
+class Channel:
+    """The newest turn of a session, and who waits for more."""
+
+    def __init__(self) -> None:
+        self.events: list[Stamped] = []
+        self.dropped = 0  # how many events came before these
+        self.watchers: set[asyncio.Event] = set()
+
+    def publish(self, batch: Sequence[Stamped]) -> None:
+        if isinstance(batch[0].event, UserMessageSent):  # a new turn: the one before is kept
+            self.dropped += len(self.events)
+            self.events = []
+        self.events.extend(batch)
+        for more in self.watchers:
+            more.set()
+
+    def covers(self, after: Cursor) -> bool:
+        """Whether everything that came after the cursor is still here."""
+        return bool(self.events) and after.position >= self.events[0].position - 1
+
+    def place_of(self, after: Cursor | None) -> int:
+        """How many events a client with this cursor has seen, counted from the first ever."""
+        if after is None:
+            return self.dropped
+        seen = sum(1 for at in self.events if cursor_of(at) <= after)
+        return self.dropped + seen
+
+
+class MemoryBus:
+    """A Bus for one process."""
+
+    def __init__(self) -> None:
+        self._channels: OrderedDict[str, Channel] = OrderedDict()
+
+    def publish(self, session_id: str, batch: Sequence[Stamped]) -> None:
+        if batch:
+            self._channel(session_id).publish(batch)
+
+    def covers(self, session_id: str, after: Cursor) -> bool:
+        channel = self._channels.get(session_id)
+        return channel is not None and channel.covers(after)
+
+    async def follow(
+        self, session_id: str, after: Cursor | None
+    ) -> AsyncGenerator[Sequence[Stamped] | None, None]:
+        channel = self._channel(session_id)
+        more = asyncio.Event()
+        channel.watchers.add(more)
+        place = channel.place_of(after)
+        try:
+            while place >= channel.dropped:
+                waiting = channel.events[place - channel.dropped :]
+                place += len(waiting)
+                if waiting:
+                    yield joined(waiting)
+                elif place >= channel.dropped:
+                    more.clear()
+                    await more.wait()
+            yield None
+        finally:
+            channel.watchers.discard(more)
+
+    def _channel(self, session_id: str) -> Channel:
+        channel = self._channels.get(session_id)
+        if channel is None:
+            channel = self._channels[session_id] = Channel()
+            self._forget_idle_ones()
+        self._channels.move_to_end(session_id)
+        return channel
+
+    def _forget_idle_ones(self) -> None:
+        """The oldest that nobody watches; their sessions are read from the log."""
+        for session_id in list(self._channels)[:-MOST_CHANNELS]:
+            if not self._channels[session_id].watchers:
+                del self._channels[session_id]
