@@ -10,7 +10,11 @@ from turnlog.testing import flows, pages
 
 PAGES = sorted(Path(__file__).parent.glob("flows/*.md"))
 STORES = {"memory": lambda folder: MemoryStore(), "sqlite": SqliteStore}
-TRANSPORTS = {"library": flows.by_library, "sse": flows.by_sse}
+TRANSPORTS = {
+    "library": flows.by_library,
+    "sse": flows.by_sse,
+    "resuming": flows.by_resuming,
+}
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

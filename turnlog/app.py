@@ -3,7 +3,7 @@
 `create_app` gives an ASGI application that is also a library: `await app.run_turn(...)`.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
@@ -13,9 +13,11 @@ from starlette.types import Receive, Scope, Send
 from turnlog.config import Settings, load
 from turnlog.errors import BadInput
 from turnlog.events.base import Stamped
+from turnlog.events.cursor import Cursor
 from turnlog.events.kinds import Error, Message
 from turnlog.pipeline import turn as pipeline
-from turnlog.pipeline.context_building import Limits
+from turnlog.pipeline.context_building import Limits, check_budget
+from turnlog.pipeline.following import follow
 from turnlog.pipeline.running import RunningTurns
 from turnlog.pipeline.turn_state import new_id, now
 from turnlog.ports import (
@@ -30,6 +32,7 @@ from turnlog.ports import (
     TurnResult,
 )
 from turnlog.projections.billing import total
+from turnlog.stores.memory_bus import MemoryBus
 from turnlog.tools.registry import ToolContext
 from turnlog.tools.runner import ToolRunner
 from turnlog.transports.auth import LOCAL_USER, Auth
@@ -91,15 +94,16 @@ class Turnlog:
         self._first_agent = agents[0]
         self._engine = engine
         self._turns = RunningTurns(store, self._parts_for)
+        self._bus = MemoryBus()
         self._open: AsyncExitStack | None = None
         self._limits = Limits(
             model=settings.model,
             max_tokens=settings.max_tokens,
             max_calls=settings.max_calls,
-            thinking_budget=settings.thinking_budget,
             max_characters=settings.max_characters,
         )
-        self._asgi = http_app(self, Auth(settings.auth_secret), lambda _: self)
+        auth = Auth(settings.auth_secret, settings.issuer, admin_claim=settings.auth_admin_claim)
+        self._asgi = http_app(self, auth, lambda _: self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._asgi(scope, receive, send)
@@ -146,8 +150,8 @@ class Turnlog:
     async def create_session(
         self, user_id: str, *, title: str | None = None, agent: str | None = None
     ) -> Session:
-        if title is not None and len(title) > MOST_TITLE:
-            raise BadInput(f"'title' is longer than {MOST_TITLE} characters.")
+        if title is not None:
+            _check_title(title)
         if agent is not None and agent not in self._agents:
             raise BadInput(f"There is no agent {agent!r}. There are: {', '.join(self._agents)}.")
         session = Session(
@@ -156,12 +160,28 @@ class Turnlog:
             title=title or "New conversation",
             agent_id=agent or self._first_agent.id,
             created_at=now(),
+            thinking_budget=self.settings.thinking_budget,
         )
         await self.store.create_session(session)
         return session
 
     async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
         return await self._turns.start(user_id, session_id, question)
+
+    async def change_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
+        if "title" in changes:
+            _check_title(changes["title"])
+        if "thinking_budget" in changes:
+            check_budget(changes["thinking_budget"], "budgetTokens")
+        return await self.store.update_session(user_id, session_id, **changes)
+
+    async def stop_turn(self, user_id: str, session_id: str) -> bool:
+        return await self._turns.stop(user_id, session_id)
+
+    def follow(
+        self, user_id: str, session_id: str, after: Cursor | None
+    ) -> AsyncGenerator[Sequence[Stamped], None]:
+        return follow(user_id, session_id, after, self.store, self._bus)
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -205,7 +225,11 @@ class Turnlog:
 
     # inside
 
-    def _parts_for(self, session: Session, show: Show) -> pipeline.Parts:
+    def _parts_for(self, session: Session, watched: Show) -> pipeline.Parts:
+        def show(batch: Sequence[Stamped]) -> None:
+            watched(batch)
+            self._bus.publish(session.id, batch)
+
         agent = self._agents.get(session.agent_id, self._first_agent)
         return pipeline.Parts(
             session=session,
@@ -216,6 +240,13 @@ class Turnlog:
             tools_for=lambda turn: ToolRunner(agent.tools, partial(_context, turn)),
             show=show,
         )
+
+
+def _check_title(title: str) -> None:
+    if not title.strip():
+        raise BadInput("'title' is empty.")
+    if len(title) > MOST_TITLE:
+        raise BadInput(f"'title' is longer than {MOST_TITLE} characters.")
 
 
 def _context(turn: Turn, tool_use_id: str) -> ToolContext:

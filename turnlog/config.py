@@ -9,6 +9,7 @@ from typing import Any
 
 from turnlog.errors import ConfigError
 from turnlog.transports.door import LOOPBACK
+from turnlog.transports.jwks import Issuer
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 
@@ -27,6 +28,10 @@ class Settings:
     thinking_budget: int = 10_000
     grace: float = 10.0  # seconds that running turns get when the server stops
     auth_secret: str | None = field(default=None, repr=False)
+    auth_issuer: str | None = None  # instead of a secret: an identity provider
+    auth_audience: str | None = None
+    auth_jwks_url: str | None = None
+    auth_admin_claim: str = "admin"
     api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
     base_url: str | None = None  # ANTHROPIC_BASE_URL
 
@@ -34,6 +39,18 @@ class Settings:
     def simulated(self) -> bool:
         """Without a key, and without a place that needs none, the simulation answers."""
         return self.api_key is None and self.base_url is None
+
+    @property
+    def issuer(self) -> Issuer | None:
+        """The identity provider. Raises ConfigError where the settings name half of one."""
+        if self.auth_issuer is not None:
+            return Issuer(
+                name=self.auth_issuer, audience=self.auth_audience, jwks_url=self.auth_jwks_url
+            )
+        for name in ("auth_audience", "auth_jwks_url"):
+            if getattr(self, name) is not None:
+                raise ConfigError(f"{name!r} needs 'auth_issuer': whose tokens are they?")
+        return None
 
 
 _ENVIRONMENT = {f"TURNLOG_{f.name.upper()}": f.name for f in fields(Settings)} | {
@@ -58,12 +75,15 @@ def load(
 
 def refuse_open_door(settings: Settings) -> None:
     """Without authentication everybody is the local user: on this machine only."""
-    if settings.auth_secret is None and settings.host not in LOOPBACK:
+    secret, issuer = settings.auth_secret, settings.issuer
+    if secret is None and issuer is None and settings.host not in LOOPBACK:
         raise ConfigError(
             f"Without authentication turnlog listens on loopback only, not on {settings.host!r}."
-            " Set TURNLOG_AUTH_SECRET (32 characters or more) to open it."
+            " Set TURNLOG_AUTH_SECRET (32 characters or more) or TURNLOG_AUTH_ISSUER to open it."
         )
-    if settings.auth_secret is not None and len(settings.auth_secret) < 32:
+    if secret is not None and issuer is not None:
+        raise ConfigError("Set TURNLOG_AUTH_SECRET or TURNLOG_AUTH_ISSUER, not both.")
+    if secret is not None and len(secret) < 32:
         raise ConfigError("TURNLOG_AUTH_SECRET is too short: use 32 random characters or more.")
 
 

@@ -36,6 +36,12 @@ class Unauthorized(TurnlogError):
     code = "unauthorized"
 
 
+class Forbidden(TurnlogError):
+    """The user is known, and may not do this."""
+
+    code = "forbidden"
+
+
 class Busy(TurnlogError):
     """The session is answering already."""
 

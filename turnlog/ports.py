@@ -12,6 +12,7 @@ import msgspec
 
 from turnlog.events.base import AgentRef, Event, Placed, Stamped, Value
 from turnlog.events.content import TokenUsage
+from turnlog.events.cursor import Cursor
 from turnlog.events.kinds import ToolUse
 from turnlog.events.record import Record
 
@@ -25,6 +26,9 @@ class Session(Value, frozen=True, kw_only=True):
     agent_id: str
     created_at: str
     anchor: int = 0  # the history that the model is told begins at this number
+    archived: bool = False
+    thinking_enabled: bool = False
+    thinking_budget: int = 10_000
 
 
 class Turn(Value, frozen=True, kw_only=True):
@@ -87,6 +91,16 @@ class Sessions(Protocol):
 
     async def get_session(self, user_id: str, session_id: str) -> Session:
         """Raises NotFound for an unknown session and for someone else's alike."""
+        ...
+
+    async def list_sessions(
+        self, user_id: str, *, limit: int, after: str | None = None, archived: bool = False
+    ) -> list[Session]:
+        """The user's sessions, newest first; those that come after the one with id `after`."""
+        ...
+
+    async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
+        """Set title, archived or the thinking settings. Raises NotFound as get_session does."""
         ...
 
 
@@ -264,8 +278,45 @@ class StartedTurn(Protocol):
     def events(self) -> AsyncGenerator[Sequence[Stamped], None]: ...
 
 
+class Bus(Protocol):
+    """Live events, from turns to those who watch.
+
+    Promises: a follower gets every event after its cursor, once, in order, adjacent chunks
+    joined; or None, once, when some of them are no longer there. It never holds a turn up.
+    """
+
+    def publish(self, session_id: str, batch: Sequence[Stamped]) -> None: ...
+
+    def is_empty(self, session_id: str) -> bool:
+        """Whether nothing of this session is remembered."""
+        ...
+
+    def follow(
+        self, session_id: str, after: Cursor | None
+    ) -> AsyncGenerator[Sequence[Stamped] | None, None]:
+        """Without a cursor, from the start of the newest turn that is remembered."""
+        ...
+
+
 class Backend(Protocol):
     """What a transport may ask of turnlog."""
+
+    @property
+    def store(self) -> Store: ...
+
+    def follow(
+        self, user_id: str, session_id: str, after: Cursor | None
+    ) -> AsyncGenerator[Sequence[Stamped], None]:
+        """What came after the cursor and then what happens, or one resync_required."""
+        ...
+
+    async def change_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
+        """Checked, then stored."""
+        ...
+
+    async def stop_turn(self, user_id: str, session_id: str) -> bool:
+        """Stop what runs in the session. Says whether anything did."""
+        ...
 
     async def create_session(
         self, user_id: str, *, title: str | None = None, agent: str | None = None

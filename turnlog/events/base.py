@@ -78,4 +78,4 @@ class Stamped(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def cursor(self) -> str:
         """Where to go on from, after this event."""
-        return f"{self.position}.{self.placed.index}"
+        return f"{self.position}.{-1 if self.placed.index is None else self.placed.index}"

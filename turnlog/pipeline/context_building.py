@@ -22,20 +22,23 @@ class Limits:
     model: str
     max_tokens: int = 8192
     max_calls: int = 50
-    thinking_budget: int = 10_000
     max_characters: int = 200_000
 
 
 def admit(question: Question, limits: Limits) -> None:
     """Refuse what cannot be asked, before anything happens."""
     _check_text(question.message, limits.max_characters)
-    budget = question.thinking_budget
-    if budget is not None and not LEAST_BUDGET <= budget <= MOST_BUDGET:
-        raise BadInput(f"'thinkingBudget' must be between {LEAST_BUDGET} and {MOST_BUDGET}.")
+    if question.thinking_budget is not None:
+        check_budget(question.thinking_budget, "thinkingBudget")
     if len(question.request_id or "") > MOST_REQUEST_ID:
         raise BadInput(f"'requestId' is longer than {MOST_REQUEST_ID} characters.")
     if question.file_ids:  # there are no uploads yet, so no file can be this user's
         raise NotFound(f"There is no file {question.file_ids[0]!r}.")
+
+
+def check_budget(tokens: int, name: str) -> None:
+    if not LEAST_BUDGET <= tokens <= MOST_BUDGET:
+        raise BadInput(f"{name!r} must be between {LEAST_BUDGET} and {MOST_BUDGET}.")
 
 
 def _check_text(text: str, most: int) -> None:
@@ -65,12 +68,14 @@ async def build_context(
         messages=history(events, thoughts=anchor is None),
         max_tokens=limits.max_tokens,
         max_calls=limits.max_calls,
-        thinking_budget=_budget(question, limits),
+        thinking_budget=_budget(question, session),
     )
     return ask, None if anchor is None else HistoryAnchored(anchor=anchor)
 
 
-def _budget(question: Question, limits: Limits) -> int | None:
-    if not question.enable_thinking:
+def _budget(question: Question, session: Session) -> int | None:
+    """The message's own wish first, then what is set for the session."""
+    wanted = question.enable_thinking
+    if not (session.thinking_enabled if wanted is None else wanted):
         return None
-    return question.thinking_budget or limits.thinking_budget
+    return question.thinking_budget or session.thinking_budget

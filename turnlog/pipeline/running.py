@@ -60,6 +60,15 @@ class RunningTurns:
         if late:
             await asyncio.wait(late)
 
+    async def stop(self, user_id: str, session_id: str) -> bool:
+        """Stop what runs in the session. Says whether anything did."""
+        await self._store.get_session(user_id, session_id)
+        mine = [live for live in self._live.values() if live.session_id == session_id]
+        for live in mine:
+            live.stop()
+            await live.over.wait()
+        return bool(mine)
+
     async def _start(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
         session = await self._store.get_session(user_id, session_id)
         live = LiveTurn(new_id(), session.id)

@@ -95,6 +95,23 @@ class MemoryStore:
             raise NotFound(f"There is no session {session_id!r}.")
         return session
 
+    async def list_sessions(
+        self, user_id: str, *, limit: int, after: str | None = None, archived: bool = False
+    ) -> list[Session]:
+        mine = [
+            s for s in self._sessions.values() if (s.user_id, s.archived) == (user_id, archived)
+        ]
+        mine.sort(key=lambda s: (s.created_at, s.id), reverse=True)
+        if after is not None:
+            last = await self.get_session(user_id, after)
+            mine = [s for s in mine if (s.created_at, s.id) < (last.created_at, last.id)]
+        return mine[:limit]
+
+    async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
+        session = await self.get_session(user_id, session_id)
+        self._sessions[session_id] = msgspec.structs.replace(session, **changes)
+        return self._sessions[session_id]
+
     # turns
 
     async def begin_turn(self, turn: Turn, first: Sequence[Placed]) -> Turn:

@@ -35,7 +35,7 @@ class Channel:
 
     def covers(self, after: Cursor) -> bool:
         """Whether everything that came after the cursor is still here."""
-        return bool(self.events) and after.position >= self.events[0].position - 1
+        return not self.events or after.position >= self.events[0].position - 1
 
     def place_of(self, after: Cursor | None) -> int:
         """How many events a client with this cursor has seen, counted from the first ever."""
@@ -55,14 +55,17 @@ class MemoryBus:
         if batch:
             self._channel(session_id).publish(batch)
 
-    def covers(self, session_id: str, after: Cursor) -> bool:
+    def is_empty(self, session_id: str) -> bool:
         channel = self._channels.get(session_id)
-        return channel is not None and channel.covers(after)
+        return channel is None or not channel.events
 
     async def follow(
         self, session_id: str, after: Cursor | None
     ) -> AsyncGenerator[Sequence[Stamped] | None, None]:
         channel = self._channel(session_id)
+        if after is not None and not channel.covers(after):
+            yield None
+            return
         more = asyncio.Event()
         channel.watchers.add(more)
         place = channel.place_of(after)

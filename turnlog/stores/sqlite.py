@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -81,6 +81,16 @@ class SqliteStore:
 
     async def get_session(self, user_id: str, session_id: str) -> Session:
         return await self._look(lambda db: rows.session(db, user_id, session_id))
+
+    async def list_sessions(
+        self, user_id: str, *, limit: int, after: str | None = None, archived: bool = False
+    ) -> list[Session]:
+        return await self._look(lambda db: rows.sessions(db, user_id, limit, after, archived))
+
+    async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
+        return await self._writer.run(
+            lambda db: rows.update_session(db, user_id, session_id, changes)
+        )
 
     # turns
 

@@ -13,7 +13,9 @@ from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
 from turnlog.ports import Evidence, Session, Turn
 from turnlog.projections import tables
 
-SESSION = "id, user_id, title, agent_id, created_at, anchor"
+SESSION = (
+    "id, user_id, title, agent_id, created_at, anchor, archived, thinking_enabled, thinking_budget"
+)
 TURN = "id, session_id, user_id, state, first_seq, started_at, request_id, draft"
 RECORD = ", ".join(Record._fields)
 _APPEND = f"INSERT INTO events ({RECORD}) VALUES ({', '.join('?' * len(Record._fields))})"
@@ -90,7 +92,36 @@ def session(db: sqlite3.Connection, user_id: str | None, session_id: str) -> Ses
     row = db.execute(sql, (session_id, user_id)).fetchone()
     if row is None:
         raise NotFound(f"There is no session {session_id!r}.")
-    return Session(**dict(zip(_names(SESSION), row, strict=True)))
+    return _as_session(row)
+
+
+def _as_session(row: tuple[Any, ...]) -> Session:
+    values = dict(zip(_names(SESSION), row, strict=True))
+    flags = {name: bool(values[name]) for name in ("archived", "thinking_enabled")}
+    return Session(**(values | flags))
+
+
+def sessions(
+    db: sqlite3.Connection, user_id: str, limit: int, after: str | None, archived: bool
+) -> list[Session]:
+    sql = f"SELECT {SESSION} FROM sessions WHERE user_id = ? AND archived = ?"
+    asked: list[Any] = [user_id, archived]
+    if after is not None:
+        last = session(db, user_id, after)
+        sql += " AND (created_at, id) < (?, ?)"
+        asked += [last.created_at, last.id]
+    found = db.execute(sql + " ORDER BY created_at DESC, id DESC LIMIT ?", (*asked, limit))
+    return [_as_session(row) for row in found]
+
+
+def update_session(
+    db: sqlite3.Connection, user_id: str, session_id: str, changes: dict[str, Any]
+) -> Session:
+    session(db, user_id, session_id)
+    if changes:
+        values = changes | {"id": session_id}
+        db.execute(_update_sql("sessions", tuple(values)), values)
+    return session(db, user_id, session_id)
 
 
 def begin(db: sqlite3.Connection, turn: Turn, first: Sequence[Placed], owner: str) -> Turn:

@@ -115,6 +115,31 @@ async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
             return list(SseSplitter().feed(await response.read()))
 
 
+async def by_resuming(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
+    """A client that loses its connection after every single event, and goes on each time."""
+    body = {"message": turn.text, "enableThinking": turn.thinking}
+    seen: list[Shown] = []
+    async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
+        session = f"{url}/api/sessions/{session_id}"
+        async with client.get(f"{session}/messages") as response:
+            cursor = (await response.json())["cursor"]
+        async with client.post(f"{session}/messages", json=body) as response:
+            assert response.status == 202
+        while not seen or seen[-1]["type"] not in ("complete", "error", "resync_required"):
+            seen.append(await _next_event(client, f"{session}/stream", cursor))
+            cursor = seen[-1]["cursor"]
+    return seen
+
+
+async def _next_event(client: aiohttp.ClientSession, url: str, cursor: str) -> Shown:
+    splitter = SseSplitter()
+    async with client.get(url, headers={"last-event-id": cursor}) as response:
+        async for piece in response.content.iter_any():
+            for event in splitter.feed(piece):
+                return event
+    raise AssertionError("the stream ended without an event")
+
+
 def _rows(live: Sequence[Shown]) -> list[tuple[str, ...]]:
     """One row an event; chunks that follow each other are one row, with an ellipsis."""
     rows: list[tuple[str, ...]] = []

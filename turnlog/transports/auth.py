@@ -1,14 +1,24 @@
-"""Who is asking. A bearer token (JWT, HS256), or the one local user when none is configured."""
+"""Who is asking: a bearer token (JWT), or the one local user when nothing is configured.
+
+A token is signed with our own secret (HS256), or by an identity provider whose public keys
+we fetch. Never both: the names of the two might mean different people.
+"""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jwt
 
-from turnlog.errors import Unauthorized
+from turnlog.errors import ConfigError, Unauthorized
+from turnlog.transports.jwks import ALGORITHMS, Issuer, KeyName, ProviderKeys
 
 LOCAL_USER = "local"
+MOST_CHARACTERS = 200  # of a user's id
+MOST_TOKEN = 16_384  # characters
 _LEEWAY = 10  # seconds that clocks may differ
+_INVALID = "The token is not valid here."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,33 +30,71 @@ class User:
 class Auth:
     """Turns an Authorization header into a user."""
 
-    def __init__(self, secret: str | None) -> None:
+    def __init__(
+        self,
+        secret: str | None,
+        issuer: Issuer | None = None,
+        *,
+        admin_claim: str = "admin",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if secret is not None and issuer is not None:
+            raise ConfigError("Set 'auth_secret' or 'auth_issuer', not both.")
         self._secret = secret
+        self._issuer = issuer
+        self._keys = None if issuer is None else ProviderKeys(issuer, clock=clock)
+        self._admin_claim = admin_claim
 
     @property
     def required(self) -> bool:
-        return self._secret is not None
+        return self._secret is not None or self._issuer is not None
+
+    async def identify(self, authorization: str | None) -> User:
+        """The user, once the provider's keys are up to date. Raises Unauthorized."""
+        if self._keys is not None:
+            await self._keys.learn(_key_name(_token(authorization)))
+        return self.user(authorization)
 
     def user(self, authorization: str | None) -> User:
-        """Raises Unauthorized with a sentence that says what to do."""
-        if self._secret is None:
+        """The user by the keys that are known; asks nobody.
+
+        Raises Unauthorized with a sentence that says what to do.
+        """
+        if not self.required:
             return User(id=LOCAL_USER, admin=True)
-        scheme, _, token = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not token:
-            raise Unauthorized("Send 'Authorization: Bearer <token>'.")
+        token = _token(authorization)
         try:
-            claims = jwt.decode(
-                token.strip(),
-                self._secret,
-                algorithms=["HS256"],
-                leeway=_LEEWAY,
-                options={"require": ["sub", "exp"]},
-            )
+            claims = self._claims(token)
         except jwt.ExpiredSignatureError:
             raise Unauthorized("The token has expired. Get a new one.") from None
         except jwt.PyJWTError:
-            raise Unauthorized("The token is not valid here.") from None
-        return User(id=claims["sub"], admin=claims.get("admin") is True)
+            raise Unauthorized(_INVALID) from None
+        return User(id=_subject(claims), admin=claims.get(self._admin_claim) is True)
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        key, algorithm = self._key(token)
+        return jwt.decode(
+            token,
+            key,
+            algorithms=[algorithm],
+            # A token for somebody else is refused also when we have no audience of our own.
+            audience=self._issuer.audience if self._issuer else None,
+            issuer=self._issuer.name if self._issuer else None,
+            leeway=_LEEWAY,
+            options={"require": ["sub", "exp"], "enforce_minimum_key_length": self._secret is None},
+        )
+
+    def _key(self, token: str) -> tuple[str | jwt.PyJWK, str]:
+        """What the token must be signed with. The token chooses among keys, not their use."""
+        if self._keys is None:
+            assert self._secret is not None
+            return self._secret, "HS256"
+        if not self._keys:
+            raise Unauthorized("The token cannot be checked now. Try again in a moment.")
+        key = self._keys.find(_key_name(token))
+        if key is None:
+            raise Unauthorized(_INVALID)
+        return key, key.algorithm_name
 
 
 def mint(secret: str, user_id: str, *, admin: bool = False, days: float = 30) -> str:
@@ -54,3 +102,34 @@ def mint(secret: str, user_id: str, *, admin: bool = False, days: float = 30) ->
     issued = int(time.time())
     claims = {"sub": user_id, "iat": issued, "exp": issued + int(days * 86_400)}
     return jwt.encode(claims | ({"admin": True} if admin else {}), secret, algorithm="HS256")
+
+
+def _token(authorization: str | None) -> str:
+    scheme, _, rest = (authorization or "").partition(" ")
+    token = rest.strip()
+    if scheme.lower() != "bearer" or not token:
+        raise Unauthorized("Send 'Authorization: Bearer <token>'.")
+    if len(token) > MOST_TOKEN or not token.isascii():
+        raise Unauthorized(_INVALID)
+    return token
+
+
+def _key_name(token: str) -> KeyName:
+    """The key that an unproven token names, if it is of a kind that a provider may have."""
+    try:
+        header = jwt.get_unverified_header(token)
+    except jwt.PyJWTError:
+        raise Unauthorized(_INVALID) from None
+    kid, algorithm = header.get("kid"), header.get("alg")
+    if not kid or not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        raise Unauthorized(_INVALID)
+    return kid, algorithm
+
+
+def _subject(claims: dict[str, Any]) -> str:
+    subject = claims["sub"]
+    if not isinstance(subject, str) or not 0 < len(subject) <= MOST_CHARACTERS:
+        raise Unauthorized(f"The token's 'sub' must be text of 1 to {MOST_CHARACTERS} characters.")
+    if not subject.isprintable():  # half a surrogate pair, say, which no store can write
+        raise Unauthorized(_INVALID)
+    return subject

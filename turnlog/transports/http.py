@@ -1,55 +1,51 @@
-"""HTTP: sessions, messages, and the answer as a stream. Errors are problem documents."""
+"""HTTP: every route in one table. Errors are problem documents."""
 
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import StatelessLifespan
 
-from turnlog.errors import BadInput, TooLarge, TurnlogError
-from turnlog.ports import Backend, Question
-from turnlog.transports import problem, sse
+from turnlog.errors import TurnlogError
+from turnlog.events.internal import INTERNAL_PREFIXES
+from turnlog.ports import Backend
+from turnlog.transports import problem
+from turnlog.transports.asking import json_response
 from turnlog.transports.auth import Auth
 from turnlog.transports.door import Door
+from turnlog.transports.session_routes import SessionRoutes
+from turnlog.transports.turn_routes import TurnRoutes
 from turnlog.transports.welcome import welcome_page
 
-MOST_BYTES = 1_000_000  # of a request's body
-T = TypeVar("T", bound=msgspec.Struct)
-
-
-class NewSession(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """POST /api/sessions"""
-
-    title: str | None = None
-    agent: str | None = None
-
-
-class NewMessage(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """POST /api/sessions/{id}/messages"""
-
-    message: str
-    file_ids: list[str] = []
-    enable_thinking: bool | None = None
-    thinking_budget: int | None = None
-    request_id: str | None = None
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 def http_app(backend: Backend, auth: Auth, lifespan: StatelessLifespan[Starlette]) -> Starlette:
     """The ASGI application."""
-    routes = Routes(backend, auth)
+    server = ServerRoutes(backend)
+    sessions = SessionRoutes(backend, auth)
+    turns = TurnRoutes(backend, auth)
+    one = "/api/sessions/{session_id}"
     return Starlette(
         lifespan=lifespan,
         middleware=[] if auth.required else [Middleware(Door)],
         routes=[
-            Route("/", routes.welcome),
-            Route("/healthz", routes.health),
-            Route("/api/sessions", routes.create_session, methods=["POST"]),
-            Route("/api/sessions/{session_id}/messages", routes.send_message, methods=["POST"]),
+            Route("/", server.welcome),
+            Route("/healthz", server.health),
+            Route("/readyz", server.ready),
+            Route("/api/config", server.config),
+            _route("/api/sessions", GET=sessions.list, POST=sessions.create),
+            _route(one, GET=sessions.get, PATCH=sessions.change),
+            _route(f"{one}/thinking", PATCH=sessions.set_thinking),
+            _route(f"{one}/messages", GET=turns.reload, POST=turns.send),
+            _route(f"{one}/stop", POST=turns.stop),
+            _route(f"{one}/stream", GET=turns.stream),
+            _route(f"{one}/events", GET=turns.events),
+            _route(f"{one}/verify", GET=turns.verify),
         ],
         exception_handlers={
             TurnlogError: problem.explained,
@@ -59,61 +55,33 @@ def http_app(backend: Backend, auth: Auth, lifespan: StatelessLifespan[Starlette
     )
 
 
-class Routes:
-    """What each route does. Whatever is asked is asked as the user of the token."""
+def _route(path: str, **handlers: Handler) -> Route:
+    """One route a path, so that a wrong method is told all the right ones."""
 
-    def __init__(self, backend: Backend, auth: Auth) -> None:
+    async def handle(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        return await handlers[method](request)
+
+    return Route(path, handle, methods=list(handlers))
+
+
+class ServerRoutes:
+    """What anybody may know about the server."""
+
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._auth = auth
 
     async def welcome(self, request: Request) -> Response:
         return HTMLResponse(welcome_page(self._backend.describe()))
 
     async def health(self, request: Request) -> Response:
-        return _json({"status": "ok"})
+        return json_response({"status": "ok"})
 
-    async def create_session(self, request: Request) -> Response:
-        user = self._auth.user(request.headers.get("authorization"))
-        asked = await _body(request, NewSession)
-        session = await self._backend.create_session(user.id, title=asked.title, agent=asked.agent)
-        shown = {
-            "id": session.id,
-            "title": session.title,
-            "agent": session.agent_id,
-            "createdAt": session.created_at,
-        }
-        return _json(shown, 201)
+    async def ready(self, request: Request) -> Response:
+        """Whether the store answers."""
+        await self._backend.store.list_sessions("", limit=1)
+        return json_response({"status": "ready"})
 
-    async def send_message(self, request: Request) -> Response:
-        user = self._auth.user(request.headers.get("authorization"))
-        asked = await _body(request, NewMessage)
-        question = Question(**msgspec.structs.asdict(asked))
-        turn = await self._backend.start_turn(user.id, request.path_params["session_id"], question)
-        if "text/event-stream" in request.headers.get("accept", ""):
-            return StreamingResponse(sse.frames(turn.events()), headers=sse.HEADERS)
-        return _json({"turnId": turn.turn_id}, 202)
-
-
-def _json(value: Any, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
-
-
-async def _body(request: Request, kind: type[T]) -> T:
-    """The request's JSON, checked. An empty body is an empty object."""
-    raw = await _bounded(request)
-    try:
-        return msgspec.json.decode(raw or b"{}", type=kind)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"The body does not fit: {error}.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"The body is not valid JSON: {error}.") from None
-
-
-async def _bounded(request: Request) -> bytes:
-    pieces, size = [], 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > MOST_BYTES:
-            raise TooLarge(f"The body is larger than {MOST_BYTES} bytes.")
-        pieces.append(piece)
-    return b"".join(pieces)
+    async def config(self, request: Request) -> Response:
+        described = self._backend.describe()
+        return json_response(described | {"internalPrefixes": INTERNAL_PREFIXES})

@@ -13,6 +13,7 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
     errors.TooLarge: (413, "Too large"),
     errors.BadInput: (400, "Bad request"),
     errors.Unauthorized: (401, "Not signed in"),
+    errors.Forbidden: (403, "Forbidden"),
     errors.NotFound: (404, "Not found"),
     errors.Busy: (409, "Busy"),
 }

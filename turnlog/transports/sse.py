@@ -1,7 +1,10 @@
 """Server-sent events: `id` is the cursor to resume from, `event` the type, `data` the event."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
+
+from starlette.responses import StreamingResponse
 
 from turnlog.events.base import Stamped
 from turnlog.transports import wire
@@ -11,6 +14,13 @@ HEADERS = {
     "cache-control": "no-store",
     "x-accel-buffering": "no",  # proxies must not collect what should stream
 }
+HEARTBEAT = 15.0  # seconds; proxies and browsers give up on a silent connection after 30 to 60
+ALIVE = b": still here\n\n"
+Batches = AsyncGenerator[Sequence[Stamped], None]
+
+
+def response(batches: Batches) -> StreamingResponse:
+    return StreamingResponse(frames(batches), headers=HEADERS)
 
 
 def frame(at: Stamped) -> bytes:
@@ -18,8 +28,26 @@ def frame(at: Stamped) -> bytes:
     return b"%sdata: %s\n\n" % (head.encode(), wire.encode(at))
 
 
-async def frames(batches: AsyncGenerator[Sequence[Stamped], None]) -> AsyncIterator[bytes]:
-    """One write a batch: what arrived together goes out together."""
+async def frames(batches: Batches, heartbeat: float = HEARTBEAT) -> AsyncIterator[bytes]:
+    """One write a batch: what arrived together goes out together. Never silent for long."""
     async with aclosing(batches):
-        async for batch in batches:
-            yield b"".join(map(frame, batch))
+        coming: asyncio.Task[Sequence[Stamped] | None] | None = None
+        try:
+            while True:
+                coming = coming or asyncio.create_task(_next(batches))
+                await asyncio.wait([coming], timeout=heartbeat)
+                if not coming.done():
+                    yield ALIVE
+                    continue
+                batch, coming = coming.result(), None
+                if batch is None:
+                    return
+                yield b"".join(map(frame, batch))
+        finally:
+            if coming is not None:
+                coming.cancel()
+                await asyncio.wait([coming])
+
+
+async def _next(batches: Batches) -> Sequence[Stamped] | None:
+    return await anext(batches, None)

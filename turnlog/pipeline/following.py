@@ -1,0 +1,45 @@
+"""Going on from a cursor: identical events, or one honest `resync_required`."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from turnlog.events.base import AgentRef, Placed, Stamped
+from turnlog.events.cursor import Cursor
+from turnlog.events.kinds import ResyncRequired
+from turnlog.pipeline.turn_state import new_id, now
+from turnlog.ports import Bus, Store
+
+SERVER = AgentRef(id="turnlog", name="turnlog")
+TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on from there."
+
+
+async def follow(
+    user_id: str, session_id: str, after: Cursor | None, store: Store, bus: Bus
+) -> AsyncGenerator[Sequence[Stamped], None]:
+    """What the client missed since its cursor, then what happens."""
+    await store.get_session(user_id, session_id)
+    if after is not None and bus.is_empty(session_id):
+        newest = await store.tail(user_id, session_id, limit=1)
+        if newest and newest[-1].position > after.position and bus.is_empty(session_id):
+            yield [_resync(session_id, newest[-1].position)]
+            return
+    async with aclosing(bus.follow(session_id, after)) as batches:
+        async for batch in batches:
+            if batch is None:
+                newest = await store.tail(user_id, session_id, limit=1)
+                yield [_resync(session_id, newest[-1].position)]
+                return
+            yield batch
+
+
+def _resync(session_id: str, position: int) -> Stamped:
+    placed = Placed(
+        event=ResyncRequired(why=TOO_OLD),
+        event_id=new_id(),
+        at=now(),
+        agent=SERVER,
+        index=None,
+        internal=False,
+        kept=False,
+    )
+    return Stamped(session_id=session_id, turn_id="", placed=placed, seq=None, position=position)
