@@ -18,6 +18,7 @@ from turnlog.events.kinds import Error, Message
 from turnlog.pipeline import turn as pipeline
 from turnlog.pipeline.context_building import Limits, check_budget
 from turnlog.pipeline.following import follow
+from turnlog.pipeline.limits import UserLimits
 from turnlog.pipeline.running import RunningTurns
 from turnlog.pipeline.turn_state import new_id, now
 from turnlog.ports import (
@@ -93,7 +94,8 @@ class Turnlog:
         self._agents = {agent.id: agent for agent in agents}
         self._first_agent = agents[0]
         self._engine = engine
-        self._turns = RunningTurns(store, self._parts_for)
+        limits = UserLimits(settings.turns_at_once, settings.messages_a_minute)
+        self._turns = RunningTurns(store, self._parts_for, limits, settings.turn_timeout)
         self._bus = MemoryBus()
         self._open: AsyncExitStack | None = None
         self._limits = Limits(
@@ -103,7 +105,8 @@ class Turnlog:
             max_characters=settings.max_characters,
         )
         auth = Auth(settings.auth_secret, settings.issuer, admin_claim=settings.auth_admin_claim)
-        self._asgi = http_app(self, auth, lambda _: self)
+        origins = [site.strip() for site in settings.cors_origins.split(",") if site.strip()]
+        self._asgi = http_app(self, auth, lambda _: self, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._asgi(scope, receive, send)

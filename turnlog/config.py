@@ -26,6 +26,10 @@ class Settings:
     max_calls: int = 50  # model calls in one turn
     max_characters: int = 200_000  # of one question
     thinking_budget: int = 10_000
+    cors_origins: str = ""  # other sites whose pages may ask, with commas between them
+    turn_timeout: float = 900.0  # seconds that one turn may take
+    turns_at_once: int = 20  # of one user
+    messages_a_minute: int = 120  # of one user
     grace: float = 10.0  # seconds that running turns get when the server stops
     auth_secret: str | None = field(default=None, repr=False)
     auth_issuer: str | None = None  # instead of a secret: an identity provider
@@ -61,6 +65,9 @@ _KINDS: dict[str, type] = {"port": int, "max_tokens": int, "max_calls": int} | {
     "max_characters": int,
     "thinking_budget": int,
     "grace": float,
+    "turn_timeout": float,
+    "turns_at_once": int,
+    "messages_a_minute": int,
 }
 
 

@@ -53,6 +53,24 @@ class Busy(TurnlogError):
         self.turn_id = turn_id
 
 
+class TooMany(TurnlogError):
+    """The user asks more than the limits allow."""
+
+    code = "too_many"
+    retryable = True
+
+    def __init__(self, sentence: str, retry_after: int) -> None:
+        super().__init__(sentence)
+        self.retry_after = retry_after  # seconds
+
+
+class TimedOut(TurnlogError):
+    """The turn took longer than a turn may."""
+
+    code = "timed_out"
+    retryable = True
+
+
 class AlreadyAsked(TurnlogError):
     """The same requestId was sent before: this is the turn it started."""
 

@@ -6,7 +6,7 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -52,6 +52,7 @@ class Question(Value, frozen=True, kw_only=True):
     enable_thinking: bool | None = None
     thinking_budget: int | None = None
     request_id: str | None = None
+    on_busy: Literal["reject", "enqueue"] = "reject"
 
 
 class EventLog(Protocol):

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
+from turnlog.errors import TimedOut
 from turnlog.events.base import Stamped
 
 End = Callable[[BaseException | None], Awaitable[None]]
@@ -30,13 +31,16 @@ class LiveTurn:
             self._shown.append(batch)
             self._wake()
 
-    async def run(self, work: Coroutine[Any, Any, None], end: End) -> None:
-        """Do the work, then end the turn with whatever the work was stopped by."""
+    async def run(self, work: Coroutine[Any, Any, None], end: End, limit: float) -> None:
+        """Do the work, at most for `limit` seconds; then end the turn with what stopped it."""
         self._work = asyncio.create_task(work, name=f"turn {self.turn_id}")
         if self._because is not None:
             self._work.cancel()
         try:
-            await asyncio.wait([self._work])
+            _, late = await asyncio.wait([self._work], timeout=limit)
+            if late:
+                self.stop(TimedOut(f"This took longer than {limit:g} seconds. Ask for less."))
+                await asyncio.wait(late)
             if self._work.cancelled():
                 await end(self._because or asyncio.CancelledError())
             else:

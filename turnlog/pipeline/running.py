@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from weakref import WeakValueDictionary
 
 from turnlog.errors import AlreadyAsked, Busy
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.pipeline import turn as pipeline
+from turnlog.pipeline.limits import UserLimits
 from turnlog.pipeline.live_turn import LiveTurn
 from turnlog.pipeline.recovery import recover
 from turnlog.pipeline.turn_state import new_id
@@ -22,9 +24,15 @@ PartsFor = Callable[[Session, Show], pipeline.Parts]
 class RunningTurns:
     """Starts turns and keeps them in sight until they are over."""
 
-    def __init__(self, store: Store, parts_for: PartsFor) -> None:
+    def __init__(
+        self, store: Store, parts_for: PartsFor, limits: UserLimits, longest: float
+    ) -> None:
+        """`longest`: how many seconds a turn may take."""
         self._store = store
         self._parts_for = parts_for
+        self._limits = limits
+        self._longest = longest
+        self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._healing = asyncio.Lock()
@@ -32,13 +40,30 @@ class RunningTurns:
     async def start(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
         """The turn that answers; the same one for the same request.
 
-        A session that a dead process left busy is healed on the spot.
+        A session that a dead process left busy is healed on the spot. One that is busy for good
+        reason is told so, or waited for in line, as the question says.
         """
         try:
             return await self._start(user_id, session_id, question)
         except Busy:
             await self.heal(session_id)
+        if question.on_busy == "enqueue":
+            return await self._start_in_line(user_id, session_id, question)
         return await self._start(user_id, session_id, question)
+
+    async def _start_in_line(
+        self, user_id: str, session_id: str, question: Question
+    ) -> StartedTurn:
+        """After all that asked before, each when the one before it is over."""
+        line = self._lines.setdefault(session_id, asyncio.Lock())
+        async with line:
+            while True:
+                try:
+                    return await self._start(user_id, session_id, question)
+                except Busy as busy:
+                    if busy.turn_id not in self._live:
+                        raise  # another process works on it, and would not tell us when it ends
+                    await self._live[busy.turn_id].over.wait()
 
     async def heal(self, session_id: str | None = None) -> None:
         """End the turns that nobody works on, of one session or of all."""
@@ -73,23 +98,26 @@ class RunningTurns:
         session = await self._store.get_session(user_id, session_id)
         live = LiveTurn(new_id(), session.id)
         parts = self._parts_for(session, live.show)
+        self._limits.start(user_id)
         self._live[live.turn_id] = live
         try:
             state = await pipeline.begin(question, live.turn_id, parts)
         except BaseException as error:
-            del self._live[live.turn_id]
+            self._forget(live, user_id)
             if isinstance(error, AlreadyAsked):
                 return await self._found(session, error)
             raise
         work = pipeline.work(question, state, parts)
-        self._follow(live, live.run(work, lambda failure: pipeline.end(state, failure, parts)))
-        return live
-
-    def _follow(self, live: LiveTurn, running: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(running, name=f"end of turn {live.turn_id}")
+        end = partial(pipeline.end, state, parts=parts)
+        task = asyncio.create_task(live.run(work, end, self._longest))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda _: self._live.pop(live.turn_id, None))
+        task.add_done_callback(lambda _: self._forget(live, user_id))
+        return live
+
+    def _forget(self, live: LiveTurn, user_id: str) -> None:
+        del self._live[live.turn_id]
+        self._limits.end(user_id)
 
     async def _found(self, session: Session, asked: AlreadyAsked) -> StartedTurn:
         """The turn that an earlier request with the same id started."""

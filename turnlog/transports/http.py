@@ -1,10 +1,13 @@
 """HTTP: every route in one table. Errors are problem documents."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.metadata import version
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -13,30 +16,38 @@ from starlette.types import StatelessLifespan
 from turnlog.errors import TurnlogError
 from turnlog.events.internal import INTERNAL_PREFIXES
 from turnlog.ports import Backend
-from turnlog.transports import problem
+from turnlog.transports import openapi, problem
 from turnlog.transports.asking import json_response
 from turnlog.transports.auth import Auth
 from turnlog.transports.door import Door
 from turnlog.transports.session_routes import SessionRoutes
+from turnlog.transports.shield import Shield
 from turnlog.transports.turn_routes import TurnRoutes
 from turnlog.transports.welcome import welcome_page
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def http_app(backend: Backend, auth: Auth, lifespan: StatelessLifespan[Starlette]) -> Starlette:
-    """The ASGI application."""
+def http_app(
+    backend: Backend,
+    auth: Auth,
+    lifespan: StatelessLifespan[Starlette],
+    origins: Sequence[str] = (),
+) -> Starlette:
+    """The ASGI application. `origins`: other sites whose pages may ask, none by default."""
     server = ServerRoutes(backend)
     sessions = SessionRoutes(backend, auth)
     turns = TurnRoutes(backend, auth)
     one = "/api/sessions/{session_id}"
     return Starlette(
         lifespan=lifespan,
-        middleware=[] if auth.required else [Middleware(Door)],
+        middleware=_middleware(auth, origins),
         routes=[
             Route("/", server.welcome),
             Route("/healthz", server.health),
             Route("/readyz", server.ready),
+            Route("/openapi.json", server.openapi),
+            Route("/docs", server.docs),
             Route("/api/config", server.config),
             _route("/api/sessions", GET=sessions.list, POST=sessions.create),
             _route(one, GET=sessions.get, PATCH=sessions.change),
@@ -53,6 +64,22 @@ def http_app(backend: Backend, auth: Auth, lifespan: StatelessLifespan[Starlette
             Exception: problem.unexplained,
         },
     )
+
+
+def _middleware(auth: Auth, origins: Sequence[str]) -> list[Middleware]:
+    """From the outside in. GZip leaves event streams alone."""
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=list(origins),
+        allow_methods=["GET", "POST", "PATCH"],
+        allow_headers=["authorization", "content-type", "last-event-id"],
+    )
+    return [
+        Middleware(Shield),
+        *([] if auth.required else [Middleware(Door, origins=origins)]),
+        *([cors] if origins else []),
+        Middleware(GZipMiddleware, minimum_size=1000),
+    ]
 
 
 def _route(path: str, **handlers: Handler) -> Route:
@@ -81,6 +108,12 @@ class ServerRoutes:
         """Whether the store answers."""
         await self._backend.store.list_sessions("", limit=1)
         return json_response({"status": "ready"})
+
+    async def openapi(self, request: Request) -> Response:
+        return json_response(openapi.document(version("turnlog")))
+
+    async def docs(self, request: Request) -> Response:
+        return HTMLResponse(openapi.page())
 
     async def config(self, request: Request) -> Response:
         described = self._backend.describe()

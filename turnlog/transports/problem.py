@@ -16,6 +16,7 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
     errors.Forbidden: (403, "Forbidden"),
     errors.NotFound: (404, "Not found"),
     errors.Busy: (409, "Busy"),
+    errors.TooMany: (429, "Too many"),
 }
 _TITLES = {404: "Not found", 405: "Method not allowed"}
 
@@ -36,7 +37,10 @@ async def explained(request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.TurnlogError)
     for kind, (status, title) in STATUS.items():
         if isinstance(error, kind):
-            return response(status, title, str(error), error.code)
+            told = response(status, title, str(error), error.code)
+            if isinstance(error, errors.TooMany):
+                told.headers["retry-after"] = str(error.retry_after)
+            return told
     return await unexplained(request, error)
 
 

@@ -41,13 +41,13 @@ class SessionRoutes:
         self._auth = auth
 
     async def create(self, request: Request) -> Response:
-        user = self._auth.user(request.headers.get("authorization"))
+        user = await self._auth.identify(request.headers.get("authorization"))
         asked = await body(request, NewSession)
         made = await self._backend.create_session(user.id, title=asked.title, agent=asked.agent)
         return json_response(shown(made), 201)
 
     async def list(self, request: Request) -> Response:
-        user = self._auth.user(request.headers.get("authorization"))
+        user = await self._auth.identify(request.headers.get("authorization"))
         limit = number(request, "limit", 50, least=1, most=200)
         found = await self._backend.store.list_sessions(
             user.id,
@@ -59,12 +59,12 @@ class SessionRoutes:
         return json_response({"sessions": [shown(s) for s in found[:limit]], "cursor": more})
 
     async def get(self, request: Request) -> Response:
-        user = self._auth.user(request.headers.get("authorization"))
+        user = await self._auth.identify(request.headers.get("authorization"))
         found = await self._backend.store.get_session(user.id, request.path_params["session_id"])
         return json_response(shown(found))
 
     async def change(self, request: Request) -> Response:
-        user = self._auth.user(request.headers.get("authorization"))
+        user = await self._auth.identify(request.headers.get("authorization"))
         asked = await body(request, Change)
         changed = await self._backend.change_session(
             user.id, request.path_params["session_id"], **_given(asked)
@@ -72,7 +72,7 @@ class SessionRoutes:
         return json_response(shown(changed))
 
     async def set_thinking(self, request: Request) -> Response:
-        user = self._auth.user(request.headers.get("authorization"))
+        user = await self._auth.identify(request.headers.get("authorization"))
         asked = await body(request, ThinkingChange)
         changes: dict[str, Any] = {"thinking_enabled": asked.enabled}
         if asked.budget_tokens is not None:

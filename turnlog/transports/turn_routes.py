@@ -1,5 +1,7 @@
 """Turns over HTTP: asked, stopped, watched, reloaded and proved."""
 
+from typing import Literal
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,6 +26,7 @@ class NewMessage(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fi
     enable_thinking: bool | None = None
     thinking_budget: int | None = None
     request_id: str | None = None
+    on_busy: Literal["reject", "enqueue"] = "reject"
 
 
 class TurnRoutes:
@@ -34,7 +37,7 @@ class TurnRoutes:
         self._auth = auth
 
     async def send(self, request: Request) -> Response:
-        user = self._auth.user(request.headers.get("authorization"))
+        user = await self._auth.identify(request.headers.get("authorization"))
         asked = await body(request, NewMessage)
         question = Question(**msgspec.structs.asdict(asked))
         turn = await self._backend.start_turn(user.id, request.path_params["session_id"], question)
@@ -43,19 +46,19 @@ class TurnRoutes:
         return json_response({"turnId": turn.turn_id}, 202)
 
     async def stop(self, request: Request) -> Response:
-        user = self._auth.user(request.headers.get("authorization"))
+        user = await self._auth.identify(request.headers.get("authorization"))
         stopped = await self._backend.stop_turn(user.id, request.path_params["session_id"])
         return json_response({"stopped": stopped})
 
     async def stream(self, request: Request) -> Response:
         """What was missed, then live; or one `resync_required`."""
-        user = self._auth.user(request.headers.get("authorization"))
+        user = await self._auth.identify(request.headers.get("authorization"))
         session = await self._backend.store.get_session(user.id, request.path_params["session_id"])
         return sse.response(self._backend.follow(user.id, session.id, _after(request)))
 
     async def reload(self, request: Request) -> Response:
         """The newest page of kept, visible events, and the cursor to go on from."""
-        user = self._auth.user(request.headers.get("authorization"))
+        user = await self._auth.identify(request.headers.get("authorization"))
         session_id = request.path_params["session_id"]
         limit = number(request, "limit", 100, least=1, most=MOST_EVENTS)
         before = number(request, "before", 2**62, least=0, most=2**62)
@@ -66,7 +69,7 @@ class TurnRoutes:
 
     async def events(self, request: Request) -> Response:
         """The log itself; internal events for admins only."""
-        user = self._auth.user(request.headers.get("authorization"))
+        user = await self._auth.identify(request.headers.get("authorization"))
         internal = flag(request, "internal")
         if internal and not user.admin:
             raise Forbidden("Internal events are for admins.")
@@ -78,7 +81,7 @@ class TurnRoutes:
         return _events(events, after=page[-1].seq if len(page) == limit else None)
 
     async def verify(self, request: Request) -> Response:
-        user = self._auth.user(request.headers.get("authorization"))
+        user = await self._auth.identify(request.headers.get("authorization"))
         session = await self._backend.store.get_session(user.id, request.path_params["session_id"])
         proof = prove(await self._backend.store.evidence(session.id))
         told = {

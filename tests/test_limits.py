@@ -1,0 +1,106 @@
+"""What one user may ask for, how long a turn may take, and waiting in line."""
+
+import asyncio
+
+import anthropic  # noqa: F401, imported here so that it does not count as the turn's time
+import pytest
+
+from turnlog import Agent, Settings, create_app
+from turnlog.errors import Busy, TooMany
+from turnlog.events import kinds as k
+from turnlog.pipeline.limits import UserLimits
+from turnlog.ports import Question
+from turnlog.projections.proof import prove
+from turnlog.simulators.claude import Reply, SimulatedClaude, Stall
+from turnlog.stores.memory import MemoryStore
+
+STUCK = Reply("one two three", chunk=4, ending=Stall(6, 600))
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_turns_at_once_are_limited_for_each_user():
+    limits = UserLimits(2, 100)
+    limits.start("ann")
+    limits.start("ann")
+    limits.start("bob")
+    with pytest.raises(TooMany):
+        limits.start("ann")
+    limits.end("ann")
+    limits.start("ann")
+
+
+def test_messages_a_minute_are_limited_and_the_wait_is_told():
+    clock = Clock()
+    limits = UserLimits(100, 2, clock)
+    limits.start("ann")
+    clock.now += 20
+    limits.start("ann")
+    with pytest.raises(TooMany) as refused:
+        limits.start("ann")
+    assert refused.value.retry_after == 41
+    clock.now += 41
+    limits.start("ann")
+
+
+def test_nothing_is_remembered_of_a_user_who_is_quiet():
+    clock = Clock()
+    limits = UserLimits(2, 2, clock)
+    limits.start("ann")
+    clock.now += 61
+    limits.end("ann")
+    assert not limits._running and not limits._sent
+
+
+async def asking(*replies, **settings):
+    sim = SimulatedClaude(*replies)
+    return sim, lambda url: create_app(
+        [Agent("a")],
+        settings=Settings(api_key="test", base_url=url, grace=0.0, **settings),
+        store=MemoryStore(),
+    )
+
+
+async def test_a_turn_that_takes_too_long_is_ended_with_what_it_has():
+    sim, make = await asking(STUCK, turn_timeout=1.0)
+    async with sim.serve() as url, (app := make(url)):
+        result = await app.run_turn("Go")
+        message, error = [at.event for at in result.events][-2:]
+        assert (error.code, message.stop_reason) == ("timed_out", "interrupted")
+        assert message.content and prove(await app.store.evidence(result.session_id)).ok
+
+
+async def test_questions_that_wait_in_line_are_answered_in_order():
+    sim, make = await asking(*[Reply(f"Answer {n}.", delay=0.002) for n in range(4)])
+    async with sim.serve() as url, (app := make(url)):
+        session = await app.create_session("ann")
+        first = await app.start_turn("ann", session.id, Question(message="0"))
+        waiting = [
+            asyncio.create_task(
+                app.start_turn("ann", session.id, Question(message=str(n), on_busy="enqueue"))
+            )
+            for n in (1, 2, 3)
+        ]
+        with pytest.raises(Busy):
+            await app.start_turn("ann", session.id, Question(message="no"))
+        for turn in [first, *[await each for each in waiting]]:
+            await turn.over.wait()
+        log = await app.store.read("ann", session.id)
+        asked = [at.event.content for at in log if isinstance(at.event, k.UserMessageSent)]
+        assert asked == ["0", "1", "2", "3"]
+        assert prove(await app.store.evidence(session.id)).ok
+
+
+async def test_a_refused_question_leaves_nothing_behind():
+    sim, make = await asking(STUCK, turns_at_once=1)
+    async with sim.serve() as url, (app := make(url)):
+        session, other = await app.create_session("ann"), await app.create_session("ann")
+        await app.start_turn("ann", session.id, Question(message="Go"))
+        with pytest.raises(TooMany):
+            await app.start_turn("ann", other.id, Question(message="Go"))
+        assert await app.store.read("ann", other.id) == []

@@ -1,0 +1,49 @@
+"""How much one user may ask for: turns at once, and messages a minute."""
+
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable
+
+from turnlog.errors import TooMany
+
+MINUTE = 60.0
+
+
+class UserLimits:
+    """Counts what each user starts. Nothing is remembered of users who are quiet."""
+
+    def __init__(
+        self,
+        turns_at_once: int,
+        messages_a_minute: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._turns_at_once = turns_at_once
+        self._messages_a_minute = messages_a_minute
+        self._clock = clock
+        self._running: defaultdict[str, int] = defaultdict(int)
+        self._sent: dict[str, deque[float]] = {}
+
+    def start(self, user_id: str) -> None:
+        """Count a turn in. Raises TooMany, and counts nothing, above a limit."""
+        if self._running[user_id] >= self._turns_at_once:
+            raise TooMany(f"You have {self._turns_at_once} turns running. Wait for one.", 5)
+        sent = self._recent(user_id)
+        if len(sent) >= self._messages_a_minute:
+            wait = int(sent[0] + MINUTE - self._clock()) + 1
+            raise TooMany(f"More than {self._messages_a_minute} messages in a minute.", wait)
+        sent.append(self._clock())
+        self._running[user_id] += 1
+
+    def end(self, user_id: str) -> None:
+        self._running[user_id] -= 1
+        if not self._running[user_id]:
+            del self._running[user_id]
+        if not self._recent(user_id):
+            self._sent.pop(user_id, None)
+
+    def _recent(self, user_id: str) -> deque[float]:
+        sent = self._sent.setdefault(user_id, deque())
+        while sent and sent[0] <= self._clock() - MINUTE:
+            sent.popleft()
+        return sent
