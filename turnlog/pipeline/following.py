@@ -18,18 +18,23 @@ async def follow(
 ) -> AsyncGenerator[Sequence[Stamped], None]:
     """What the client missed since its cursor, then what happens."""
     await store.get_session(user_id, session_id)
-    if after is not None and bus.is_empty(session_id):
-        newest = await store.tail(user_id, session_id, limit=1)
-        if newest and newest[-1].position > after.position and bus.is_empty(session_id):
-            yield [_resync(session_id, newest[-1].position)]
+    if after is not None:
+        newest = await _newest(user_id, session_id, store)
+        missed = newest > after.position and bus.is_empty(session_id)
+        if missed or newest < after.position:  # the latter was never given out here
+            yield [_resync(session_id, newest)]
             return
     async with aclosing(bus.follow(session_id, after)) as batches:
         async for batch in batches:
             if batch is None:
-                newest = await store.tail(user_id, session_id, limit=1)
-                yield [_resync(session_id, newest[-1].position)]
+                yield [_resync(session_id, await _newest(user_id, session_id, store))]
                 return
             yield batch
+
+
+async def _newest(user_id: str, session_id: str, store: Store) -> int:
+    newest = await store.tail(user_id, session_id, limit=1)
+    return newest[-1].position if newest else -1
 
 
 def _resync(session_id: str, position: int) -> Stamped:

@@ -104,6 +104,7 @@ class RunningTurns:
             state = await pipeline.begin(question, live.turn_id, parts)
         except BaseException as error:
             self._forget(live, user_id)
+            live.finish()  # somebody may be waiting for it to stop
             if isinstance(error, AlreadyAsked):
                 return await self._found(session, error)
             raise

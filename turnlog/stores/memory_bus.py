@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor, cursor_of
 from turnlog.events.joining import joined
-from turnlog.events.kinds import UserMessageSent
+from turnlog.events.kinds import Complete, Error, UserMessageSent
 
 MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
 
@@ -35,7 +35,11 @@ class Channel:
 
     def covers(self, after: Cursor) -> bool:
         """Whether everything that came after the cursor is still here."""
-        return not self.events or after.position >= self.events[0].position - 1
+        if not self.events:
+            return True
+        last = cursor_of(self.events[-1])
+        foreign = after.position == last.position and after > last  # no event of ours had it
+        return not foreign and after.position >= self.events[0].position - 1
 
     def place_of(self, after: Cursor | None) -> int:
         """How many events a client with this cursor has seen, counted from the first ever."""
@@ -43,6 +47,12 @@ class Channel:
             return self.dropped
         seen = sum(1 for at in self.events if cursor_of(at) <= after)
         return self.dropped + seen
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody watches and no turn runs: the log has all there is to know."""
+        over = not self.events or isinstance(self.events[-1].event, Complete | Error)
+        return over and not self.watchers
 
 
 class MemoryBus:
@@ -73,9 +83,13 @@ class MemoryBus:
             while place >= channel.dropped:
                 waiting = channel.events[place - channel.dropped :]
                 place += len(waiting)
-                if waiting:
-                    yield joined(waiting)
-                elif place >= channel.dropped:
+                new = [at for at in waiting if after is None or cursor_of(at) > after]
+                if new and after is not None and _skips(new[0], after):
+                    break
+                if new:
+                    after = cursor_of(new[-1])
+                    yield joined(new)
+                else:
                     more.clear()
                     await more.wait()
             yield None
@@ -91,7 +105,12 @@ class MemoryBus:
         return channel
 
     def _forget_idle_ones(self) -> None:
-        """The oldest that nobody watches; their sessions are read from the log."""
+        """The oldest idle ones; their sessions are read from the log."""
         for session_id in list(self._channels)[:-MOST_CHANNELS]:
-            if not self._channels[session_id].watchers:
+            if self._channels[session_id].idle:
                 del self._channels[session_id]
+
+
+def _skips(at: Stamped, after: Cursor) -> bool:
+    """A turn begins, and the log holds something before it that was never shown here."""
+    return isinstance(at.event, UserMessageSent) and at.position > after.position + 1

@@ -1,0 +1,1 @@
+"""What operators see: log lines, numbers and spans. Never what people say, unless asked for."""

@@ -1,0 +1,135 @@
+"""Log lines, as text or as JSON: with the session and the turn they belong to, without content.
+
+What people, models and tools say stays out, unless `log_content` is on. A template is ours
+and is shown; what is filled in is shown only where it is a number, an id, or known to be a
+name. Of an exception its type and its place are shown, never its text.
+"""
+
+import logging
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+import msgspec
+
+_TURN: ContextVar[dict[str, str] | None] = ContextVar("turnlog_turn", default=None)
+WITHHELD = "[withheld]"
+# Lines whose words are ours or the operator's: codes, methods, paths, names of tools.
+NAMES_ONLY = {
+    "asking again in %.1f s: %s",
+    "tool %s failed",
+    "%s %s failed",
+    "No keys from %s, %d known ones stay: %s",
+}
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@contextmanager
+def belonging_to(session_id: str, turn_id: str) -> Iterator[None]:
+    """Lines written inside, and by tasks and threads started inside, belong to this turn."""
+    token = _TURN.set({"session_id": session_id, "turn_id": turn_id})
+    try:
+        yield
+    finally:
+        _TURN.reset(token)
+
+
+def set_up(form: str, level: str, *, content: bool, to: TextIO | None = None) -> logging.Handler:
+    """Every line of this process goes to one place; other packages' only from `warning` on."""
+    handler = logging.StreamHandler(to or sys.stderr)
+    handler.setFormatter(FORMS[form](content))
+    logging.getLogger().handlers[:] = [handler]
+    logging.getLogger().setLevel(logging.WARNING)
+    logging.getLogger("turnlog").setLevel(level.upper())
+    return handler
+
+
+class Json(logging.Formatter):
+    """One JSON object a line."""
+
+    def __init__(self, content: bool) -> None:
+        super().__init__()
+        self._content = content
+
+    def format(self, record: logging.LogRecord) -> str:
+        return msgspec.json.encode(_facts(record, self._content), enc_hook=str).decode()
+
+
+class Text(logging.Formatter):
+    """For eyes: time, level, sentence, then the rest as name=value."""
+
+    def __init__(self, content: bool) -> None:
+        super().__init__()
+        self._content = content
+
+    def format(self, record: logging.LogRecord) -> str:
+        facts = _facts(record, self._content)
+        head = f"{facts.pop('time')} {facts.pop('level'):7} {facts.pop('message')}"
+        trace = facts.pop("trace", ())
+        rest = "".join(f" {name}={value}" for name, value in facts.items())
+        return "\n    ".join([head + rest, *trace])
+
+
+FORMS: dict[str, type[Json] | type[Text]] = {"json": Json, "text": Text}
+
+
+def _facts(record: logging.LogRecord, content: bool) -> dict[str, Any]:
+    at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+    facts: dict[str, Any] = {
+        "time": at.replace("+00:00", "Z"),
+        "level": record.levelname.lower(),
+        "message": _message(record, content),
+        "logger": record.name,
+        **(_TURN.get() or {}),
+        **getattr(record, "facts", {}),
+    }
+    if record.exc_info and record.exc_info[1] is not None:
+        error = record.exc_info[1]
+        facts["error"] = type(error).__name__
+        facts["trace"] = _whole(error) if content else _places(error)
+    return facts
+
+
+def _message(record: logging.LogRecord, content: bool) -> str:
+    if content:
+        return record.getMessage()
+    template = str(record.msg)
+    if record.name.partition(".")[0] != "turnlog":  # what follows is a repr of anything
+        template = template.strip().partition("\n")[0]
+    try:
+        return template % _safe(record.args, template) if record.args else template
+    except (TypeError, ValueError):  # the template needs more than a placeholder
+        return template
+
+
+def _safe(args: Any, template: str) -> Any:
+    if isinstance(args, Mapping):
+        return {name: _shown(value, template) for name, value in args.items()}
+    return tuple(_shown(value, template) for value in args)
+
+
+def _shown(value: object, template: str) -> object:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, BaseException):
+        return type(value).__name__
+    known = isinstance(value, str) and (template in NAMES_ONLY or _ID.fullmatch(value))
+    return value if known else WITHHELD
+
+
+def _places(error: BaseException) -> list[str]:
+    """Where it happened, the innermost last; of its causes too. Not a word of what it says."""
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    before = _places(cause) if cause is not None else []
+    frames = traceback.extract_tb(error.__traceback__)
+    here = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
+    return [*before, *here, type(error).__name__]
+
+
+def _whole(error: BaseException) -> list[str]:
+    return "".join(traceback.format_exception(error)).splitlines()

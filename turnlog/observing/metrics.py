@@ -1,0 +1,45 @@
+"""Every number that turnlog counts, in one table. One set for each store, so for each app."""
+
+from weakref import WeakKeyDictionary
+
+from turnlog.observing.registry import Counter, Gauge, Histogram, Metric, render
+
+SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+BLINKS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+
+
+class Metrics:
+    """The numbers of one app. Labels never name a user, a session or a turn."""
+
+    def __init__(self) -> None:
+        # fmt: off
+        self.turns_started = Counter("turnlog_turns_started_total", "Turns begun.")
+        self.turns_ended = Counter("turnlog_turns_ended_total", "Turns over.", ["outcome"])
+        self.turns_running = Gauge("turnlog_turns_running", "Turns that this process works on.")
+        self.turn_seconds = Histogram("turnlog_turn_duration_seconds", "From question to end.", SECONDS)
+        self.first_chunk_seconds = Histogram("turnlog_first_chunk_seconds", "From question to the first piece of an answer.", BLINKS)
+        self.chunks = Counter("turnlog_chunks_total", "Chunks shown, after joining.", ["kind"])
+        self.model_calls = Counter("turnlog_model_calls_total", "Answers of a model, by how they stopped.", ["model", "stop_reason"])
+        self.model_errors = Counter("turnlog_model_errors_total", "Turns that failed because the model did.", ["code"])
+        self.errors = Counter("turnlog_turn_errors_total", "Turns that failed.", ["code"])
+        self.tokens = Counter("turnlog_tokens_total", "Tokens used.", ["model", "kind"])
+        self.tool_calls = Counter("turnlog_tool_calls_total", "Tool calls answered.", ["outcome"])
+        self.tool_seconds = Histogram("turnlog_tool_duration_seconds", "How long tools took.", SECONDS)
+        self.store_commits = Counter("turnlog_store_commits_total", "Transactions of the writer.", ["outcome"])
+        self.store_jobs = Histogram("turnlog_store_jobs_per_commit", "Writes that shared a transaction.", SIZES)
+        self.store_queue = Gauge("turnlog_store_queue_depth", "Writes that wait for the writer.")
+        self.open_streams = Gauge("turnlog_open_streams", "Clients that watch.", ["transport"])
+        # fmt: on
+
+    def page(self) -> str:
+        """All of them, in the text form of Prometheus."""
+        return render([m for m in vars(self).values() if isinstance(m, Metric)])
+
+
+_OF_STORES: WeakKeyDictionary[object, Metrics] = WeakKeyDictionary()
+
+
+def metrics_of(store: object) -> Metrics:
+    """The numbers of the app that uses this store: pipeline, stores and transports know it."""
+    return _OF_STORES.setdefault(store, Metrics())

@@ -1,0 +1,106 @@
+"""Counters, gauges and histograms in the text form of Prometheus, without a dependency.
+
+No locks: each metric is written by one thread only (the event loop's, or the writer's), and
+reading beside it sees a number of a moment ago. Labels are bounded: values beyond the most
+that a metric may have are counted together as `other`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+MOST_SERIES = 100  # of one metric
+OTHER = "other"
+Labels = tuple[str, ...]
+
+
+class Counter:
+    """A number for each combination of label values. As a counter it only grows."""
+
+    kind = "counter"
+
+    def __init__(self, name: str, about: str, labels: Sequence[str] = ()) -> None:
+        self.name = name
+        self.about = about
+        self._names = tuple(labels)
+        self._values: dict[Labels, float] = {} if labels else {(): 0}
+
+    def add(self, amount: float = 1, *labels: str) -> None:
+        values = self._values
+        if labels not in values:
+            labels = _bounded(labels, len(values))
+        values[labels] = values.get(labels, 0) + amount
+
+    def lines(self) -> Iterator[str]:
+        for labels, value in list(self._values.items()):
+            yield f"{self.name}{_shown(self._names, labels)} {value:.15g}"
+
+
+class Gauge(Counter):
+    """A number that rises and falls, or is asked for when somebody looks."""
+
+    kind = "gauge"
+    _ask: Callable[[], float] | None = None
+
+    def ask(self, value: Callable[[], float]) -> None:
+        """From now on the value is whatever this returns. It must be quick."""
+        self._ask = value
+
+    def lines(self) -> Iterator[str]:
+        if self._ask is not None:
+            self._values[()] = self._ask()
+        yield from super().lines()
+
+
+class Histogram:
+    """How many values fell under each of some fixed bounds."""
+
+    kind = "histogram"
+
+    def __init__(self, name: str, about: str, bounds: Sequence[float]) -> None:
+        self.name = name
+        self.about = about
+        self._bounds = tuple(bounds)
+        self._counts = [0] * (len(bounds) + 1)  # the last: above every bound
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def lines(self) -> Iterator[str]:
+        counts, below = list(self._counts), 0
+        for bound, count in zip((*self._bounds, "+Inf"), counts, strict=True):
+            below += count
+            yield f'{self.name}_bucket{{le="{bound}"}} {below}'
+        yield f"{self.name}_sum {self._sum:.15g}"
+        yield f"{self.name}_count {below}"
+
+
+Metric = Counter | Histogram
+
+
+def render(metrics: Sequence[Metric]) -> str:
+    """The page that Prometheus reads."""
+    return "".join(f"{line}\n" for metric in metrics for line in _page(metric))
+
+
+def _page(metric: Metric) -> Iterator[str]:
+    yield f"# HELP {metric.name} {metric.about}"
+    yield f"# TYPE {metric.name} {metric.kind}"
+    yield from metric.lines()
+
+
+def _bounded(labels: Labels, known: int) -> Labels:
+    return labels if known < MOST_SERIES else tuple(OTHER for _ in labels)
+
+
+def _shown(names: Labels, values: Labels) -> str:
+    pairs = zip(names, values, strict=True)
+    inside = ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs)
+    return f"{{{inside}}}" if inside else ""
+
+
+def _escaped(value: str) -> str:
+    # https://prometheus.io/docs/instrumenting/exposition_formats/: "has the same escaping rules"
+    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
