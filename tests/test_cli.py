@@ -109,7 +109,7 @@ def test_a_session_is_played_back_line_by_line(capsys, data):
 
 def test_a_replay_stops_where_it_is_told(capsys, data):
     _, out, _ = run(capsys, "replay", "s", "--to", "0", data)
-    assert out.splitlines() == ["    0 12:00:00  Assistant    user      Look."]
+    assert out.splitlines() == ["    0 12:00:00  User         user      Look."]
 
 
 # export

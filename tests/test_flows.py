@@ -14,6 +14,7 @@ TRANSPORTS = {
     "library": flows.by_library,
     "sse": flows.by_sse,
     "resuming": flows.by_resuming,
+    "socket": flows.by_socket,
 }
 
 

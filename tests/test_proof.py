@@ -165,8 +165,8 @@ def test_what_was_planted_is_found_and_named(data, capsys, statements, problem):
 
 
 def test_one_bad_session_among_good_ones_is_named(data, capsys):
-    plant(data, ["INSERT INTO sessions SELECT 's2', user_id, title, agent_id, created_at, anchor"
-                 " FROM sessions", *delete("seq = 5")])  # fmt: skip
+    columns = "user_id, title, agent_id, created_at, anchor, 0, 0, 0"
+    plant(data, [f"INSERT INTO sessions SELECT 's2', {columns} FROM sessions", *delete("seq = 5")])
     assert main(["verify", "--data", str(data)]) == 1
     assert capsys.readouterr().out.endswith("2 sessions, 10 events: 1 not ok\n")
 

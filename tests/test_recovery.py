@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from turnlog import Agent, Settings, create_app, tool
-from turnlog.errors import Busy
+from turnlog.errors import Busy, Reused
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.events.record import stamped
@@ -61,7 +61,7 @@ async def kept(store):
 
 
 async def started(store):
-    async with create_app([Agent("a")], settings=Settings(grace=0.0), store=store):
+    async with create_app([Agent("assistant")], settings=Settings(grace=0.0), store=store):
         return await kept(store)
 
 
@@ -100,7 +100,7 @@ async def test_an_open_tool_gets_its_one_result():
 async def test_three_messages_at_once_heal_a_session_once():
     working = await in_mid_turn(s.said(s.call("toolu_1"), stop="tool_use"), s.used("toolu_1"))
     store = MemoryStore("living", working)
-    async with (app := create_app([Agent("a")], settings=Settings(), store=store)):
+    async with (app := create_app([Agent("assistant")], settings=Settings(), store=store)):
         await working.close()
         asked = [app.run_turn("Go", session_id="s", user_id="alice") for _ in range(3)]
         done = await asyncio.gather(*asked, return_exceptions=True)
@@ -111,13 +111,23 @@ async def test_three_messages_at_once_heal_a_session_once():
 async def test_the_same_request_heals_the_turn_that_nobody_works_on():
     working = await in_mid_turn(request_id="r1")
     store = MemoryStore("living", working)
-    async with (app := create_app([Agent("a")], settings=Settings(), store=store)):
-        question = Question(message="Go", request_id="r1")
+    async with (app := create_app([Agent("assistant")], settings=Settings(), store=store)):
+        question = Question(message="Hello", request_id="r1")
         with pytest.raises(Busy):
             await app.start_turn("alice", "s", question)
         await working.close()
-        result = await app.run_turn("Go", session_id="s", user_id="alice", request_id="r1")
+        result = await app.run_turn("Hello", session_id="s", user_id="alice", request_id="r1")
         assert not result.success and result.turn_id == "t"
+
+
+async def test_the_same_request_with_another_message_is_refused():
+    sim, store = SimulatedClaude(), MemoryStore()
+    async with sim.serve() as url:
+        settings = Settings(api_key="test", base_url=url)
+        async with (app := create_app([Agent("assistant")], settings=settings, store=store)):
+            first = await app.run_turn("One", request_id="r1")
+            with pytest.raises(Reused):
+                await app.run_turn("Two", session_id=first.session_id, request_id="r1")
 
 
 @tool

@@ -5,9 +5,11 @@ import os
 import pytest
 
 from turnlog.stores.memory import MemoryStore
+from turnlog.stores.memory_bus import MemoryBus
 from turnlog.stores.sqlite import SqliteStore
 from turnlog.testing.contracts import (
     AuditContract,
+    BusContract,
     EventLogContract,
     SessionsContract,
     TurnsContract,
@@ -29,6 +31,12 @@ class TestMemoryStore(EventLogContract, SessionsContract, TurnsContract, AuditCo
 
     async def dies(self, store):
         await store.close()
+
+
+class TestMemoryBus(BusContract):
+    @pytest.fixture
+    def bus(self):
+        return MemoryBus()
 
 
 class TestSqliteStore(EventLogContract, SessionsContract, TurnsContract, AuditContract):

@@ -3,6 +3,7 @@
 `create_app` gives an ASGI application that is also a library: `await app.run_turn(...)`.
 """
 
+import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from turnlog.config import Settings, load
-from turnlog.errors import BadInput
+from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor
 from turnlog.events.kinds import Error, Message
@@ -34,10 +35,12 @@ from turnlog.ports import (
 )
 from turnlog.projections.billing import total
 from turnlog.stores.memory_bus import MemoryBus
-from turnlog.tools.registry import ToolContext
+from turnlog.tools.registry import Tool, ToolContext
 from turnlog.tools.runner import ToolRunner
+from turnlog.transports import sockets
 from turnlog.transports.auth import LOCAL_USER, Auth
 from turnlog.transports.http import http_app
+from turnlog.transports.sockets import Sockets
 
 MOST_TITLE = 200
 
@@ -54,16 +57,14 @@ def _memory(settings: Settings) -> Store:
     return MemoryStore()
 
 
-def _claude(settings: Settings, base_url: str | None) -> Engine:
+def _claude(api_key: str, base_url: str | None) -> Engine:
     from turnlog.engines.claude import ClaudeEngine
 
-    return ClaudeEngine(
-        api_key=settings.api_key or "none", base_url=base_url, direct=settings.simulated
-    )
+    return ClaudeEngine(api_key=api_key, base_url=base_url)
 
 
 STORES: dict[str, Callable[[Settings], Store]] = {"sqlite": _sqlite, "memory": _memory}
-ENGINES: dict[str, Callable[[Settings, str | None], Engine]] = {"claude": _claude}
+ENGINES: dict[str, Callable[[str, str | None], Engine]] = {"claude": _claude}
 
 
 def create_app(
@@ -79,8 +80,28 @@ def create_app(
         from turnlog.agents.demo import ASSISTANT
 
         agents = [ASSISTANT]
+    _check(agents, store, engine)
     made = STORES[store](settings) if isinstance(store, str) else store
     return Turnlog(agents, settings, made, engine)
+
+
+def _check(agents: Sequence[Agent], store: Store | str, engine: Engine | str) -> None:
+    """What cannot work is said at once, not with the first question."""
+    for given, known in ((store, STORES), (engine, ENGINES)):
+        if isinstance(given, str) and given not in known:
+            raise ConfigError(f"{given!r} is not known here. There are: {', '.join(known)}.")
+    for what, names in [("agent", [agent.id for agent in agents])] + [
+        (f"tool of agent {agent.id!r}", [_tool_name(tool) for tool in agent.tools])
+        for agent in agents
+    ]:
+        if twice := {name for name in names if not name or names.count(name) > 1}:
+            raise ConfigError(f"Each {what} needs a name of its own: {sorted(twice)}.")
+
+
+def _tool_name(tool: object) -> str:
+    if not isinstance(tool, Tool):
+        raise ConfigError(f"{tool!r} is not a tool: decorate it with @tool.")
+    return tool.name
 
 
 class Turnlog:
@@ -97,6 +118,7 @@ class Turnlog:
         limits = UserLimits(settings.turns_at_once, settings.messages_a_minute)
         self._turns = RunningTurns(store, self._parts_for, limits, settings.turn_timeout)
         self._bus = MemoryBus()
+        self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
         self._open: AsyncExitStack | None = None
         self._limits = Limits(
             model=settings.model,
@@ -107,9 +129,11 @@ class Turnlog:
         auth = Auth(settings.auth_secret, settings.issuer, admin_claim=settings.auth_admin_claim)
         origins = [site.strip() for site in settings.cors_origins.split(",") if site.strip()]
         self._asgi = http_app(self, auth, lambda _: self, origins)
+        self._sockets = Sockets(self, auth, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._asgi(scope, receive, send)
+        is_socket = scope["type"] != "lifespan" and scope["path"].rstrip("/") == sockets.PATH
+        await (self._sockets if is_socket else self._asgi)(scope, receive, send)
 
     # its life: `async with app:`
 
@@ -120,6 +144,7 @@ class Turnlog:
             stack.push_async_callback(self.store.close)
             await self._turns.heal()
             await stack.enter_async_context(self._answering())
+            await stack.enter_async_context(self._sockets)
             stack.push_async_callback(self.end_turns)
             self._open = stack.pop_all()
 
@@ -136,9 +161,11 @@ class Turnlog:
             if self.settings.simulated:
                 from turnlog.simulators.claude import SimulatedClaude
 
-                base_url = await stack.enter_async_context(SimulatedClaude().serve())
+                sim = SimulatedClaude(keep=10, key=self._sim_key)
+                base_url = await stack.enter_async_context(sim.serve())
             given = self._engine
-            made = ENGINES[given](self.settings, base_url) if isinstance(given, str) else given
+            key = self._sim_key if self.settings.simulated else self.settings.api_key or "none"
+            made = ENGINES[given](key, base_url) if isinstance(given, str) else given
             self.engine = made
             await self.engine.open()
             stack.push_async_callback(self.engine.close)
@@ -147,6 +174,7 @@ class Turnlog:
     async def end_turns(self) -> None:
         """Running turns get the grace period, then are ended with what they have."""
         await self._turns.end(self.settings.grace)
+        await self._sockets.hang_up()
 
     # what transports ask for
 
@@ -189,8 +217,7 @@ class Turnlog:
     def describe(self) -> dict[str, Any]:
         return {
             "model": self.settings.model + (" (simulated)" if self.settings.simulated else ""),
-            "store": type(self.store).__name__.removesuffix("Store"),
-            "sequencer": "the store",
+            "store": f"{type(self.store).__name__.removesuffix('Store')}, which gives the numbers",
             "agents": ", ".join(self._agents),
             "address": f"http://{self.settings.host}:{self.settings.port}",
         }
@@ -233,7 +260,9 @@ class Turnlog:
             watched(batch)
             self._bus.publish(session.id, batch)
 
-        agent = self._agents.get(session.agent_id, self._first_agent)
+        agent = self._agents.get(session.agent_id)
+        if agent is None:
+            raise NotFound(f"The agent {session.agent_id!r} of this session is not here any more.")
         return pipeline.Parts(
             session=session,
             agent=agent,
@@ -265,14 +294,15 @@ def _context(turn: Turn, tool_use_id: str) -> ToolContext:
 def _result(turn: StartedTurn, events: list[Stamped]) -> TurnResult:
     said = [at.event for at in events]
     errors = [event.error for event in said if isinstance(event, Error)]
-    messages = [event.message_id for event in said if isinstance(event, Message)]
+    messages = [event for event in said if isinstance(event, Message)]
     return TurnResult(
         success=not errors,
         turn_id=turn.turn_id,
         session_id=turn.session_id,
         error=errors[0] if errors else None,
-        message_id=messages[-1] if messages else None,
+        message_id=messages[-1].message_id if messages else None,
         usage=total(said),
         cost_usd=None,
         events=events,
+        text=messages[-1].content if messages else "",
     )

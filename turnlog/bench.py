@@ -73,7 +73,13 @@ async def _measure(say: Say, effort: Effort) -> None:
         folder = Path(name)
         _describe(say, folder)
         async with _simulator() as url:
-            settings = Settings(api_key="bench", base_url=url, data=str(folder / "app"))
+            settings = Settings(
+                api_key="bench",
+                base_url=url,
+                data=str(folder / "app"),
+                messages_a_minute=1_000_000,
+                turns_at_once=1_000,
+            )
             app = create_app(settings=settings)
             async with app, aiohttp.ClientSession(url) as http:
                 bench = Bench(app, http, url)

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def serve(args: argparse.Namespace) -> int:
     """Start the server and say what runs."""
+    from turnlog.observing import logs
     from turnlog.transports.server import run
 
     # The app of a module makes its own settings: the flags reach it through the environment.
@@ -41,6 +43,7 @@ def serve(args: argparse.Namespace) -> int:
     for name, value in app.describe().items():
         _say(f"  {name:10} {value}")
     settings = app.settings
+    logs.set_up(settings.log_format, settings.log_level, content=settings.log_content)
     return run(app, settings.host, settings.port, grace=settings.grace, on_stop=app.end_turns)
 
 
@@ -52,6 +55,8 @@ def token(args: argparse.Namespace) -> int:
     if settings.auth_secret is None:
         raise ConfigError("Set TURNLOG_AUTH_SECRET first: tokens are signed with it.")
     refuse_open_door(settings)
+    if not args.user.strip() or not 0 < args.days <= 36_500:
+        raise ConfigError("A token needs a user, and between 0 and 36500 days.")
     _say(mint(settings.auth_secret, args.user, admin=args.admin, days=args.days))
     return 0
 
@@ -138,8 +143,10 @@ def _app(named: str | None) -> Any:
     sys.path.insert(0, "")
     try:
         found = getattr(import_module(module), name or "app")
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{named!r} cannot be loaded: {error}.") from None
+    except Exception as error:  # whatever the module does when it is imported
+        raise ConfigError(
+            f"{named!r} cannot be loaded: {type(error).__name__}: {error}."
+        ) from error
     if not isinstance(found, Turnlog):
         raise ConfigError(f"{named!r} is not an app made by create_app.")
     return found
@@ -177,7 +184,9 @@ def _say(line: str, to: Any = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="turnlog", description=__doc__)
+    about = "turnlog: a self-hosted agent server whose every step is an event in a gap-free log."
+    parser = argparse.ArgumentParser(prog="turnlog", description=about)
+    parser.add_argument("--version", action="version", version=version("turnlog"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(work: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:

@@ -31,6 +31,9 @@ class Settings:
     turns_at_once: int = 20  # of one user
     messages_a_minute: int = 120  # of one user
     grace: float = 10.0  # seconds that running turns get when the server stops
+    log_format: str = "text"  # or json
+    log_level: str = "info"
+    log_content: bool = False  # whether log lines may hold what people and tools say
     auth_secret: str | None = field(default=None, repr=False)
     auth_issuer: str | None = None  # instead of a secret: an identity provider
     auth_audience: str | None = None
@@ -61,13 +64,23 @@ _ENVIRONMENT = {f"TURNLOG_{f.name.upper()}": f.name for f in fields(Settings)} |
     "ANTHROPIC_API_KEY": "api_key",
     "ANTHROPIC_BASE_URL": "base_url",
 }
-_KINDS: dict[str, type] = {"port": int, "max_tokens": int, "max_calls": int} | {
-    "max_characters": int,
-    "thinking_budget": int,
-    "grace": float,
-    "turn_timeout": float,
-    "turns_at_once": int,
-    "messages_a_minute": int,
+# Every number with its kind and its bounds.
+_NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
+    "port": (int, 0, 65_535),
+    "max_tokens": (int, 1, 1_000_000),
+    "max_calls": (int, 1, 10_000),
+    "max_characters": (int, 1, 10_000_000),
+    "thinking_budget": (int, 1_000, 100_000),
+    "grace": (float, 0, 3_600),
+    "turn_timeout": (float, 1, 86_400),
+    "turns_at_once": (int, 1, 100_000),
+    "messages_a_minute": (int, 1, 1_000_000),
+}
+
+_CHOICES = {
+    "log_format": ("text", "json"),
+    "log_level": ("debug", "info", "warning", "error"),
+    "log_content": ("true", "false"),
 }
 
 
@@ -112,8 +125,25 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _typed(name: str, value: Any) -> Any:
-    kind = _KINDS.get(name, str)
+    if name in _CHOICES:
+        return _chosen(name, str(value).lower())
+    if name in _NUMBERS:
+        return _number(name, value)
+    return str(value)
+
+
+def _number(name: str, value: Any) -> float:
+    kind, least, most = _NUMBERS[name]
     try:
-        return kind(value)
-    except (TypeError, ValueError):
+        number = kind(str(value))
+    except ValueError:
         raise ConfigError(f"{name!r} must be {kind.__name__}, not {value!r}.") from None
+    if not least <= number <= most:
+        raise ConfigError(f"{name!r} must be between {least:g} and {most:g}, not {value!r}.")
+    return number
+
+
+def _chosen(name: str, value: str) -> Any:
+    if value not in _CHOICES[name]:
+        raise ConfigError(f"{name!r} must be one of {', '.join(_CHOICES[name])}, not {value!r}.")
+    return value == "true" if value in ("true", "false") else value

@@ -82,6 +82,12 @@ class AlreadyAsked(TurnlogError):
         self.running = running
 
 
+class Reused(TurnlogError):
+    """A requestId came again with another message."""
+
+    code = "request_id_reused"
+
+
 class TurnOver(TurnlogError):
     """Somebody else has ended this turn, or has taken it over."""
 

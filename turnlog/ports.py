@@ -268,6 +268,7 @@ class TurnResult:
     usage: TokenUsage
     cost_usd: Any
     events: list[Stamped]
+    text: str = ""  # the answer, as the last message has it
 
 
 class StartedTurn(Protocol):

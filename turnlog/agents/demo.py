@@ -27,7 +27,7 @@ def current_time() -> dict[str, str]:
 
 
 @tool(approval="never")
-def calculate(expression: str) -> dict[str, float]:
+def calculate(expression: str) -> dict[str, float | int]:
     """Compute an arithmetic expression of numbers, + - * / and brackets."""
     try:
         result = _value(ast.parse(expression[:500], mode="eval").body)
@@ -37,7 +37,7 @@ def calculate(expression: str) -> dict[str, float]:
         raise ToolError(f"{expression!r}: {error}.") from None
     if not math.isfinite(result):
         raise ToolError(f"{expression!r} is too large.")
-    return {"result": result}
+    return {"result": int(result) if result.is_integer() else result}
 
 
 def _value(node: ast.AST) -> float:

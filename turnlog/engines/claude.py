@@ -14,6 +14,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -52,10 +53,7 @@ class ClaudeEngine:
         api_key: str,
         base_url: str | None = None,
         patience: Patience | None = None,
-        direct: bool = False,
     ) -> None:
-        """`direct`: never through a proxy, as to the simulation on this machine."""
-        self._direct = direct
         self._api_key = api_key
         self._base_url = base_url
         self._patience = patience or Patience()
@@ -162,10 +160,14 @@ class ClaudeEngine:
                 max_retries=0,
                 http_client=anthropic.DefaultAioHttpClient(
                     timeout=anthropic.Timeout(self._patience.silence, connect=10.0),
-                    trust_env=not self._direct,
+                    trust_env=not _is_here(self._base_url),  # no proxy leads to this machine
                 ),
             )
         return self._made
+
+
+def _is_here(url: str | None) -> bool:
+    return url is not None and urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost")
 
 
 class _Again(Exception):

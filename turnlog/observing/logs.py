@@ -69,7 +69,8 @@ class Text(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         facts = _facts(record, self._content)
-        head = f"{facts.pop('time')} {facts.pop('level'):7} {facts.pop('message')}"
+        message = facts.pop("message").replace("\n", "\\n")  # nobody writes a line of their own
+        head = f"{facts.pop('time')} {facts.pop('level'):7} {message}"
         trace = facts.pop("trace", ())
         rest = "".join(f" {name}={value}" for name, value in facts.items())
         return "\n    ".join([head + rest, *trace])
@@ -98,6 +99,8 @@ def _facts(record: logging.LogRecord, content: bool) -> dict[str, Any]:
 def _message(record: logging.LogRecord, content: bool) -> str:
     if content:
         return record.getMessage()
+    if isinstance(record.msg, BaseException) and not isinstance(record.msg, OSError):
+        return type(record.msg).__name__  # of the system's own, as a port in use, the text helps
     template = str(record.msg)
     if record.name.partition(".")[0] != "turnlog":  # what follows is a repr of anything
         template = template.strip().partition("\n")[0]

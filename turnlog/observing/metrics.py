@@ -1,6 +1,8 @@
 """Every number that turnlog counts, in one table. One set for each store, so for each app."""
 
-from weakref import WeakKeyDictionary
+from collections.abc import Iterator
+from contextlib import contextmanager
+from weakref import finalize
 
 from turnlog.observing.registry import Counter, Gauge, Histogram, Metric, render
 
@@ -13,33 +15,59 @@ class Metrics:
     """The numbers of one app. Labels never name a user, a session or a turn."""
 
     def __init__(self) -> None:
-        # fmt: off
         self.turns_started = Counter("turnlog_turns_started_total", "Turns begun.")
         self.turns_ended = Counter("turnlog_turns_ended_total", "Turns over.", ["outcome"])
         self.turns_running = Gauge("turnlog_turns_running", "Turns that this process works on.")
-        self.turn_seconds = Histogram("turnlog_turn_duration_seconds", "From question to end.", SECONDS)
-        self.first_chunk_seconds = Histogram("turnlog_first_chunk_seconds", "From question to the first piece of an answer.", BLINKS)
+        self.turn_seconds = Histogram(
+            "turnlog_turn_duration_seconds", "From question to end.", SECONDS
+        )
+        self.first_chunk_seconds = Histogram(
+            "turnlog_first_chunk_seconds", "From question to the first piece of an answer.", BLINKS
+        )
         self.chunks = Counter("turnlog_chunks_total", "Chunks shown, after joining.", ["kind"])
-        self.model_calls = Counter("turnlog_model_calls_total", "Answers of a model, by how they stopped.", ["model", "stop_reason"])
-        self.model_errors = Counter("turnlog_model_errors_total", "Turns that failed because the model did.", ["code"])
+        self.model_calls = Counter(
+            "turnlog_model_calls_total",
+            "Answers of a model, by how they stopped.",
+            ["model", "stop_reason"],
+        )
+        self.model_errors = Counter(
+            "turnlog_model_errors_total", "Turns that failed because the model did.", ["code"]
+        )
         self.errors = Counter("turnlog_turn_errors_total", "Turns that failed.", ["code"])
         self.tokens = Counter("turnlog_tokens_total", "Tokens used.", ["model", "kind"])
         self.tool_calls = Counter("turnlog_tool_calls_total", "Tool calls answered.", ["outcome"])
-        self.tool_seconds = Histogram("turnlog_tool_duration_seconds", "How long tools took.", SECONDS)
-        self.store_commits = Counter("turnlog_store_commits_total", "Transactions of the writer.", ["outcome"])
-        self.store_jobs = Histogram("turnlog_store_jobs_per_commit", "Writes that shared a transaction.", SIZES)
+        self.tool_seconds = Histogram(
+            "turnlog_tool_duration_seconds", "How long tools took.", SECONDS
+        )
+        self.store_commits = Counter(
+            "turnlog_store_commits_total", "Transactions of the writer.", ["outcome"]
+        )
+        self.store_jobs = Histogram(
+            "turnlog_store_jobs_per_commit", "Writes that shared a transaction.", SIZES
+        )
         self.store_queue = Gauge("turnlog_store_queue_depth", "Writes that wait for the writer.")
         self.open_streams = Gauge("turnlog_open_streams", "Clients that watch.", ["transport"])
-        # fmt: on
+
+    @contextmanager
+    def watching(self, transport: str) -> Iterator[None]:
+        """A client watches, for as long as this is open. `transport`: sse, socketio, …"""
+        self.open_streams.add(1, transport)
+        try:
+            yield
+        finally:
+            self.open_streams.add(-1, transport)
 
     def page(self) -> str:
         """All of them, in the text form of Prometheus."""
         return render([m for m in vars(self).values() if isinstance(m, Metric)])
 
 
-_OF_STORES: WeakKeyDictionary[object, Metrics] = WeakKeyDictionary()
+_OF_STORES: dict[int, Metrics] = {}  # by id(store), while the store lives
 
 
 def metrics_of(store: object) -> Metrics:
     """The numbers of the app that uses this store: pipeline, stores and transports know it."""
-    return _OF_STORES.setdefault(store, Metrics())
+    if id(store) not in _OF_STORES:
+        _OF_STORES[id(store)] = Metrics()
+        finalize(store, _OF_STORES.pop, id(store))
+    return _OF_STORES[id(store)]

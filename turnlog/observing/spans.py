@@ -7,7 +7,6 @@
 https://github.com/open-telemetry/semantic-conventions-genai. No attribute holds content.
 """
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
@@ -16,7 +15,7 @@ from typing import Any, Protocol
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 
-Attributes = Mapping[str, Any]
+Attributes = dict[str, Any]
 
 
 class Tracer(Protocol):
@@ -110,5 +109,5 @@ def tool_attributes(result: k.ToolResult) -> Attributes:
     }
 
 
-def _provided(model: str) -> dict[str, Any]:
+def _provided(model: str) -> Attributes:
     return {"gen_ai.provider.name": "anthropic"} if model.startswith("claude") else {}

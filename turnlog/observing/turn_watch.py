@@ -73,13 +73,16 @@ class TurnWatch:
             with self.tracer.current(self.span):
                 yield
 
-    def before(self, end: End) -> End:
-        """The same end, but we know what it was that stopped the work."""
+    def around(self, end: End) -> End:
+        """The same end, but we know what stopped the work, and when it is all over."""
 
         async def noted(failure: BaseException | None) -> None:
             self.ending = True
             self.failure = failure if isinstance(failure, EngineFailed) else None
-            await end(failure)
+            try:
+                await end(failure)
+            finally:
+                self.ended()
 
         return noted
 
@@ -95,9 +98,10 @@ class TurnWatch:
                 self.trace_call({})
         if self.tracer is not None and self.span is not None:
             self.tracer.end(self.span, time.time_ns(), {}, self.code)
-        facts = {"outcome": self.outcome, "seconds": round(seconds, 3)}
-        with belonging_to(*self.ids):
-            _log.info("turn ended", extra={"facts": facts | _named(code=self.code)})
+        facts: dict[str, object] = {"outcome": self.outcome, "seconds": round(seconds, 3)}
+        if self.code is not None:
+            facts["code"] = self.code
+        _log.info("turn ended", extra={"facts": facts})
 
     def trace_call(self, answered: spans.Attributes) -> None:
         """One model call, known when it is over."""
@@ -166,10 +170,6 @@ def _tokens(message: k.Message) -> dict[str, int]:
         "cache_write": used.cache_write_tokens,
         "cache_read": used.cache_read_tokens,
     }
-
-
-def _named(**facts: object) -> dict[str, object]:
-    return {name: value for name, value in facts.items() if value is not None}
 
 
 NOTES: dict[type, Callable[[TurnWatch, Any], None]] = {

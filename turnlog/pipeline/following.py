@@ -22,12 +22,12 @@ async def follow(
         newest = await _newest(user_id, session_id, store)
         missed = newest > after.position and bus.is_empty(session_id)
         if missed or newest < after.position:  # the latter was never given out here
-            yield [_resync(session_id, newest)]
+            yield [_resync(session_id)]
             return
     async with aclosing(bus.follow(session_id, after)) as batches:
         async for batch in batches:
             if batch is None:
-                yield [_resync(session_id, await _newest(user_id, session_id, store))]
+                yield [_resync(session_id)]
                 return
             yield batch
 
@@ -37,7 +37,8 @@ async def _newest(user_id: str, session_id: str, store: Store) -> int:
     return newest[-1].position if newest else -1
 
 
-def _resync(session_id: str, position: int) -> Stamped:
+def _resync(session_id: str) -> Stamped:
+    """Its cursor knows nothing: who does not reload is told again, and skips nothing."""
     placed = Placed(
         event=ResyncRequired(why=TOO_OLD),
         event_id=new_id(),
@@ -47,4 +48,4 @@ def _resync(session_id: str, position: int) -> Stamped:
         internal=False,
         kept=False,
     )
-    return Stamped(session_id=session_id, turn_id="", placed=placed, seq=None, position=position)
+    return Stamped(session_id=session_id, turn_id="", placed=placed, seq=None, position=-1)

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 from weakref import WeakValueDictionary
 
-from turnlog.errors import AlreadyAsked, Busy
+from turnlog.errors import AlreadyAsked, Busy, Reused
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
+from turnlog.observing.logs import belonging_to
+from turnlog.observing.metrics import metrics_of
+from turnlog.observing.spans import installed_tracer
+from turnlog.observing.turn_watch import TurnWatch
 from turnlog.pipeline import turn as pipeline
 from turnlog.pipeline.limits import UserLimits
 from turnlog.pipeline.live_turn import LiveTurn
 from turnlog.pipeline.recovery import recover
 from turnlog.pipeline.turn_state import new_id
-from turnlog.ports import Question, Session, Show, StartedTurn, Store
+from turnlog.ports import Question, Session, Show, StartedTurn, Store, Turn
 
 _log = logging.getLogger(__name__)
 PartsFor = Callable[[Session, Show], pipeline.Parts]
@@ -69,11 +73,15 @@ class RunningTurns:
         """End the turns that nobody works on, of one session or of all."""
         async with self._healing:
             for turn in await self._store.claim_abandoned(session_id, working_on=self._live):
-                _log.warning("turn %s was left unfinished; ending it", turn.id)
-                try:
-                    await recover(turn, self._store)
-                except Exception:
-                    _log.exception("turn %s could not be ended", turn.id)
+                with belonging_to(turn.session_id, turn.id):
+                    await self._heal(turn)
+
+    async def _heal(self, turn: Turn) -> None:
+        _log.warning("turn %s was left unfinished; ending it", turn.id)
+        try:
+            await recover(turn, self._store)
+        except Exception:
+            _log.exception("turn %s could not be ended", turn.id)
 
     async def end(self, grace: float) -> None:
         """Running turns get the grace period, then are ended with what they have."""
@@ -97,7 +105,10 @@ class RunningTurns:
     async def _start(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
         session = await self._store.get_session(user_id, session_id)
         live = LiveTurn(new_id(), session.id)
-        parts = self._parts_for(session, live.show)
+        watch = TurnWatch(
+            session.id, live.turn_id, metrics_of(self._store), live.show, installed_tracer()
+        )
+        parts = self._parts_for(session, watch.show)
         self._limits.start(user_id)
         self._live[live.turn_id] = live
         try:
@@ -106,11 +117,12 @@ class RunningTurns:
             self._forget(live, user_id)
             live.finish()  # somebody may be waiting for it to stop
             if isinstance(error, AlreadyAsked):
-                return await self._found(session, error)
+                return await self._found(session, question, error)
             raise
         work = pipeline.work(question, state, parts)
-        end = partial(pipeline.end, state, parts=parts)
-        task = asyncio.create_task(live.run(work, end, self._longest))
+        end = watch.around(partial(pipeline.end, state, parts=parts))
+        with watch.started(parts.agent.ref, parts.agent.model or parts.limits.model):
+            task = asyncio.create_task(live.run(work, end, self._longest))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: self._forget(live, user_id))
@@ -120,14 +132,19 @@ class RunningTurns:
         del self._live[live.turn_id]
         self._limits.end(user_id)
 
-    async def _found(self, session: Session, asked: AlreadyAsked) -> StartedTurn:
+    async def _found(
+        self, session: Session, question: Question, asked: AlreadyAsked
+    ) -> StartedTurn:
         """The turn that an earlier request with the same id started."""
+        log = await self._store.read(session.user_id, session.id)
+        kept = [at for at in log if at.turn_id == asked.turn_id and not at.placed.internal]
+        first = kept[0].event
+        if isinstance(first, k.UserMessageSent) and first.content != question.message:
+            raise Reused("This requestId was used for another message. Take a new one.")
         if asked.turn_id in self._live:
             return self._live[asked.turn_id]
         if asked.running:
             raise Busy(asked.turn_id)
-        log = await self._store.read(session.user_id, session.id)
-        kept = [at for at in log if at.turn_id == asked.turn_id and not at.placed.internal]
         return KeptTurn(turn_id=asked.turn_id, session_id=session.id, kept=kept)
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from turnlog.errors import StoreUnusable
 from turnlog.events.base import Placed, Stamped
+from turnlog.observing.metrics import metrics_of
 from turnlog.ports import Evidence, Session, Turn
 from turnlog.stores import sqlite_rows as rows
 from turnlog.stores.migrate import migrate
@@ -39,14 +40,14 @@ class SqliteStore:
 
     async def open(self) -> None:
         """Make the file or bring it up to date; say to other processes that this one lives."""
-        self._folder.mkdir(parents=True, exist_ok=True)
         try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with alone(self._folder / "opening.lock"), closing(self._connect()) as db:
                 migrate(db)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, OSError) as error:
             raise StoreUnusable(f"The database in {str(self._folder)!r}: {error}.") from error
         self._owners.enter()
-        self._writer = Writer(self._connect())
+        self._writer = Writer(self._connect(), metrics_of(self))
         self._readers = ThreadPoolExecutor(2, "turnlog-reader")
 
     async def close(self) -> None:

@@ -13,6 +13,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from turnlog.observing.metrics import Metrics
+from turnlog.observing.registry import Counter
+
 T = TypeVar("T")
 _MOST_AT_ONCE = 500  # jobs in one transaction, so that none waits long for the others
 
@@ -26,8 +29,10 @@ class _Job(NamedTuple):
 class Writer:
     """Runs jobs on the one writing connection, in the order they were given."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, metrics: Metrics | None = None) -> None:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._metrics = metrics or Metrics()
+        self._metrics.store_queue.ask(self._jobs.qsize)
         self._closed = False
         self._thread = threading.Thread(target=self._run, args=[db], name="turnlog-writer")
         self._thread.daemon = True
@@ -56,7 +61,8 @@ class Writer:
         while open_:
             group, open_ = self._next_group()
             if group:
-                _deliver(_carry_out(db, group))
+                self._metrics.store_jobs.observe(len(group))
+                _deliver(_carry_out(db, group, self._metrics.store_commits))
         db.close()
 
     def _next_group(self) -> tuple[list[_Job], bool]:
@@ -76,7 +82,7 @@ class _Outcome(NamedTuple):
     error: BaseException | None
 
 
-def _carry_out(db: sqlite3.Connection, group: list[_Job]) -> list[_Outcome]:
+def _carry_out(db: sqlite3.Connection, group: list[_Job], commits: Counter) -> list[_Outcome]:
     try:
         db.execute("BEGIN IMMEDIATE")
         outcomes = [_one(db, job) for job in group]
@@ -84,7 +90,9 @@ def _carry_out(db: sqlite3.Connection, group: list[_Job]) -> list[_Outcome]:
     except Exception as error:  # the disk is full, locked or broken: nobody's write is kept
         with contextlib.suppress(sqlite3.Error):
             db.execute("ROLLBACK")
+        commits.add(1, "failed")
         return [_Outcome(job, None, error) for job in group]
+    commits.add(1, "success")
     return outcomes
 
 

@@ -64,7 +64,7 @@ class ToolRunner:
                 return _plain(await _called(tool, arguments | context))
         except ToolError:
             raise
-        except (Exception, asyncio.CancelledError, SystemExit) as error:
+        except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt) as error:
             if isinstance(error, asyncio.CancelledError) and _is_stopped():
                 raise
             if limit.expired():

@@ -1,14 +1,16 @@
 """What every route needs: who asks, and a body and numbers that hold what they should."""
 
+import asyncio
 from typing import Any, TypeVar
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from turnlog.errors import BadInput, TooLarge
 
 MOST_BYTES = 1_000_000  # of a request's body
+SLOWEST_BODY = 30.0  # seconds
 T = TypeVar("T", bound=msgspec.Struct)
 
 
@@ -50,9 +52,13 @@ def flag(request: Request, name: str) -> bool:
 
 async def _bounded(request: Request) -> bytes:
     pieces, size = [], 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > MOST_BYTES:
-            raise TooLarge(f"The body is larger than {MOST_BYTES} bytes.")
-        pieces.append(piece)
+    try:
+        async with asyncio.timeout(SLOWEST_BODY):
+            async for piece in request.stream():
+                size += len(piece)
+                if size > MOST_BYTES:
+                    raise TooLarge(f"The body is larger than {MOST_BYTES} bytes.")
+                pieces.append(piece)
+    except (ClientDisconnect, TimeoutError):
+        raise BadInput("The body did not arrive as a whole.") from None
     return b"".join(pieces)

@@ -1,6 +1,7 @@
 """HTTP: every route in one table. Errors are problem documents."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from importlib.metadata import version
 
 from starlette.applications import Starlette
@@ -13,8 +14,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import StatelessLifespan
 
-from turnlog.errors import TurnlogError
+from turnlog.errors import Forbidden, TurnlogError
 from turnlog.events.internal import INTERNAL_PREFIXES
+from turnlog.observing.metrics import metrics_of
+from turnlog.observing.registry import CONTENT_TYPE
 from turnlog.ports import Backend
 from turnlog.transports import openapi, problem
 from turnlog.transports.asking import json_response
@@ -39,13 +42,14 @@ def http_app(
     sessions = SessionRoutes(backend, auth)
     turns = TurnRoutes(backend, auth)
     one = "/api/sessions/{session_id}"
-    return Starlette(
+    app = Starlette(
         lifespan=lifespan,
         middleware=_middleware(auth, origins),
         routes=[
             Route("/", server.welcome),
             Route("/healthz", server.health),
             Route("/readyz", server.ready),
+            Route("/metrics", partial(_metrics, backend, auth)),
             Route("/openapi.json", server.openapi),
             Route("/docs", server.docs),
             Route("/api/config", server.config),
@@ -64,6 +68,8 @@ def http_app(
             Exception: problem.unexplained,
         },
     )
+    app.router.redirect_slashes = False  # it would redirect to whatever Host was sent
+    return app
 
 
 def _middleware(auth: Auth, origins: Sequence[str]) -> list[Middleware]:
@@ -118,3 +124,11 @@ class ServerRoutes:
     async def config(self, request: Request) -> Response:
         described = self._backend.describe()
         return json_response(described | {"internalPrefixes": INTERNAL_PREFIXES})
+
+
+async def _metrics(backend: Backend, auth: Auth, request: Request) -> Response:
+    """For Prometheus. With authentication, for admins; without, whoever may knock is one."""
+    user = await auth.identify(request.headers.get("authorization"))
+    if not user.admin:
+        raise Forbidden("Metrics are for admins.")
+    return Response(metrics_of(backend.store).page(), media_type=CONTENT_TYPE)

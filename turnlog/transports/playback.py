@@ -11,6 +11,8 @@ from turnlog.events.base import Event, Stamped
 from turnlog.projections.history import as_text
 from turnlog.transports import wire
 
+LONGEST_PAUSE = 10.0  # seconds; nobody waits for a night to pass
+
 
 async def play(
     log: Sequence[Stamped],
@@ -26,10 +28,18 @@ async def play(
             break
         when = datetime.fromisoformat(at.placed.at)
         if speed > 0 and before is not None:
-            await asyncio.sleep(max(0.0, (when - before).total_seconds() / speed))
+            pause = (when - before).total_seconds() / speed
+            await asyncio.sleep(min(max(0.0, pause), LONGEST_PAUSE))
         before = when
         mark = "·" if at.placed.internal else " "
-        say(f"{at.seq:>5}{mark}{when:%H:%M:%S}  {at.placed.agent.name:12} {line(at.event)}")
+        who = "User" if isinstance(at.event, k.UserMessageSent) else at.placed.agent.name
+        say(_plain(f"{at.seq:>5}{mark}{when:%H:%M:%S}  {who:12} {line(at.event)}"))
+
+
+def _plain(text: str) -> str:
+    """Nothing that a message says may steer the terminal or pass for a line of its own."""
+    shown = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    return shown.replace("\n", "\n" + " " * 29)
 
 
 def line(event: Event) -> str:

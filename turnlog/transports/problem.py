@@ -16,6 +16,7 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
     errors.Forbidden: (403, "Forbidden"),
     errors.NotFound: (404, "Not found"),
     errors.Busy: (409, "Busy"),
+    errors.Reused: (409, "Conflict"),
     errors.TooMany: (429, "Too many"),
 }
 _TITLES = {404: "Not found", 405: "Method not allowed"}

@@ -19,6 +19,7 @@ def run(
         app,
         host=host,
         port=port,
+        log_config=None,  # its lines go where ours go: see observing/logs.py
         log_level="warning",
         server_header=False,
         timeout_graceful_shutdown=int(grace) + 5,

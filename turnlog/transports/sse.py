@@ -5,8 +5,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 
 from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from turnlog.events.base import Stamped
+from turnlog.observing.metrics import Metrics
 from turnlog.transports import wire
 
 HEADERS = {
@@ -19,8 +21,16 @@ ALIVE = b": still here\n\n"
 Batches = AsyncGenerator[Sequence[Stamped], None]
 
 
-def response(batches: Batches) -> StreamingResponse:
-    return StreamingResponse(frames(batches), headers=HEADERS)
+class EventStream(StreamingResponse):
+    """A stream that is counted for as long as its client watches."""
+
+    def __init__(self, batches: Batches, metrics: Metrics) -> None:
+        super().__init__(frames(batches), headers=HEADERS)
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._metrics.watching("sse"):
+            await super().__call__(scope, receive, send)
 
 
 def frame(at: Stamped) -> bytes:

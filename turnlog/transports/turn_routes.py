@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from turnlog.errors import Forbidden
 from turnlog.events.cursor import Cursor, parse
+from turnlog.observing.metrics import metrics_of
 from turnlog.ports import Backend, Question
 from turnlog.projections.proof import prove
 from turnlog.transports import sse, wire
@@ -42,7 +43,7 @@ class TurnRoutes:
         question = Question(**msgspec.structs.asdict(asked))
         turn = await self._backend.start_turn(user.id, request.path_params["session_id"], question)
         if "text/event-stream" in request.headers.get("accept", ""):
-            return sse.response(turn.events())
+            return sse.EventStream(turn.events(), metrics_of(self._backend.store))
         return json_response({"turnId": turn.turn_id}, 202)
 
     async def stop(self, request: Request) -> Response:
@@ -54,7 +55,8 @@ class TurnRoutes:
         """What was missed, then live; or one `resync_required`."""
         user = await self._auth.identify(request.headers.get("authorization"))
         session = await self._backend.store.get_session(user.id, request.path_params["session_id"])
-        return sse.response(self._backend.follow(user.id, session.id, _after(request)))
+        missed = self._backend.follow(user.id, session.id, _after(request))
+        return sse.EventStream(missed, metrics_of(self._backend.store))
 
     async def reload(self, request: Request) -> Response:
         """The newest page of kept, visible events, and the cursor to go on from."""

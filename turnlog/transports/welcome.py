@@ -21,10 +21,12 @@ _PAGE = """<!doctype html>
 <h2>Try it</h2>
 <pre>curl -s -X POST {base}/api/sessions
 # take the id from the answer, then:
-curl -N -H 'Accept: text/event-stream' -H 'Content-Type: application/json' \\
-     -d '{{"message": "What time is it? Use current_time."}}' \\
+curl -N -H 'Accept: text/event-stream' \\
+     -H 'Content-Type: application/json' \\
+     -d '{{"message": "Hello! What can you do?"}}' \\
      {base}/api/sessions/ID/messages</pre>
-<p>Afterwards <code>turnlog verify</code> proves the log, and
+<p>The whole HTTP interface: <a href="/docs">/docs</a>.
+Afterwards <code>turnlog verify</code> proves the log, and
 <code>turnlog replay ID</code> plays the session back.</p>
 </body></html>
 """

@@ -42,18 +42,23 @@ class SimulatedClaude:
         answer: Callable[[Json], Reply | Failure] = answers.answer,
         pace: float = 0.02,
         keep: int = 200,
+        key: str | None = None,
     ) -> None:
+        """With a `key` only its bearer is answered, and nobody is told or may script anything."""
         self.requests: list[Json] = []
         self.refused: list[Refused] = []
         self.accepted = 0
         self._script: deque[Entry] = deque(entries)
-        self._answer, self._pace, self._keep = answer, pace, keep
+        self._answer, self._pace, self._keep, self._key = answer, pace, keep, key
+        control = [
+            Route("/sim/script", self._queue_entries, methods=["POST"]),
+            Route("/sim/state", self._state, methods=["GET"]),
+        ]
         self.app = Starlette(
             routes=[
                 Route("/v1/messages", self._messages, methods=["POST"]),
                 Route("/v1/messages/count_tokens", self._count_tokens, methods=["POST"]),
-                Route("/sim/script", self._queue_entries, methods=["POST"]),
-                Route("/sim/state", self._state, methods=["GET"]),
+                *([] if key else control),
             ]
         )
 
@@ -74,6 +79,8 @@ class SimulatedClaude:
 
     def _accept(self, headers: Headers, raw: bytes) -> Json:
         try:
+            if self._key and headers.get("authorization") != f"Bearer {self._key}":
+                raise Refused(401, "authentication_error", "invalid x-api-key")
             body = rules.check(headers, raw)
         except Refused as refused:
             self.refused = [*self.refused, refused][-self._keep :]
@@ -119,6 +126,9 @@ class SimulatedClaude:
         return _json({"input_tokens": tokens.input_tokens(body)})
 
     async def _queue_entries(self, request: Request) -> Response:
+        if "application/json" not in request.headers.get("content-type", ""):
+            # A page of some other site can send anything but this without being asked first.
+            return _error(failure("invalid_request_error", "send application/json"), "")
         try:
             script = msgspec.json.decode(await request.body(), type=dict[str, list[Json]])
             self.queue(*map(from_json, script.get("entries", [])))

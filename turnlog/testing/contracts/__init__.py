@@ -13,15 +13,19 @@ The tests are coroutines: run them with pytest-asyncio's `asyncio_mode = "auto"`
 
 import pytest
 
-pytest.register_assert_rewrite(f"{__name__}.log", f"{__name__}.sessions", f"{__name__}.turns")
+pytest.register_assert_rewrite(
+    *(f"{__name__}.{name}" for name in ("bus", "log", "sessions", "turns"))
+)
 
 from turnlog.testing.contracts.base import Contract  # noqa: E402
+from turnlog.testing.contracts.bus import BusContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
 from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
 from turnlog.testing.contracts.turns import TurnsContract  # noqa: E402
 
 __all__ = [
     "AuditContract",
+    "BusContract",
     "Contract",
     "EventLogContract",
     "SessionsContract",

@@ -1,11 +1,13 @@
 """The contracts of Sessions and of the Audit."""
 
 import asyncio
+from typing import Any
 
+import msgspec
 import pytest
 
 from turnlog.errors import NotFound
-from turnlog.ports import Store
+from turnlog.ports import Session, Store
 from turnlog.projections.proof import prove
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import EVERY_PROJECTION, Contract, Opened, said
@@ -30,6 +32,73 @@ class SessionsContract(Contract):
         with pytest.raises(NotFound) as unknown:
             await store.get_session("bob", "s2")
         assert str(foreign.value).replace("s1", "s2") == str(unknown.value)
+
+    async def test_sessions_are_listed_newest_first(self, store: Store) -> None:
+        made = await self._made(store, "cab")
+        assert await store.list_sessions("alice", limit=9) == made[::-1]
+        assert await store.list_sessions("nobody", limit=9) == []
+
+    async def test_pages_hold_every_session_once(self, store: Store) -> None:
+        """Also those of one moment, which stand in some order, always the same."""
+        names = "abcdefg"
+        for name in names:
+            await store.create_session(s.new_session(name, "alice"))
+        seen: list[str] = []
+        while page := await store.list_sessions("alice", limit=3, after=seen[-1] if seen else None):
+            assert len(page) <= 3
+            seen += [session.id for session in page]
+        assert (len(seen), sorted(seen)) == (7, list(names))
+
+    async def test_a_page_goes_on_after_a_session_that_was_archived(self, store: Store) -> None:
+        c, b, a = (await self._made(store, "abc"))[::-1]
+        await store.update_session("alice", b.id, archived=True)
+        assert await store.list_sessions("alice", limit=9, after=b.id) == [a]
+        assert await store.list_sessions("alice", limit=9) == [c, a]
+        archived = await store.list_sessions("alice", limit=9, archived=True)
+        assert [session.id for session in archived] == ["b"]
+
+    async def test_nothing_of_another_users_is_listed(self, store: Store) -> None:
+        await store.create_session(s.new_session("hers", "alice"))
+        await store.create_session(s.new_session("his", "bob"))
+        assert [found.id for found in await store.list_sessions("bob", limit=9)] == ["his"]
+        with pytest.raises(NotFound):
+            await store.list_sessions("bob", limit=9, after="hers")
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"title": "Other"},
+            {"archived": True},
+            {"thinking_enabled": True, "thinking_budget": 2000},
+            {},
+        ],
+    )
+    async def test_a_change_changes_that_and_nothing_else(
+        self, store: Store, changes: dict[str, Any]
+    ) -> None:
+        session, other = await self._made(store, "ab")
+        changed = await store.update_session("alice", "a", **changes)
+        assert changed == msgspec.structs.replace(session, **changes)
+        assert await store.get_session("alice", "a") == changed
+        assert await store.get_session("alice", "b") == other
+
+    async def test_someone_elses_session_cannot_be_changed(self, store: Store) -> None:
+        session = s.new_session("s", "alice")
+        await store.create_session(session)
+        for user, name in (("bob", "s"), ("alice", "nowhere")):
+            with pytest.raises(NotFound):
+                await store.update_session(user, name, title="Mine now")
+        assert await store.get_session("alice", "s") == session
+
+    async def _made(self, store: Store, names: str) -> list[Session]:
+        """A session for each name, in this order."""
+        made = [
+            msgspec.structs.replace(s.new_session(name), created_at=f"2026-11-15T12:00:0{n}.000Z")
+            for n, name in enumerate(names)
+        ]
+        for session in made:
+            await store.create_session(session)
+        return made
 
 
 class AuditContract(Contract):

@@ -1,0 +1,91 @@
+"""Small doors that a stranger, or a hostile text, might come in by."""
+
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+
+from turnlog import Agent, Settings, create_app, tool
+from turnlog.errors import ConfigError, NotFound, StoreUnusable
+from turnlog.simulators.claude import SimulatedClaude
+from turnlog.stores.memory import MemoryStore
+from turnlog.stores.sqlite import SqliteStore
+from turnlog.testing import samples as s
+from turnlog.transports import playback
+
+ASK = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "Hi"}]}
+VERSION = {"anthropic-version": "2023-06-01"}
+
+
+@tool
+def look() -> str:
+    """Look."""
+    return ""
+
+
+@asynccontextmanager
+async def talking_to(sim):
+    async with (
+        sim.serve() as url,
+        httpx2.AsyncClient(base_url=url, trust_env=False) as http,
+    ):
+        yield http
+
+
+async def test_a_simulation_with_a_key_answers_nobody_else():
+    async with talking_to(SimulatedClaude(key="secret")) as http:
+        asked = await http.post("/v1/messages", json=ASK, headers=VERSION | {"x-api-key": "k"})
+        assert asked.status_code == 401
+        assert (await http.get("/sim/state")).status_code == 404
+        assert (await http.post("/sim/script", json={"entries": []})).status_code == 404
+
+
+async def test_a_page_of_another_site_cannot_script_the_simulation():
+    async with talking_to(SimulatedClaude()) as http:
+        plain = {"content-type": "text/plain"}
+        sent = await http.post("/sim/script", content='{"entries": []}', headers=plain)
+        assert sent.status_code == 400
+
+
+async def test_what_a_message_says_cannot_steer_the_terminal():
+    said = []
+    log = s.log_of([s.asked("\x1b[31mred\r    0 00:00:00 forged\nnext\x07")])
+    await playback.play(log, said.append)
+    assert not any(c in said[0] for c in "\x1b\r\x07")
+    assert said[0].splitlines()[1].startswith(" " * 29 + "next")
+
+
+async def test_the_folder_of_the_conversations_is_the_users_own(tmp_path):
+    store = SqliteStore(tmp_path / "data")
+    await store.open()
+    await store.close()
+    assert (tmp_path / "data").stat().st_mode & 0o077 == 0
+
+
+async def test_a_place_that_cannot_be_used_is_named(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StoreUnusable):
+        await SqliteStore(tmp_path / "file").open()
+
+
+async def test_a_session_whose_agent_is_gone_is_not_answered_by_another():
+    store = MemoryStore()
+    async with (app := create_app([Agent("new")], settings=Settings(), store=store)):
+        await store.create_session(s.new_session("x", "ann"))
+        with pytest.raises(NotFound, match="not here any more"):
+            await app.run_turn("Hello", session_id="x", user_id="ann")
+
+
+@pytest.mark.parametrize(
+    ("agents", "options", "why"),
+    [
+        ([Agent("a"), Agent("a")], {}, "a name of its own"),
+        ([Agent("a", tools=[look, look])], {}, "a name of its own"),
+        ([Agent("a", tools=[print])], {}, "decorate it with @tool"),
+        ([Agent("a")], {"store": "postgres"}, "is not known here"),
+        ([Agent("a")], {"engine": "parrot"}, "is not known here"),
+    ],
+)
+def test_what_cannot_work_is_said_at_once(agents, options, why):
+    with pytest.raises(ConfigError, match=why):
+        create_app(agents, settings=Settings(), **options)

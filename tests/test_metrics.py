@@ -1,0 +1,199 @@
+"""The numbers for Prometheus: what is counted, by which bounded labels, and who may see it."""
+
+import asyncio
+import re
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+
+from turnlog import Agent, Settings, create_app, tool
+from turnlog.observing.metrics import Metrics, metrics_of
+from turnlog.observing.registry import MOST_SERIES, Counter, Gauge, Histogram, render
+from turnlog.ports import Question
+from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
+from turnlog.simulators.claude.listening import listen
+from turnlog.simulators.claude.script import Stall, Usage, invalid_request
+from turnlog.stores.memory import MemoryStore
+from turnlog.stores.sqlite import SqliteStore
+from turnlog.transports.auth import mint
+
+AUTH = "a secret of at least thirty-two characters"
+CALLS = [ToolCall("echo", {"text": "a"}), ToolCall("crash")]
+
+
+@tool
+async def echo(text: str) -> str:
+    """Says it again."""
+    return text
+
+
+@tool
+def crash() -> str:
+    """Breaks."""
+    raise ValueError("broken")
+
+
+@asynccontextmanager
+async def running(*entries, store=None, **settings):
+    async with SimulatedClaude(*entries, pace=0).serve() as url:
+        made = Settings(api_key="k", base_url=url, grace=0.0, **settings)
+        agents = [Agent("a", tools=[echo, crash])]
+        app = create_app(agents, settings=made, store=store or MemoryStore())
+        async with app:
+            yield app
+
+
+def page(app):
+    """The numbers that are not zero."""
+    found = re.findall(r"^(turnlog\S+) (\S+)$", metrics_of(app.store).page(), re.MULTILINE)
+    return {name: float(value) for name, value in found if float(value)}
+
+
+def test_the_page_is_what_prometheus_reads():
+    counter = Counter("c_total", "Some.", ["code"])
+    counter.add(2, 'a "b"\n\\')
+    gauge = Gauge("g", "Now.")
+    gauge.ask(lambda: 7)
+    histogram = Histogram("h", "Sizes.", (1, 2.5))
+    for value in (1, 2, 9):
+        histogram.observe(value)
+    assert render([counter, gauge, histogram]).splitlines() == [
+        "# HELP c_total Some.",
+        "# TYPE c_total counter",
+        'c_total{code="a \\"b\\"\\n\\\\"} 2',
+        "# HELP g Now.",
+        "# TYPE g gauge",
+        "g 7",
+        "# HELP h Sizes.",
+        "# TYPE h histogram",
+        'h_bucket{le="1"} 1',
+        'h_bucket{le="2.5"} 2',
+        'h_bucket{le="+Inf"} 3',
+        "h_sum 12",
+        "h_count 3",
+    ]
+
+
+def test_labels_are_bounded():
+    counter = Counter("c_total", "Some.", ["model"])
+    for number in range(MOST_SERIES + 50):
+        counter.add(1, f"m{number}")
+    counter.add(1, "m0")
+    assert len(list(counter.lines())) == MOST_SERIES + 1
+    assert 'c_total{model="other"} 50' in list(counter.lines())
+    assert 'c_total{model="m0"} 2' in list(counter.lines())
+
+
+async def test_a_turn_is_counted():
+    used = Usage(input_tokens=10, output_tokens=5, cache_read=3)
+    async with running(Reply("Look.", *CALLS, usage=used), Reply("Done.", usage=used)) as app:
+        await app.run_turn("Go")
+        seen, model = page(app), app.settings.model
+    assert seen["turnlog_turns_started_total"] == 1
+    assert seen['turnlog_turns_ended_total{outcome="success"}'] == 1
+    assert "turnlog_turns_running" not in seen
+    assert seen["turnlog_turn_duration_seconds_count"] == 1
+    assert seen["turnlog_first_chunk_seconds_count"] == 1
+    assert seen['turnlog_chunks_total{kind="text"}'] >= 2
+    assert seen[f'turnlog_model_calls_total{{model="{model}",stop_reason="tool_use"}}'] == 1
+    assert seen[f'turnlog_tokens_total{{model="{model}",kind="input"}}'] == 20
+    assert seen[f'turnlog_tokens_total{{model="{model}",kind="cache_read"}}'] == 6
+    assert seen['turnlog_tool_calls_total{outcome="success"}'] == 1
+    assert seen['turnlog_tool_calls_total{outcome="failed"}'] == 1
+    assert seen["turnlog_tool_duration_seconds_count"] == 2
+
+
+async def test_a_turn_that_fails_or_is_refused_is_counted_as_such():
+    async with running(invalid_request()) as app:
+        await app.run_turn("Go")
+        with pytest.raises(Exception, match="empty"):
+            await app.run_turn("")
+        seen = page(app)
+    assert seen["turnlog_turns_started_total"] == 1
+    assert seen['turnlog_turns_ended_total{outcome="error"}'] == 1
+    assert seen['turnlog_model_errors_total{code="invalid_request"}'] == 1
+    assert seen['turnlog_turn_errors_total{code="invalid_request"}'] == 1
+
+
+async def test_a_turn_that_is_stopped_runs_until_then():
+    async with running(Reply("One two three", chunk=3, ending=Stall(4, 60))) as app:
+        session = await app.create_session("ann")
+        await app.start_turn("ann", session.id, Question(message="Go"))
+        assert page(app)["turnlog_turns_running"] == 1
+        await app.stop_turn("ann", session.id)
+        await app.end_turns()
+        seen = page(app)
+    assert "turnlog_turns_running" not in seen
+    assert seen['turnlog_turns_ended_total{outcome="cancelled"}'] == 1
+
+
+def test_clients_that_watch_are_counted_while_they_do():
+    metrics = Metrics()
+    with pytest.raises(KeyError), metrics.watching("sse"), metrics.watching("sse"):
+        assert 'turnlog_open_streams{transport="sse"} 2\n' in metrics.page()
+        raise KeyError
+    assert 'turnlog_open_streams{transport="sse"} 0\n' in metrics.page()
+
+
+def test_numbers_go_with_their_store():
+    store = MemoryStore()
+    metrics_of(store).chunks.add(1, "text")
+    assert 'kind="text"' in metrics_of(store).page()
+    del store
+    assert 'kind="text"' not in metrics_of(MemoryStore()).page()
+
+
+async def test_each_app_has_its_own_numbers():
+    async with running(Reply("Yes.")) as one, running() as other:
+        await one.run_turn("Go")
+        assert page(one)
+        assert not page(other)
+
+
+async def test_commits_of_the_writer_are_counted(tmp_path):
+    async with running(Reply("Yes."), store=SqliteStore(tmp_path)) as app:
+        await app.run_turn("Go")
+        seen = page(app)
+    assert seen['turnlog_store_commits_total{outcome="success"}'] >= 3
+    assert seen["turnlog_store_jobs_per_commit_sum"] >= 3
+    assert "turnlog_store_queue_depth" not in seen  # nothing waits
+
+
+async def test_clients_that_stream_are_counted():
+    async with (
+        running(Reply("One two three", chunk=3, ending=Stall(4, 60))) as app,
+        listen(app, "127.0.0.1", 0) as url,
+        httpx2.AsyncClient(base_url=url, trust_env=False) as http,
+    ):
+        session = await app.create_session("local")
+        await app.start_turn("local", session.id, Question(message="Go"))
+        async with http.stream("GET", f"/api/sessions/{session.id}/stream") as response:
+            await anext(response.aiter_bytes())
+            assert page(app)['turnlog_open_streams{transport="sse"}'] == 1
+        for _ in range(500):
+            if 'turnlog_open_streams{transport="sse"}' not in page(app):
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("a client that went away is still counted")
+
+
+async def got(secret, **headers):
+    async with (
+        running(auth_secret=secret) as app,
+        listen(app, "127.0.0.1", 0) as url,
+        httpx2.AsyncClient(base_url=url, trust_env=False) as http,
+    ):
+        return await http.get("/metrics", headers=headers)
+
+
+async def test_metrics_are_open_on_this_machine():
+    response = await got(None)
+    assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "turnlog_turns_started_total 0\n" in response.text
+
+
+@pytest.mark.parametrize(("admin", "status"), [(None, 401), (False, 403), (True, 200)])
+async def test_metrics_are_for_admins_where_there_are_users(admin, status):
+    token = {} if admin is None else {"authorization": f"Bearer {mint(AUTH, 'p', admin=admin)}"}
+    assert (await got(AUTH, **token)).status_code == status

@@ -1,0 +1,100 @@
+"""Chunks that come within a blink go out as one; the first at once, and the order stays."""
+
+import pytest
+from test_http import STREAM, events, served
+from test_live import reload, types
+
+from turnlog.pipeline.pacing import Pacer
+from turnlog.ports import Said
+from turnlog.simulators.claude import Reply, Text, Thinking, ToolCall
+from turnlog.testing import invariants
+from turnlog.testing import samples as s
+from turnlog.testing.contracts.bus import chunk, thought
+
+
+class Clock:
+    """A loop that only has a clock, which the test moves."""
+
+    def __init__(self):
+        self.due = []
+
+    def call_later(self, delay, callback):
+        self.due.append(callback)
+        return self
+
+    def cancel(self):
+        self.due.clear()
+
+    def tick(self):
+        due, self.due = self.due, []
+        for callback in due:
+            callback()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()  # instead of waiting for a real one
+    monkeypatch.setattr("turnlog.pipeline.pacing.asyncio.get_running_loop", lambda: clock)
+    return clock
+
+
+def paced():
+    out = []
+    return Pacer(lambda said: out.append(list(said.outputs))), out
+
+
+def test_the_first_chunk_goes_out_at_once_and_the_next_ones_together(clock):
+    pacer, out = paced()
+    for text in "abc":
+        pacer.add(Said([chunk(text)]))
+    assert out == [[chunk("a")]]
+    clock.tick()
+    assert out[1:] == [[chunk("b"), chunk("c")]]
+
+
+def test_a_window_in_which_nothing_came_closes(clock):
+    pacer, out = paced()
+    pacer.add(Said([chunk("a")]))
+    clock.tick()
+    assert (clock.due, len(out)) == ([], 1)
+    pacer.add(Said([chunk("b")]))
+    assert out[1:] == [[chunk("b")]]
+
+
+def test_while_chunks_come_each_window_opens_the_next(clock):
+    pacer, out = paced()
+    for text in "abcdef":
+        pacer.add(Said([chunk(text)]))
+        pacer.add(Said([chunk(text)]))
+        clock.tick()
+    assert len(out) == 7
+    assert "".join(c.content for batch in out for c in batch) == "aabbccddeeff"
+
+
+def test_what_is_held_goes_out_before_whatever_else_comes_and_at_the_end(clock):
+    pacer, out = paced()
+    for text in "ab":
+        pacer.add(Said([chunk(text)]))
+    pacer.flush()
+    assert out == [[chunk("a")], [chunk("b")]]
+    pacer.add(Said([thought("c")]))
+    pacer.close()
+    assert (out[2:], clock.due) == ([[thought("c")]], [])
+
+
+def test_only_chunks_of_the_one_who_speaks_wait():
+    assert Pacer.takes(Said([chunk("a"), thought("b")]))
+    assert not Pacer.takes(Said([chunk("a"), s.said("a")]))
+    assert not Pacer.takes(Said([chunk("a")], agent=s.AGENT))
+
+
+async def test_pacing_keeps_the_order_and_every_character():
+    thinking = Reply(Thinking("Hm. " * 200), Text("Let me see. " * 200), ToolCall("wait"), chunk=3)
+    async with served(thinking, Reply("Well. " * 200, chunk=3)) as server:
+        server.go.set()
+        session = await server.session()
+        live = events(await server.ask(session, headers=STREAM, enableThinking=True))
+        assert invariants.broken(live, (await reload(server, session))["events"]) == []
+        rest = [kind for kind in types(live) if not kind.endswith("_chunk")]
+        assert rest[1:3] == ["thinking_start", "thinking_complete"]
+        assert rest[-4:] == ["tool_use", "tool_result", "message", "complete"]

@@ -1,0 +1,349 @@
+"""Socket.IO: everybody is told everything once, whoever drops off, stalls or talks nonsense."""
+
+import asyncio
+import json
+import shutil
+import subprocess
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+import jwt
+import pytest
+import socketio
+
+from turnlog import Agent, Settings, Turnlog, create_app, tool
+from turnlog.events import kinds as k
+from turnlog.events.base import Stamped
+from turnlog.events.record import stamped
+from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
+from turnlog.stores.memory import MemoryStore
+from turnlog.testing import invariants, samples
+from turnlog.testing.flows import serve_sockets, tab
+from turnlog.transports import sockets, wire
+from turnlog.transports.auth import LOCAL_USER, mint
+
+SECRET = "a secret of at least thirty-two characters"
+WAITS = (Reply("Let me see.", ToolCall("wait")), Reply("Done."))
+SCRIPT = Path(__file__).parent / "socket_client.mjs"
+
+
+@dataclass
+class Server:
+    """A served app, its address, and a tool that waits until it is let go."""
+
+    app: Turnlog
+    url: str
+    go: asyncio.Event
+
+    async def session(self, user=LOCAL_USER):
+        return (await self.app.create_session(user)).id
+
+    async def log(self, session):
+        evidence = await self.app.store.evidence(session)
+        return [wire.decode(wire.encode(stamped(row))) for row in evidence.log]
+
+
+@asynccontextmanager
+async def served(*entries, secret=None):
+    go = asyncio.Event()
+
+    @tool
+    async def wait() -> str:
+        """Waits until the test lets it go."""
+        await go.wait()
+        return "went"
+
+    sim = SimulatedClaude(*entries, pace=0)
+    async with sim.serve() as claude:
+        settings = Settings(api_key="k", base_url=claude, auth_secret=secret, grace=5.0)
+        app = create_app([Agent("waiter", tools=[wait])], settings=settings, store=MemoryStore())
+        async with app, serve_sockets(app) as url, asyncio.timeout(120):
+            yield Server(app, url, go)
+            go.set()
+
+
+async def until(condition):
+    while not condition():  # noqa: ASYNC110  # nobody announces it
+        await asyncio.sleep(0.005)
+
+
+async def test_two_tabs_are_told_the_same_and_joining_again_repeats_nothing():
+    async with served(*WAITS) as server, tab(server.url) as one, tab(server.url) as two:
+        session = await server.session()
+        await one.join(session)
+        await one.ask("chat:message", {"sessionId": session, "message": "Hi"})
+        await one.until("tool_use")
+        cursor = one.seen[-1]["cursor"]
+        assert (await one.join(session, after=cursor))["cursor"] == cursor
+        await two.join(session)  # in the middle
+        server.go.set()
+        for each in (one, two):
+            seen = await each.until("complete")
+            assert invariants.broken(seen, await server.log(session)) == []
+
+
+async def test_any_tab_can_stop():
+    async with served(*WAITS) as server, tab(server.url) as one, tab(server.url) as two:
+        session = await server.session()
+        await one.join(session)
+        await one.ask("chat:message", {"sessionId": session, "message": "Hi"})
+        await one.until("tool_use")
+        assert await two.ask("chat:stop", {"sessionId": session}) == {"ok": True, "stopped": True}
+        assert (await one.until("complete"))[-1]["stopReason"] == "cancelled"
+        assert await two.ask("chat:stop", {"sessionId": session}) == {"ok": True, "stopped": False}
+
+
+@pytest.mark.parametrize("payload", [(), ({},), "one"])
+async def test_who_has_left_is_told_nothing(payload):
+    async with served(Reply("Hello.")) as server, tab(server.url) as one, tab(server.url) as two:
+        session = await server.session()
+        await one.join(session)
+        await two.join(session)
+        payload = ({"sessionId": session},) if payload == "one" else payload
+        assert await one.ask("session:leave", *payload) == {"ok": True}
+        await two.ask("chat:message", {"sessionId": session, "message": "Hi"})
+        await two.until("complete")
+        assert await one.ask("session:leave") == {"ok": True}  # all before it has arrived
+        assert one.told.empty()
+
+
+BAD = {
+    "no payload": ("session:join", ()),
+    "no object": ("session:join", ([],)),
+    "two payloads": ("session:join", ({"sessionId": "s"}, 2)),
+    "a number": ("session:join", ({"sessionId": 5},)),
+    "an unknown field": ("chat:stop", ({"sessionId": "s", "user": "bob"},)),
+    "no cursor": ("session:join", ({"sessionId": "s", "after": "soon"},)),
+    "no message": ("chat:message", ({"sessionId": "s"},)),
+    "bytes": ("chat:message", ({"sessionId": "s", "message": b"\x00\xff"},)),
+    "half a character": ("chat:message", ({"sessionId": "s", "message": "\ud800"},)),
+    "an unknown event": ("chat:massage", ({"sessionId": "s"},)),
+    "an event without a name": ("", ()),
+    "what is not there yet": ("approval:respond", ({"approvalId": "a", "approved": True},)),
+}
+
+
+@pytest.mark.parametrize(("event", "payload"), BAD.values(), ids=BAD)
+async def test_nonsense_is_answered(event, payload):
+    async with served() as server, tab(server.url) as one:
+        answer = await one.ask(event, payload)  # a tuple is several arguments
+        code = "not_available" if event.startswith("approval") else "bad_input"
+        assert (answer["ok"], answer["error"]["code"]) == (False, code)
+        assert answer["error"].keys() == {"code", "detail"}
+        await one.join(await server.session())  # and it is still there
+
+
+async def test_the_same_request_is_the_same_turn_and_another_one_finds_it_busy():
+    async with served(*WAITS) as server, tab(server.url) as one:
+        question = {"sessionId": await server.session(), "message": "Hi", "requestId": "r"}
+        first = await one.ask("chat:message", question)
+        assert await one.ask("chat:message", question) == first
+        busy = await one.ask("chat:message", question | {"requestId": "another"})
+        assert busy["error"]["code"] == "busy"
+
+
+async def test_a_bug_is_told_without_its_details(monkeypatch):
+    async with served() as server, tab(server.url) as one:
+
+        async def broken(*_):
+            raise OSError("/secret/path is full")
+
+        monkeypatch.setattr(server.app.store, "get_session", broken)
+        answer = await one.ask("session:join", {"sessionId": "s"})
+        assert answer["error"] == sockets._BUG
+
+
+async def test_a_socket_can_join_so_many_sessions(monkeypatch):
+    monkeypatch.setattr(sockets, "MOST_JOINED", 2)
+    async with served() as server, tab(server.url) as one:
+        first, second, third = [await server.session() for _ in range(3)]
+        await one.join(first)
+        await one.join(second)
+        refused = await one.ask("session:join", {"sessionId": third})
+        assert refused["error"]["code"] == "bad_input"
+        await one.join(second)
+        await one.ask("session:leave", {"sessionId": first})
+        await one.join(third)
+
+
+RAW = ["", "x", "9", "4", "42", "42[]", "42{}", "4" + "[" * 50_000, '42["connect"]', "45999-[]"]
+
+
+@pytest.mark.parametrize("raw", RAW, ids=lambda raw: raw[:12] or "nothing")
+async def test_broken_packets_hurt_nobody_else(raw):
+    async with (
+        served(Reply("Hello.")) as server,
+        tab(server.url) as one,
+        aiohttp.ClientSession() as http,
+        http.ws_connect(f"{server.url}/socket.io/?EIO=4&transport=websocket") as line,
+    ):
+        await line.send_str("40")
+        await line.send_str(raw)
+        session = await server.session()
+        await one.join(session)
+        await one.ask("chat:message", {"sessionId": session, "message": "Hi"})
+        await one.until("complete")
+
+
+def token(**claims):
+    return jwt.encode({"sub": "alice", "exp": time.time() + 3600} | claims, SECRET)
+
+
+EXPIRED = {"token": token(exp=time.time() - 60)}
+NOBODY = [None, {}, "alice", {"token": 5}, {"token": "abc"}, EXPIRED]
+
+
+@pytest.mark.parametrize("auth", NOBODY)
+async def test_nobody_gets_in_without_a_token_that_holds(auth):
+    async with served(secret=SECRET) as server:
+        refused = asyncio.Queue()
+        client = socketio.AsyncClient(reconnection=False)
+        client.on("connect_error", refused.put)
+        with pytest.raises(socketio.exceptions.ConnectionError):
+            await client.connect(server.url, auth=auth, transports=["websocket"])
+        told = await refused.get()
+        assert told["data"] == {"code": "unauthorized", "detail": told["message"]}
+        await client.shutdown()
+
+
+async def test_someone_elses_session_looks_like_an_unknown_one():
+    async with served(secret=SECRET) as server:
+        session = await server.session("alice")
+        async with tab(server.url, auth={"token": mint(SECRET, "bob")}) as bob:
+            for event in ("session:join", "chat:message", "chat:stop"):
+                more = {"message": "Hi"} if event == "chat:message" else {}
+                foreign = await bob.ask(event, {"sessionId": session, **more})
+                unknown = await bob.ask(event, {"sessionId": "nowhere", **more})
+                assert foreign["error"]["code"] == "not_found"
+                detail = foreign["error"]["detail"].replace(session, "nowhere")
+                assert detail == unknown["error"]["detail"]
+        assert await server.log(session) == []
+
+
+async def test_a_socket_ends_with_its_token():
+    async with served(secret=SECRET) as server:
+        auth = {"token": token(exp=int(time.time()) + 2)}
+        async with tab(server.url, auth=auth) as one:
+            await one.join(await server.session("alice"))
+            await until(lambda: not one.client.connected)
+            assert server.app._sockets._clients == {}
+
+
+FOREIGN = [{"origin": "https://evil.example"}, {"origin": "null"}, {"host": "evil.example"}]
+
+
+@pytest.mark.parametrize("headers", FOREIGN, ids=str)
+async def test_pages_of_other_sites_are_refused(headers):
+    async with served() as server, aiohttp.ClientSession() as http:
+        url = f"{server.url}/socket.io/?EIO=4&transport="
+        async with http.get(f"{url}polling", headers=headers) as response:
+            assert response.status == 403
+        with pytest.raises(aiohttp.WSServerHandshakeError, match="403"):
+            await http.ws_connect(f"{url}websocket", headers=headers)
+
+
+async def test_with_tokens_pages_of_other_sites_are_refused_too():
+    async with served(secret=SECRET) as server, aiohttp.ClientSession() as http:
+        url = f"{server.url}/socket.io/?EIO=4&transport=websocket"
+        with pytest.raises(aiohttp.WSServerHandshakeError):
+            await http.ws_connect(url, headers=FOREIGN[0])
+        async with http.ws_connect(url, headers={"origin": server.url}) as line:
+            assert (await line.receive()).data.startswith("0{")
+
+
+def flood(session, pieces=1500):
+    """A turn of 15 MB, in pieces of two blocks, which cannot be joined."""
+    chunks = [k.MessageChunk(content="x" * 10_000, block_index=n % 2) for n in range(pieces)]
+    for at in samples.placed(samples.asked(), *chunks):
+        yield Stamped(session_id=session, turn_id="t", placed=at, seq=None, position=0)
+
+
+@asynccontextmanager
+async def stalled(server, session):
+    """A websocket that joins and then reads nothing, until it is asked for a frame."""
+    async with (
+        aiohttp.ClientSession() as http,
+        http.ws_connect(f"{server.url}/socket.io/?EIO=4&transport=websocket") as line,
+    ):
+        await line.send_str("40")
+        await line.send_str(f'420["session:join",{{"sessionId":"{session}"}}]')
+        await until(lambda: any(c.joined for c in server.app._sockets._clients.values()))
+        yield line
+
+
+async def test_who_does_not_read_slows_nobody_and_misses_nothing():
+    async with served() as server:
+        session = await server.session()
+        async with stalled(server, session) as line, tab(server.url) as one:
+            await one.join(session)
+            events = list(flood(session))
+            for at in events:
+                server.app._bus.publish(session, [at])
+            seen = [(await one.told.get())["eventIndex"] for _ in events]
+            assert seen == list(range(len(events)))
+            waiting = [s.queue.qsize() for s in server.app._sockets._sio.eio.sockets.values()]
+            assert 0 < max(waiting) <= sockets.MOST_WAITING + 2  # and a ping, and an answer
+            read = []
+            while len(read) < len(events):
+                frame = (await line.receive()).data
+                if '"turnId":"t"' in frame:
+                    read.append(json.loads(frame[2:])[1]["eventIndex"])
+            assert read == seen
+
+
+async def test_who_reads_nothing_for_long_is_sent_away(monkeypatch):
+    monkeypatch.setattr(sockets, "PATIENCE", 0.3)
+    async with served() as server:
+        session = await server.session()
+        async with stalled(server, session) as line, tab(server.url) as one:
+            for at in flood(session):
+                server.app._bus.publish(session, [at])
+            await until(lambda: len(server.app._sockets._clients) == 1)
+            assert not any(c.joined for c in server.app._sockets._clients.values())
+            await one.join(session)
+            while not line.closed:
+                await line.receive()
+
+
+# the client that browsers have
+
+
+@pytest.fixture(scope="module")
+def npm_client(tmp_path_factory):
+    """A folder with socket.io-client, fetched for this run."""
+    if not (shutil.which("node") and shutil.which("npm")):
+        pytest.skip("node and npm are not installed: the real socket.io-client is NOT tested")
+    folder = tmp_path_factory.mktemp("npm")
+    install = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock"]
+    done = subprocess.run([*install, "socket.io-client@4"], cwd=folder, capture_output=True)
+    if done.returncode:
+        pytest.skip("npm cannot fetch socket.io-client: the real client is NOT tested")
+    return folder
+
+
+@pytest.mark.parametrize("transport", ["websocket", "polling"])
+async def test_the_npm_client_drops_off_and_misses_nothing(transport, npm_client):
+    async with served(*WAITS, Reply(ToolCall("wait"))) as server:
+        session = await server.session()
+        node = await asyncio.create_subprocess_exec(
+            *("node", SCRIPT, server.url, transport, session, npm_client),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            limit=2**24,
+        )
+        assert json.loads(await node.stdout.readline()) == {"what": "away"}
+        server.go.set()
+        await asyncio.gather(*server.app._turns._tasks)
+        server.go.clear()
+        node.stdin.write(b"back\n")
+        done = json.loads(await node.stdout.readline())
+        await node.communicate()
+        assert (done["what"], done["starts"]) == ("done", 3)
+        first, second, stopped = done["acks"]
+        turns = list(dict.fromkeys(event["turnId"] for event in done["events"]))
+        assert turns == [first["turnId"], second["turnId"]]
+        assert stopped == {"ok": True, "stopped": True}
+        assert invariants.broken(done["events"], await server.log(session)) == []

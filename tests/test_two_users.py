@@ -1,0 +1,181 @@
+"""Two users, every route, every id: nothing of Alice's reaches Bob, and nothing of hers changes.
+
+The routes are read from the application: one that is new has no row here, and fails.
+"""
+
+from itertools import product
+
+import msgspec
+import pytest
+from starlette.routing import Route
+from test_http import SECRET, STREAM, as_user, events, is_problem, served
+
+from turnlog import create_app
+from turnlog.simulators.claude import Reply, Thinking, ToolCall
+from turnlog.stores.memory import MemoryStore
+from turnlog.stores.sqlite import SqliteStore
+from turnlog.transports.auth import Auth, mint
+from turnlog.transports.http import http_app
+
+ALICE, BOB, NOBODY = as_user("alice"), as_user("bob"), {}
+SECRETS = ("Alice's ducks", "quack-alice", "alice thought", "alice-request", "alice")
+ASK = {"message": "Hi"}
+
+OWN = "/api/sessions/{session_id}"
+# What Bob asks of every path with an id in it, and the parameters in which ids may hide.
+# fmt: off
+CROSSED = {
+    ("GET",   OWN):               [{}],
+    ("PATCH", OWN):               [{"json": {"title": "Bob's"}}, {"json": {"archived": True}},
+                                   {"json": {}}],
+    ("PATCH", f"{OWN}/thinking"): [{"json": {"enabled": True, "budgetTokens": 5000}}],
+    ("GET",   f"{OWN}/messages"): [{}, {"params": {"before": "3", "limit": "2"}}],
+    ("POST",  f"{OWN}/messages"): [{"json": ASK}, {"json": ASK, "headers": STREAM},
+                                   {"json": ASK | {"requestId": "alice-request"}}],
+    ("POST",  f"{OWN}/stop"):     [{}],
+    ("GET",   f"{OWN}/stream"):   [{}, {"params": {"after": "0.0"}},
+                                   {"headers": {"last-event-id": "0.0"}}],
+    ("GET",   f"{OWN}/events"):   [{}, {"params": {"internal": "true"}},
+                                   {"params": {"after": "0"}}],
+    ("GET",   f"{OWN}/verify"):   [{}],
+}
+# Paths without an id: what Bob gets is his own, or the same for everybody.
+SHARED = {
+    ("GET",  "/"), ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/api/config"),
+    ("GET",  "/openapi.json"), ("GET", "/docs"), ("GET", "/metrics"),
+    ("GET",  "/api/sessions"), ("POST", "/api/sessions"),
+}
+# fmt: on
+
+
+def routes():
+    """Every method and path that the application answers."""
+    app = http_app(create_app(store=MemoryStore()), Auth(SECRET), lambda _: None)
+    assert all(isinstance(route, Route) for route in app.routes)
+    return {(method, route.path) for route in app.routes for method in route.methods - {"HEAD"}}
+
+
+def test_every_route_has_a_row():
+    assert routes() - SHARED == CROSSED.keys()
+
+
+async def with_a_talk(server):
+    """Alice has a session with a thought, a tool and an answer. Its id and all ids in it."""
+    made = await server.http.post("/api/sessions", json={"title": SECRETS[0]}, headers=ALICE)
+    session = made.json()["id"]
+    more = {"requestId": "alice-request", "enableThinking": True}
+    shown = events(await server.ask(session, "quack-alice", ALICE | STREAM, **more))
+    assert shown[-1]["type"] == "complete"
+    names = ("turnId", "messageId", "eventId", "cursor", "toolUseId")
+    return session, {event[name] for event in shown for name in names if name in event}
+
+
+def talk():
+    thinking = Reply(Thinking("alice thought"), ToolCall("wait", {}))
+    return [thinking, Reply("quack-alice")]
+
+
+STORES = {"memory": lambda folder: MemoryStore(), "sqlite": SqliteStore}
+
+
+@pytest.fixture(params=STORES)
+async def crossed(request, tmp_path):
+    """The server, Alice's session, her ids, and what is kept of hers."""
+    async with served(*talk(), secret=SECRET, store=STORES[request.param](tmp_path)) as server:
+        server.go.set()
+        session, ids = await with_a_talk(server)
+        evidence = await server.app.store.evidence(session)
+        yield server, session, ids
+        assert await server.app.store.evidence(session) == evidence
+        assert server.sim.accepted == 2
+
+
+async def asked(server, method, path, how, headers):
+    given = how | {"headers": how.get("headers", {}) | headers}
+    return await server.http.request(method, path, **given)
+
+
+def cases():
+    return [(method, path, how) for (method, path), hows in CROSSED.items() for how in hows]
+
+
+async def test_whatever_bob_asks_of_alices_session_is_not_found(crossed):
+    server, session, _ = crossed
+    for method, path, how in cases():
+        answers = [
+            await asked(server, method, path.format(session_id=name), how, BOB)
+            for name in (session, "nowhere")
+        ]
+        details = [is_problem(answer, 404, "not_found") for answer in answers]
+        assert details[0].replace(session, "nowhere") == details[1]
+        assert not any(secret in answers[0].text for secret in SECRETS)
+
+
+async def test_no_other_id_of_alices_opens_anything(crossed):
+    server, _, ids = crossed
+    for (method, path, how), name in product(cases(), ids):
+        answer = await asked(server, method, path.format(session_id=name), how, BOB)
+        detail = is_problem(answer, 404, "not_found")
+        assert not any(secret in detail for secret in SECRETS)
+
+
+async def test_an_admin_is_no_exception(crossed):
+    server, session, _ = crossed
+    admin = {"authorization": f"Bearer {mint(SECRET, 'root', admin=True)}"}
+    for method, path, how in cases():
+        answer = await asked(server, method, path.format(session_id=session), how, admin)
+        is_problem(answer, 404, "not_found")
+
+
+async def test_without_a_token_nothing_is_told(crossed):
+    server, session, _ = crossed
+    for method, path, how in cases():
+        answer = await asked(server, method, path.format(session_id=session), how, NOBODY)
+        is_problem(answer, 401, "unauthorized")
+
+
+async def test_what_is_for_everybody_holds_nothing_of_alices(crossed):
+    server, session, ids = crossed
+    for method, path in SHARED & routes():
+        answer = await server.http.request(method, path, headers=BOB)
+        told = answer.text
+        assert answer.status_code in (200, 201, 403)
+        assert not any(secret in told for secret in (*SECRETS, session))
+        assert not any(name in told for name in ids if len(name) > 8)
+
+
+async def test_bob_lists_his_own_sessions_only(crossed):
+    server, session, ids = crossed
+    mine = await server.session(**BOB)
+    found = (await server.http.get("/api/sessions", headers=BOB)).json()["sessions"]
+    assert [session["id"] for session in found] == [mine]
+    for cursor in (session, *ids):
+        answer = await server.http.get("/api/sessions", params={"cursor": cursor}, headers=BOB)
+        is_problem(answer, 404, "not_found")
+
+
+async def test_alices_cursors_in_bobs_session_show_what_is_bobs(crossed):
+    """A cursor that fits goes on in his own session; one that does not is refused."""
+    server, _, ids = crossed
+    mine = await server.session(**BOB)
+    for cursor in (name for name in ids if "." in name):
+        path = f"/api/sessions/{mine}/stream"
+        async with server.http.stream(
+            "GET", path, params={"after": cursor}, headers=BOB
+        ) as response:
+            told = await anext(response.aiter_bytes())
+            assert b"resync_required" in told
+            assert not any(secret.encode() in told for secret in SECRETS)
+
+
+async def test_alices_request_id_is_bobs_to_use():
+    entries = [*talk(), Reply("For Bob.")]
+    async with served(*entries, secret=SECRET) as server:
+        server.go.set()
+        _, ids = await with_a_talk(server)
+        mine = await server.session(**BOB)
+        answer = await server.ask(mine, "Hi", BOB | STREAM, requestId="alice-request")
+        shown = events(answer)
+        assert shown[-2]["content"] == "For Bob."
+        assert not {event["turnId"] for event in shown} & ids
+        assert not any(secret in msgspec.json.encode(shown).decode() for secret in SECRETS)
