@@ -22,6 +22,7 @@ def run(
         log_config=None,  # its lines go where ours go: see observing/logs.py
         log_level="warning",
         server_header=False,
+        ws_max_size=1_100_000,  # the largest question, and its frame
         timeout_graceful_shutdown=int(grace) + 5,
     )
     server = _Server(config, on_stop)
