@@ -284,7 +284,8 @@ class Bus(Protocol):
     """Live events, from turns to those who watch.
 
     Promises: a follower gets every event after its cursor, once, in order, adjacent chunks
-    joined; or None, once, when some of them are no longer there. It never holds a turn up.
+    joined; an empty batch now and then, as a sign of life; or None, once, when some of them are
+    no longer there. It never holds a turn up.
     """
 
     def publish(self, session_id: str, batch: Sequence[Stamped]) -> None: ...

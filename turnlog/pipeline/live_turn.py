@@ -10,6 +10,7 @@ from typing import Any
 
 from turnlog.errors import TimedOut
 from turnlog.events.base import Stamped
+from turnlog.events.waiting import HEARTBEAT, wait_for_more
 
 End = Callable[[BaseException | None], Awaitable[None]]
 
@@ -61,7 +62,7 @@ class LiveTurn:
         self._wake()
 
     async def events(self) -> AsyncGenerator[Sequence[Stamped], None]:
-        """Every batch from the first on, until the turn is over."""
+        """Every batch from the first on, until the turn is over; an empty one is a heartbeat."""
         more = asyncio.Event()
         self._waiting.add(more)
         seen = 0
@@ -72,8 +73,9 @@ class LiveTurn:
                     yield self._shown[seen - 1]
                 if self.over.is_set():
                     return
-                more.clear()
-                await more.wait()
+                await wait_for_more(more, HEARTBEAT)
+                if seen == len(self._shown) and not self.over.is_set():
+                    yield []
         finally:
             self._waiting.discard(more)
 

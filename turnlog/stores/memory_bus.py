@@ -13,6 +13,7 @@ from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor, cursor_of
 from turnlog.events.joining import joined
 from turnlog.events.kinds import Complete, Error, UserMessageSent
+from turnlog.events.waiting import HEARTBEAT, wait_for_more
 
 MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
 
@@ -41,6 +42,10 @@ class Channel:
         foreign = after.position == last.position and after > last  # no event of ours had it
         return not foreign and after.position >= self.events[0].position - 1
 
+    def is_read(self, place: int) -> bool:
+        """Whether somebody who has seen so many events has seen them all."""
+        return place == self.dropped + len(self.events)
+
     def place_of(self, after: Cursor | None) -> int:
         """How many events a client with this cursor has seen, counted from the first ever."""
         if after is None:
@@ -58,7 +63,8 @@ class Channel:
 class MemoryBus:
     """A Bus for one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, heartbeat: float = HEARTBEAT) -> None:
+        self._heartbeat = heartbeat
         self._channels: OrderedDict[str, Channel] = OrderedDict()
 
     def publish(self, session_id: str, batch: Sequence[Stamped]) -> None:
@@ -90,8 +96,9 @@ class MemoryBus:
                     after = cursor_of(new[-1])
                     yield joined(new)
                 else:
-                    more.clear()
-                    await more.wait()
+                    await wait_for_more(more, self._heartbeat)
+                    if channel.is_read(place):
+                        yield []
             yield None
         finally:
             channel.watchers.discard(more)

@@ -1,6 +1,5 @@
 """Server-sent events: `id` is the cursor to resume from, `event` the type, `data` the event."""
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 
@@ -16,7 +15,6 @@ HEADERS = {
     "cache-control": "no-store",
     "x-accel-buffering": "no",  # proxies must not collect what should stream
 }
-HEARTBEAT = 15.0  # seconds; proxies and browsers give up on a silent connection after 30 to 60
 ALIVE = b": still here\n\n"
 Batches = AsyncGenerator[Sequence[Stamped], None]
 
@@ -38,26 +36,8 @@ def frame(at: Stamped) -> bytes:
     return b"%sdata: %s\n\n" % (head.encode(), wire.encode(at))
 
 
-async def frames(batches: Batches, heartbeat: float = HEARTBEAT) -> AsyncIterator[bytes]:
-    """One write a batch: what arrived together goes out together. Never silent for long."""
+async def frames(batches: Batches) -> AsyncIterator[bytes]:
+    """One write a batch: what arrived together goes out together. An empty one is a heartbeat."""
     async with aclosing(batches):
-        coming: asyncio.Task[Sequence[Stamped] | None] | None = None
-        try:
-            while True:
-                coming = coming or asyncio.create_task(_next(batches))
-                await asyncio.wait([coming], timeout=heartbeat)
-                if not coming.done():
-                    yield ALIVE
-                    continue
-                batch, coming = coming.result(), None
-                if batch is None:
-                    return
-                yield b"".join(map(frame, batch))
-        finally:
-            if coming is not None:
-                coming.cancel()
-                await asyncio.wait([coming])
-
-
-async def _next(batches: Batches) -> Sequence[Stamped] | None:
-    return await anext(batches, None)
+        async for batch in batches:
+            yield b"".join(map(frame, batch)) if batch else ALIVE
