@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import httpx2
 import jwt
 import pytest
+from waiting_app import waiting_app
 
-from turnlog import Agent, Settings, Turnlog, create_app, tool
+from turnlog import Turnlog
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove
 from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
@@ -50,21 +51,9 @@ class Server:
 
 @asynccontextmanager
 async def served(*entries, secret=None, store=None):
-    go = asyncio.Event()
-
-    @tool
-    async def wait() -> str:
-        """Waits until the test lets it go."""
-        await go.wait()
-        return "went"
-
-    sim = SimulatedClaude(*entries, pace=0)
-    async with sim.serve() as claude:
-        settings = Settings(api_key="k", base_url=claude, auth_secret=secret, grace=5.0)
-        agents = [Agent("waiter", tools=[wait]), Agent("other")]
-        app = create_app(agents, settings=settings, store=store or MemoryStore())
+    async with waiting_app(*entries, secret=secret, store=store) as (app, sim, go):
         client = httpx2.AsyncClient(timeout=60)
-        async with app, listen(app, "127.0.0.1", 0) as url, client as http:
+        async with listen(app, "127.0.0.1", 0) as url, client as http:
             http.base_url = url
             yield Server(app, sim, http, go)
             go.set()

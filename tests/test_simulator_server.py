@@ -6,6 +6,7 @@ import time
 import anthropic
 import httpx2
 import pytest
+from claude_request import ASK, KEY
 
 from turnlog.simulators.claude import (
     Break,
@@ -28,13 +29,6 @@ from turnlog.simulators.claude import (
     rate_limited,
     to_json,
 )
-
-ASK = {
-    "model": "claude-sonnet-5-5",
-    "max_tokens": 1000,
-    "messages": [{"role": "user", "content": "Hello"}],
-}
-KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import time
 import anthropic
 import httpx2
 import pytest
+from claude_request import ASK, KEY
 
 from turnlog.simulators.claude import (
     Break,
@@ -24,12 +25,6 @@ from turnlog.simulators.claude import (
     stream,
 )
 
-ASK = {
-    "model": "claude-sonnet-5-5",
-    "max_tokens": 1000,
-    "messages": [{"role": "user", "content": "Hello"}],
-}
-KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
 CITATION = {
     "type": "char_location",
     "cited_text": "Quack.",

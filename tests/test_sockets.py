@@ -13,13 +13,13 @@ import aiohttp
 import jwt
 import pytest
 import socketio
+from waiting_app import waiting_app
 
-from turnlog import Agent, Settings, Turnlog, create_app, tool
+from turnlog import Turnlog
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.events.record import stamped
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulators.claude import Reply, ToolCall
 from turnlog.testing import invariants, samples
 from turnlog.testing.flows import serve_sockets, tab
 from turnlog.transports import sockets, wire
@@ -48,21 +48,13 @@ class Server:
 
 @asynccontextmanager
 async def served(*entries, secret=None):
-    go = asyncio.Event()
-
-    @tool
-    async def wait() -> str:
-        """Waits until the test lets it go."""
-        await go.wait()
-        return "went"
-
-    sim = SimulatedClaude(*entries, pace=0)
-    async with sim.serve() as claude:
-        settings = Settings(api_key="k", base_url=claude, auth_secret=secret, grace=5.0)
-        app = create_app([Agent("waiter", tools=[wait])], settings=settings, store=MemoryStore())
-        async with app, serve_sockets(app) as url, asyncio.timeout(120):
-            yield Server(app, url, go)
-            go.set()
+    async with (
+        waiting_app(*entries, secret=secret) as (app, _, go),
+        serve_sockets(app) as url,
+        asyncio.timeout(120),
+    ):
+        yield Server(app, url, go)
+        go.set()
 
 
 async def until(condition):

@@ -15,7 +15,10 @@ from turnlog.stores.sqlite import SqliteStore
 from turnlog.stores.sqlite_writer import Writer
 from turnlog.testing import samples as s
 
-ROW = "session_id, {}, turn_id, event_id, type, version, at, agent_id, agent_name, event_index, is_internal, body, seal"  # noqa: E501
+ROW = (
+    "session_id, {}, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,"
+    " is_internal, body, seal"
+)
 
 
 @pytest.fixture
@@ -67,7 +70,8 @@ async def test_the_database_itself_refuses(talk, tmp_path, statement, why):
 
 
 async def test_only_one_turn_of_a_session_can_run_whoever_writes_it(talk, tmp_path):
-    turn = "INSERT INTO turns SELECT ?, session_id, user_id, 'running', 3, '', NULL, NULL, '' FROM turns"  # noqa: E501
+    columns = "?, session_id, user_id, 'running', 3, '', NULL, NULL, ''"
+    turn = f"INSERT INTO turns SELECT {columns} FROM turns"
     with raw(tmp_path) as db:
         db.execute(turn, ["t1"])
         with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):

@@ -76,10 +76,11 @@ class AlreadyAsked(TurnlogError):
 
     code = "already_asked"
 
-    def __init__(self, turn_id: str, *, running: bool) -> None:
+    def __init__(self, turn_id: str, *, running: bool, first_seq: int) -> None:
         super().__init__(f"requestId was used before, by turn {turn_id!r}.")
         self.turn_id = turn_id
         self.running = running
+        self.first_seq = first_seq  # where the turn begins in the log
 
 
 class Reused(TurnlogError):

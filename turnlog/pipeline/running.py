@@ -136,7 +136,7 @@ class RunningTurns:
         self, session: Session, question: Question, asked: AlreadyAsked
     ) -> StartedTurn:
         """The turn that an earlier request with the same id started."""
-        log = await self._store.read(session.user_id, session.id)
+        log = await self._store.read(session.user_id, session.id, after=asked.first_seq - 1)
         kept = [at for at in log if at.turn_id == asked.turn_id and not at.placed.internal]
         first = kept[0].event
         if isinstance(first, k.UserMessageSent) and first.content != question.message:

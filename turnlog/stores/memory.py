@@ -120,7 +120,8 @@ class MemoryStore:
             if other.session_id != turn.session_id:
                 continue
             if turn.request_id is not None and other.request_id == turn.request_id:
-                raise AlreadyAsked(other.id, running=other.state == "running")
+                running = other.state == "running"
+                raise AlreadyAsked(other.id, running=running, first_seq=other.first_seq)
             if other.state == "running":
                 raise Busy(other.id)
         begun = msgspec.structs.replace(turn, first_seq=len(self._log.get(turn.session_id, [])))

@@ -126,9 +126,9 @@ def update_session(
 
 def begin(db: sqlite3.Connection, turn: Turn, first: Sequence[Placed], owner: str) -> Turn:
     session(db, turn.user_id, turn.session_id)
-    asked = "SELECT id, state FROM turns WHERE session_id = ? AND request_id = ?"
+    asked = "SELECT id, state, first_seq FROM turns WHERE session_id = ? AND request_id = ?"
     if row := db.execute(asked, (turn.session_id, turn.request_id)).fetchone():
-        raise AlreadyAsked(row[0], running=row[1] == "running")
+        raise AlreadyAsked(row[0], running=row[1] == "running", first_seq=row[2])
     running = "SELECT id FROM turns WHERE session_id = ? AND state = 'running'"
     if row := db.execute(running, (turn.session_id,)).fetchone():
         raise Busy(row[0])

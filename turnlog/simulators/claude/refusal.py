@@ -38,7 +38,8 @@ class Request:
 
     @property
     def messages(self) -> list[Json]:
-        return self.body["messages"]  # type: ignore[no-any-return]
+        messages: list[Json] = self.body["messages"]
+        return messages
 
     @cached_property
     def blocks(self) -> list[Placed]:

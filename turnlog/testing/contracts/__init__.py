@@ -13,6 +13,7 @@ The tests are coroutines: run them with pytest-asyncio's `asyncio_mode = "auto"`
 
 import pytest
 
+# Before the imports, so that a failing assertion in them says what it compared.
 pytest.register_assert_rewrite(
     *(f"{__name__}.{name}" for name in ("bus", "log", "sessions", "turns"))
 )
