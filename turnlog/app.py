@@ -217,7 +217,8 @@ class Turnlog:
     def describe(self) -> dict[str, Any]:
         return {
             "model": self.settings.model + (" (simulated)" if self.settings.simulated else ""),
-            "store": f"{type(self.store).__name__.removesuffix('Store')}, which gives the numbers",
+            "store": type(self.store).__name__.removesuffix("Store"),
+            "sequencer": "the store: number and row in one step",
             "agents": ", ".join(self._agents),
             "address": f"http://{self.settings.host}:{self.settings.port}",
         }
