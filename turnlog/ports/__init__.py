@@ -1,0 +1,57 @@
+"""What the core needs from the outside, as Protocols of a few verbs, and the values that cross.
+
+Adapters do not inherit from these; they fit. The promises in the docstrings are checked by
+`turnlog.testing.contracts`. What a Protocol lacks, nobody can do: the log has no update.
+"""
+
+from turnlog.ports.answering import (
+    Agent,
+    Ask,
+    CallStarted,
+    Engine,
+    Said,
+    Show,
+    ToolBox,
+    ToolSpec,
+    TurnResult,
+)
+from turnlog.ports.serving import (
+    Backend,
+    Bus,
+    StartedTurn,
+)
+from turnlog.ports.storing import (
+    Audit,
+    EventLog,
+    Evidence,
+    Question,
+    Session,
+    Sessions,
+    Store,
+    Turn,
+    Turns,
+)
+
+__all__ = [
+    "Agent",
+    "Ask",
+    "Audit",
+    "Backend",
+    "Bus",
+    "CallStarted",
+    "Engine",
+    "EventLog",
+    "Evidence",
+    "Question",
+    "Said",
+    "Session",
+    "Sessions",
+    "Show",
+    "StartedTurn",
+    "Store",
+    "ToolBox",
+    "ToolSpec",
+    "Turn",
+    "TurnResult",
+    "Turns",
+]

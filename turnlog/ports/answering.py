@@ -1,0 +1,113 @@
+"""Who answers, with which tools: what an engine is given and what it says."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from turnlog.events.base import AgentRef, Event, Stamped
+from turnlog.events.content import TokenUsage
+from turnlog.events.kinds import ToolUse
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
+    """A tool as the model sees it."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+class ToolBox(Protocol):
+    """The tools of one turn, acting for its user."""
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]: ...
+
+    def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[list[Event], None]:
+        """Run the calls at once; yield what happens.
+
+        The last events are the calls' ToolResults, in the order of the calls, one each. It
+        never raises for what a tool did.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Agent:
+    """Who answers: a prompt and the tools it may use."""
+
+    id: str
+    _: KW_ONLY
+    prompt: str = ""
+    tools: Sequence[Any] = ()  # made by @tool
+    name: str = ""
+    model: str | None = None  # None: the server's
+
+    @property
+    def ref(self) -> AgentRef:
+        return AgentRef(id=self.id, name=self.name or self.id.replace("_", " ").title())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What an engine is given: everything the model is told."""
+
+    model: str
+    system: str
+    messages: list[dict[str, Any]]  # Messages API form, valid for the model
+    max_tokens: int
+    thinking_budget: int | None = None  # None: don't think
+    max_calls: int = 50  # model calls in one turn, against loops without end
+
+
+class CallStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """The model began to answer. Not an event: it says what an unfinished answer would be."""
+
+    message_id: str
+    model: str
+    reported: dict[str, Any]  # usage so far
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A batch of what an engine produced, and by which agent (None: the current one)."""
+
+    outputs: Sequence[Event | CallStarted]
+    agent: AgentRef | None = None
+
+
+class Engine(Protocol):
+    """Who answers. It translates a provider's stream into our events and decides nothing.
+
+    Promises: ids are the provider's; a call yields CallStarted, its pieces, then
+    `thinking`*, `message`, `tool_use`* together; it goes on only when a batch it yielded has
+    been stored. Raises EngineFailed, and nothing else, for what the provider did.
+    """
+
+    def answer(self, ask: Ask, tools: ToolBox) -> AsyncGenerator[Said, None]: ...
+
+    async def open(self) -> None:
+        """Get ready in the background; returns at once."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+Show = Callable[[Sequence[Stamped]], None]  # where a turn's events go, live
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnResult:
+    """How a turn ended."""
+
+    success: bool
+    turn_id: str
+    session_id: str
+    error: str | None
+    message_id: str | None
+    usage: TokenUsage
+    cost_usd: Any
+    events: list[Stamped]
+    text: str = ""  # the answer, as the last message has it

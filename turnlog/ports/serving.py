@@ -1,0 +1,71 @@
+"""How it reaches people: running turns, live events, and what a transport may ask for."""
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, Protocol
+
+from turnlog.events.base import Stamped
+from turnlog.events.cursor import Cursor
+from turnlog.ports.storing import Question, Session, Store
+
+
+class StartedTurn(Protocol):
+    """A turn that is running; its events come until it is over, whoever listens."""
+
+    turn_id: str
+    session_id: str
+
+    def events(self) -> AsyncGenerator[Sequence[Stamped], None]: ...
+
+
+class Bus(Protocol):
+    """Live events, from turns to those who watch.
+
+    Promises: a follower gets every event after its cursor, once, in order, adjacent chunks
+    joined; an empty batch now and then, as a sign of life; or None, once, when some of them are
+    no longer there. It never holds a turn up.
+    """
+
+    def publish(self, session_id: str, batch: Sequence[Stamped]) -> None: ...
+
+    def is_empty(self, session_id: str) -> bool:
+        """Whether nothing of this session is remembered."""
+        ...
+
+    def follow(
+        self, session_id: str, after: Cursor | None
+    ) -> AsyncGenerator[Sequence[Stamped] | None, None]:
+        """Without a cursor, from the start of the newest turn that is remembered."""
+        ...
+
+
+class Backend(Protocol):
+    """What a transport may ask of turnlog."""
+
+    @property
+    def store(self) -> Store: ...
+
+    def follow(
+        self, user_id: str, session_id: str, after: Cursor | None
+    ) -> AsyncGenerator[Sequence[Stamped], None]:
+        """What came after the cursor and then what happens, or one resync_required."""
+        ...
+
+    async def change_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
+        """Checked, then stored."""
+        ...
+
+    async def stop_turn(self, user_id: str, session_id: str) -> bool:
+        """Stop what runs in the session. Says whether anything did."""
+        ...
+
+    async def create_session(
+        self, user_id: str, *, title: str | None = None, agent: str | None = None
+    ) -> Session: ...
+
+    async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
+        """Returns once the user's message is on disk. The turn goes on without the caller."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """What runs here: model, store, agents, simulated or not."""
+        ...

@@ -1,0 +1,159 @@
+"""Where it stays: the log, the sessions, the turns, and the audit of all of it."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
+
+from turnlog.events.base import Placed, Stamped, Value
+from turnlog.events.record import Record
+
+
+class Session(Value, frozen=True, kw_only=True):
+    """One conversation of one user."""
+
+    id: str
+    user_id: str
+    title: str
+    agent_id: str
+    created_at: str
+    anchor: int = 0  # the history that the model is told begins at this number
+    archived: bool = False
+    thinking_enabled: bool = False
+    thinking_budget: int = 10_000
+
+
+class Turn(Value, frozen=True, kw_only=True):
+    """One question and all that was done to answer it."""
+
+    id: str
+    session_id: str
+    user_id: str
+    state: str  # running | done | failed
+    first_seq: int
+    started_at: str
+    request_id: str | None = None
+    draft: bytes | None = None  # what had been shown of the answer that is being written
+
+
+class Question(Value, frozen=True, kw_only=True):
+    """What a user sends."""
+
+    message: str
+    file_ids: list[str] = []
+    enable_thinking: bool | None = None
+    thinking_budget: int | None = None
+    request_id: str | None = None
+    on_busy: Literal["reject", "enqueue"] = "reject"
+
+
+class EventLog(Protocol):
+    """The append-only record of every session.
+
+    Promises: what was appended reads back in number order, forever. Numbers are allocated and
+    written in one atomic step: per session consecutive from 0, no gap, no duplicate, also when
+    many append at once. The rows of every projection are written in the same step. An append
+    that raises has written nothing.
+    """
+
+    async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
+        """Write the events in order and return the first one's number.
+
+        Raises MessageIdTaken if a message's id belongs to another message, and TurnOver if the
+        turn has been ended or is in another process's hands.
+        """
+        ...
+
+    async def read(
+        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
+    ) -> list[Stamped]:
+        """The kept events numbered above `after`, oldest first. Nothing of another user's."""
+        ...
+
+    async def tail(
+        self, user_id: str, session_id: str, *, limit: int, before: int | None = None
+    ) -> list[Stamped]:
+        """The newest `limit` kept events (numbered below `before`), oldest first."""
+        ...
+
+
+class Sessions(Protocol):
+    """Who owns which conversation. Every question names the user who asks."""
+
+    async def create_session(self, session: Session) -> None: ...
+
+    async def get_session(self, user_id: str, session_id: str) -> Session:
+        """Raises NotFound for an unknown session and for someone else's alike."""
+        ...
+
+    async def list_sessions(
+        self, user_id: str, *, limit: int, after: str | None = None, archived: bool = False
+    ) -> list[Session]:
+        """The user's sessions, newest first; those that come after the one with id `after`."""
+        ...
+
+    async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
+        """Set title, archived or the thinking settings. Raises NotFound as get_session does."""
+        ...
+
+
+class Turns(Protocol):
+    """Which turns run, and in whose hands.
+
+    Promises: a session has at most one running turn; a turn whose process died is handed to
+    exactly one of those who ask for it.
+    """
+
+    async def begin_turn(self, turn: Turn, first: Sequence[Placed]) -> Turn:
+        """Open the turn and append its first events, in one step.
+
+        Returns the turn with its first number. Raises Busy while another turn of the session
+        runs, AlreadyAsked when the session has seen this request_id, NotFound when the session
+        is not the user's.
+        """
+        ...
+
+    async def save_draft(self, turn_id: str, draft: bytes) -> None:
+        """Remember what was shown of an unfinished answer, in case this process dies."""
+        ...
+
+    async def finish_turn(self, turn_id: str) -> None:
+        """The turn is over and needs nobody any more."""
+        ...
+
+    async def claim_abandoned(
+        self, session_id: str | None = None, *, working_on: Collection[str] = ()
+    ) -> list[Turn]:
+        """Turns that nobody works on, now this process's: of one session or of all.
+
+        Those whose process died, and those of this process that are not in `working_on`.
+        """
+        ...
+
+
+class Evidence(NamedTuple):
+    """Everything stored about a session, as it lies there: what `turnlog verify` examines."""
+
+    session: Session
+    log: list[Record]
+    tables: dict[str, list[dict[str, Any]]]
+    turns: list[Turn]
+
+    @property
+    def running(self) -> list[str]:
+        """Ids of the turns that are not over."""
+        return [turn.id for turn in self.turns if turn.state == "running"]
+
+
+class Audit(Protocol):
+    """For those who may see everything: the command line and the admin."""
+
+    async def session_ids(self) -> list[str]: ...
+
+    async def evidence(self, session_id: str) -> Evidence: ...
+
+
+class Store(EventLog, Sessions, Turns, Audit, Protocol):
+    """A place that keeps all of it. One adapter, four faces."""
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
