@@ -1,0 +1,74 @@
+"""Commands that look at what is stored: prove it, play it back, print it, bring it up to date."""
+
+import argparse
+
+from turnlog.commands.shared import Add, add_data, log_of, say, with_store
+from turnlog.ports import Store
+
+
+def verify(args: argparse.Namespace) -> int:
+    """Prove one session or all of them; 1 when anything is off."""
+    from turnlog.projections.proof import prove
+
+    async def run(store: Store) -> int:
+        ids = [args.session] if args.session else await store.session_ids()
+        events = bad = 0
+        for session_id in ids:
+            proof = prove(await store.evidence(session_id))
+            events += proof.count
+            bad += not proof.ok
+            for problem in proof.problems:
+                say(f"{session_id}  {problem}")
+        say(f"{len(ids)} sessions, {events} events: {'ok' if not bad else f'{bad} not ok'}")
+        return 1 if bad else 0
+
+    return with_store(args, run)
+
+
+def replay(args: argparse.Namespace) -> int:
+    """Play a session back in the terminal."""
+    from turnlog.transports.playback import play
+
+    async def run(store: Store) -> int:
+        await play(await log_of(store, args.session), say, to=args.to, speed=args.speed)
+        return 0
+
+    return with_store(args, run)
+
+
+def export(args: argparse.Namespace) -> int:
+    """Print a session: every kept event as a line of JSON, or as a page to read."""
+    from turnlog.transports.playback import as_jsonl, as_markdown
+
+    async def run(store: Store) -> int:
+        log = await log_of(store, args.session)
+        say(as_jsonl(log) if args.format == "jsonl" else as_markdown(log))
+        return 0
+
+    return with_store(args, run)
+
+
+def migrate(args: argparse.Namespace) -> int:
+    """Bring the database up to date."""
+
+    async def run(store: Store) -> int:
+        say("The database is up to date.")
+        return 0
+
+    return with_store(args, run, make=True)
+
+
+def register(add: Add) -> None:
+    parser = add(verify)
+    parser.add_argument("session", nargs="?", metavar="SESSION", help="default: all")
+    add_data(parser)
+    parser = add(replay)
+    parser.add_argument("session", metavar="SESSION")
+    parser.add_argument("--to", type=int, metavar="SEQ", help="stop after this number")
+    parser.add_argument("--speed", type=float, default=0, help="1: as it was; 0: at once")
+    add_data(parser)
+    parser = add(export)
+    parser.add_argument("session", metavar="SESSION")
+    parser.add_argument("--format", choices=["jsonl", "md"], default="jsonl")
+    add_data(parser)
+    add_data(add(migrate))
