@@ -20,13 +20,13 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 }
 
 
-@tool(approval="never")
+@tool(writes=False)
 def current_time() -> dict[str, str]:
     """The current date and time in UTC."""
     return {"utc": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
-@tool(approval="never")
+@tool(writes=False)
 def calculate(expression: str) -> dict[str, float | int]:
     """Compute an arithmetic expression of numbers, + - * / and brackets."""
     try:

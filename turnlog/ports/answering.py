@@ -45,6 +45,8 @@ class Agent:
     tools: Sequence[Any] = ()  # made by @tool
     name: str = ""
     model: str | None = None  # None: the server's
+    approval: str | None = None  # always | never | writes, where a tool says nothing itself
+    web_search: bool = False  # whether the model may search the web
 
     @property
     def ref(self) -> AgentRef:

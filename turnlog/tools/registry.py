@@ -14,6 +14,7 @@ import msgspec
 from turnlog.ports import ToolSpec
 
 Approval = Literal["always", "never", "writes"]
+Describe = str | Callable[[dict[str, Any]], str]  # "Create customer {name}", or a function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +25,7 @@ class ToolContext:
     session_id: str
     turn_id: str
     tool_use_id: str
+    idempotency_key: str = ""  # the same for the same call, whoever runs it and how often
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +36,10 @@ class Tool:
     spec: ToolSpec
     arguments: type[msgspec.Struct]  # what the model may set, with its types
     context_names: tuple[str, ...] = ()  # what the server sets
-    approval: Approval = "writes"
+    writes: bool = True  # whether a call changes anything; one that may is never run twice
+    approval: Approval | None = None  # None: as the agent or the server has it
+    describe: Describe | None = None  # what a person is asked to allow
+    reconcile: Callable[..., Any] | None = None  # after a crash: what became of the call
     timeout: float = 60.0
     is_async: bool = field(default=True)
 
@@ -49,7 +54,13 @@ def tool(function: Callable[..., Any], /) -> Tool: ...
 
 @overload
 def tool(
-    *, name: str | None = None, approval: Approval = "writes", timeout: float = 60.0
+    *,
+    name: str | None = None,
+    writes: bool = True,
+    approval: Approval | None = None,
+    describe: Describe | None = None,
+    reconcile: Callable[..., Any] | None = None,
+    timeout: float = 60.0,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
@@ -58,21 +69,22 @@ def tool(
     /,
     *,
     name: str | None = None,
-    approval: Approval = "writes",
     timeout: float = 60.0,
+    **rules: Any,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of an async or plain function.
 
+    It is taken for a write, which asks a person first, unless it says `writes=False`.
     `timeout` is in seconds. A plain function runs in a thread, so that it holds nobody up.
     """
 
     def make(function: Callable[..., Any]) -> Tool:
-        return _make(function, name or function.__name__, approval, timeout)
+        return _make(function, name or function.__name__, timeout, rules)
 
     return make if function is None else make(function)
 
 
-def _make(function: Callable[..., Any], name: str, approval: Approval, timeout: float) -> Tool:
+def _make(function: Callable[..., Any], name: str, timeout: float, rules: dict[str, Any]) -> Tool:
     hints = get_type_hints(function, include_extras=True)
     hints.pop("return", None)
     context_names = tuple(name for name, hint in hints.items() if _is_context(hint))
@@ -83,9 +95,9 @@ def _make(function: Callable[..., Any], name: str, approval: Approval, timeout: 
         spec=ToolSpec(name=name, description=description, input_schema=_schema(arguments)),
         arguments=arguments,
         context_names=context_names,
-        approval=approval,
         timeout=timeout,
         is_async=inspect.iscoroutinefunction(function),
+        **rules,
     )
 
 
