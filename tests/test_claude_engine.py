@@ -36,7 +36,7 @@ QUICK = Patience(tries=4, first_wait=0.001, longest_wait=0.01, silence=5.0)
 HI = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
 
 
-@tool
+@tool(writes=False)
 async def look(at: str = "it") -> str:
     """Look at something."""
     return f"saw {at}"

@@ -17,7 +17,7 @@ ASK = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": 
 VERSION = {"anthropic-version": "2023-06-01"}
 
 
-@tool
+@tool(writes=False)
 def look() -> str:
     """Look."""
     return ""

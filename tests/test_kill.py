@@ -44,7 +44,7 @@ APP = """
 import asyncio
 from turnlog import Agent, create_app, tool
 
-@tool(approval="never")
+@tool(writes=False)
 async def slow_lookup(key: str) -> str:
     "Look something up."
     await asyncio.sleep(1)
@@ -139,7 +139,8 @@ async def ask_and_begin(http, url, message):
 
 
 async def watch(http, url, watched):
-    body = {"message": watched.message, "enableThinking": watched.message.startswith("think")}
+    thinks = watched.message.startswith("think")
+    body = {"message": watched.message, "enableThinking": thinks, "onBusy": "enqueue"}
     try:
         async with http.post(
             f"{url}/api/sessions/{watched.session}/messages",
@@ -196,7 +197,8 @@ def _assert_kept(shown, turn, kind):
 
 
 def is_interrupted(turn):
-    return bool(turn) and isinstance(turn[-1], k.Error)
+    """It ended with the process, or another one went on with it."""
+    return any(isinstance(event, k.Error | k.TurnResumed) for event in turn)
 
 
 async def survive(folder, claude, http, *, lives, sessions):
@@ -208,8 +210,8 @@ async def survive(folder, claude, http, *, lives, sessions):
     for life in range(lives + 1):
         async with serving(folder, claude, "slow:app") as server:
             ids = ids or [await new_session(http, server.url) for _ in range(sessions)]
-            interrupted += await _check(folder, turns, killed_at)
             assert_answered(await ask_all(http, server.url, ids, ["next"]))
+            interrupted += await _check(folder, turns, killed_at)
             if life < lives:
                 asking = asyncio.create_task(ask_all(http, server.url, ids, UNFINISHED))
                 await asyncio.sleep(rng.uniform(0.0, LONGEST))  # the random moment

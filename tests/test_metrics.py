@@ -22,13 +22,13 @@ AUTH = "a secret of at least thirty-two characters"
 CALLS = [ToolCall("echo", {"text": "a"}), ToolCall("crash")]
 
 
-@tool
+@tool(writes=False)
 async def echo(text: str) -> str:
     """Says it again."""
     return text
 
 
-@tool
+@tool(writes=False)
 def crash() -> str:
     """Breaks."""
     raise ValueError("broken")

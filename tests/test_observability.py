@@ -24,14 +24,14 @@ ROOT = Path(__file__).parent.parent
 WORD = "xylophone"  # the secret one
 
 
-@tool
+@tool(writes=False)
 async def echo(text: str) -> str:
     """Says it again."""
     logging.getLogger("turnlog.tests").info("a tool ran")
     return text
 
 
-@tool
+@tool(writes=False)
 def crash(text: str) -> str:
     """Breaks, and says why."""
     try:

@@ -10,6 +10,7 @@ from turnlog.errors import Busy, Reused
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.events.record import stamped
+from turnlog.pipeline.recovery import MOST_RESUMPTIONS
 from turnlog.pipeline.turn_state import Draft, DraftBlock
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
@@ -91,14 +92,15 @@ async def test_a_draft_that_cannot_be_read_does_not_stop_the_server():
     assert error.code == "interrupted"
 
 
-async def test_an_open_tool_gets_its_one_result():
-    store = await left_behind(s.said(s.call("toolu_1"), stop="tool_use"), s.used("toolu_1"))
-    *_, result, error = await started(store)
+async def test_a_turn_that_nobody_can_go_on_with_is_ended():
+    calls = [s.said(s.call("toolu_1"), stop="tool_use"), s.used("toolu_1")]
+    resumed = [k.TurnResumed()] * MOST_RESUMPTIONS
+    *_, result, error = await started(await left_behind(*calls, *resumed))
     assert (result.tool_use_id, result.success, error.code) == ("toolu_1", False, "interrupted")
 
 
 async def test_three_messages_at_once_heal_a_session_once():
-    working = await in_mid_turn(s.said(s.call("toolu_1"), stop="tool_use"), s.used("toolu_1"))
+    working = await in_mid_turn()
     store = MemoryStore("living", working)
     async with (app := create_app([Agent("assistant")], settings=Settings(), store=store)):
         await working.close()
@@ -130,7 +132,7 @@ async def test_the_same_request_with_another_message_is_refused():
                 await app.run_turn("Two", session_id=first.session_id, request_id="r1")
 
 
-@tool
+@tool(approval="never")
 async def pay(amount: int) -> str:
     """Pay."""
     return f"paid {amount}"

@@ -39,7 +39,7 @@ async def result(one, /, **args):
 
 
 def test_the_schema_comes_from_the_type_hints():
-    @tool
+    @tool(writes=False)
     def book(name: str, seats: int = 2, when: date | None = None) -> str:
         """Book a table.
 
@@ -60,7 +60,7 @@ def test_nested_types_have_their_own_definitions():
         item: str
         price: Annotated[float, msgspec.Meta(ge=0)]
 
-    @tool(name="create_invoice")
+    @tool(name="create_invoice", approval="never")
     def create(lines: list[Line], kind: Literal["draft", "final"] = "draft") -> str:
         """Create an invoice."""
 
@@ -80,7 +80,7 @@ async def test_the_model_neither_sees_nor_sets_for_whom_a_tool_acts(hint):
     def whoami(question: str, context: hint = None) -> str:
         return context.user_id
 
-    whoami = tool(whoami)
+    whoami = tool(writes=False)(whoami)
     assert whoami.spec.input_schema["properties"].keys() == {"question"}
     assert "user_id" not in str(whoami.spec.input_schema)
     assert (await result(whoami, question="Who?")).result == "alice"
@@ -89,7 +89,7 @@ async def test_the_model_neither_sees_nor_sets_for_whom_a_tool_acts(hint):
 
 
 async def test_each_call_knows_its_own_id():
-    @tool
+    @tool(writes=False)
     async def which(context: ToolContext) -> str:
         return context.tool_use_id
 
@@ -111,7 +111,7 @@ def test_a_function_without_a_schema_is_no_tool(make, why):
 
 
 async def test_a_mutable_default_is_fresh_in_each_call():
-    @tool
+    @tool(writes=False)
     def collect(item: str, into: list[str] = ["first"], seen: list[str] = []) -> list[str]:  # noqa: B006
         into.append(item)
         seen.append(item)
@@ -125,7 +125,7 @@ async def test_a_mutable_default_is_fresh_in_each_call():
 
 
 async def test_arguments_arrive_as_their_types():
-    @tool
+    @tool(writes=False)
     def weekday(day: date, offset: float = 0) -> str:
         return f"{day:%A} {type(offset).__name__}"
 
@@ -136,7 +136,7 @@ async def test_arguments_arrive_as_their_types():
 async def test_wrong_arguments_are_told_and_nothing_runs(args):
     ran = []
 
-    @tool
+    @tool(writes=False)
     def greet(name: str) -> None:
         ran.append(name)
 
@@ -152,7 +152,7 @@ async def test_an_unknown_tool_is_told_which_there_are():
 
 
 async def test_a_result_is_what_json_makes_of_it():
-    @tool
+    @tool(writes=False)
     async def answer() -> Any:
         return {"day": date(2026, 11, 15), "pair": (1, 2)}
 
@@ -162,11 +162,11 @@ async def test_a_result_is_what_json_makes_of_it():
 async def test_a_plain_function_runs_in_a_thread_and_holds_nobody_up():
     free = threading.Event()
 
-    @tool
+    @tool(writes=False)
     def blocks() -> bool:
         return free.wait(30)
 
-    @tool
+    @tool(writes=False)
     async def frees() -> None:
         free.set()
 
@@ -178,7 +178,7 @@ async def test_a_plain_function_may_return_something_to_await():
     async def later() -> str:
         return "later"
 
-    @tool
+    @tool(writes=False)
     def now() -> Any:
         return later()
 
@@ -188,7 +188,7 @@ async def test_a_plain_function_may_return_something_to_await():
 async def test_calls_overlap_and_results_come_in_the_order_of_the_calls():
     meeting, second_is_done = asyncio.Barrier(3), asyncio.Event()
 
-    @tool
+    @tool(writes=False)
     async def meet(name: str) -> str:
         await meeting.wait()
         if name == "b":
@@ -203,7 +203,7 @@ async def test_calls_overlap_and_results_come_in_the_order_of_the_calls():
 
 
 async def test_one_call_that_fails_does_not_stop_the_others():
-    @tool
+    @tool(writes=False)
     async def divide(by: int) -> float:
         return 1 / by
 
@@ -212,7 +212,7 @@ async def test_one_call_that_fails_does_not_stop_the_others():
 
 
 async def test_a_tool_error_is_shown_as_it_is():
-    @tool
+    @tool(writes=False)
     async def fails() -> None:
         raise ToolError("There is no customer 'Adatum'.")
 
@@ -221,7 +221,7 @@ async def test_a_tool_error_is_shown_as_it_is():
 
 
 async def test_any_other_exception_hides_its_text(caplog):
-    @tool
+    @tool(writes=False)
     async def fails() -> None:
         raise ValueError("/etc/secret: password=hunter2")
 
@@ -232,7 +232,7 @@ async def test_any_other_exception_hides_its_text(caplog):
 
 
 async def test_what_json_cannot_hold_is_a_failure():
-    @tool
+    @tool(writes=False)
     async def makes() -> Any:
         return object()
 
@@ -250,13 +250,13 @@ async def test_no_exception_of_a_tool_reaches_the_turn(error, is_async):
     def fails() -> None:
         raise error("secret")
 
-    failed = await result(tool(fails_later if is_async else fails))
+    failed = await result(tool(writes=False)(fails_later if is_async else fails))
     assert not failed.success
     assert failed.error.startswith("The tool failed (")
 
 
 async def test_a_tool_that_takes_too_long_is_told_so():
-    @tool(timeout=0.01)
+    @tool(writes=False, timeout=0.01)
     async def waits() -> None:
         await asyncio.Event().wait()
 
@@ -266,7 +266,7 @@ async def test_a_tool_that_takes_too_long_is_told_so():
 async def test_a_thread_that_takes_too_long_is_not_waited_for():
     free = threading.Event()
 
-    @tool(timeout=0.01)
+    @tool(writes=False, timeout=0.01)
     def waits() -> None:
         free.wait(30)
 
@@ -277,7 +277,7 @@ async def test_a_thread_that_takes_too_long_is_not_waited_for():
 async def test_a_turn_that_is_cancelled_cancels_its_tools():
     running, ended = asyncio.Event(), []
 
-    @tool
+    @tool(writes=False)
     async def waits() -> None:
         running.set()
         try:

@@ -20,7 +20,7 @@ from turnlog.transports import wire
 USER = "ann"
 
 
-@tool
+@tool(writes=False)
 async def wait_for_ever() -> str:
     """Never answers."""
     await asyncio.Event().wait()

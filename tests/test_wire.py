@@ -30,7 +30,7 @@ FROZEN = {  # type: (persistenceState, its own fields)
     "tool_use":           ("persisted", {"toolUseId", "toolName", "args"}),
     "approval_requested": ("pending",   {"approvalId", "toolUseId", "toolName", "args",
                                          "description", "expiresAt"}),
-    "approval_resolved":  ("transient", {"approvalId", "approved", "decidedBy", "reason"}),
+    "approval_resolved":  ("transient", {"approvalId", "approved", "decidedBy", "reason", "args"}),
     "tool_result":        ("persisted", {"toolUseId", "toolName", "result", "success", "error",
                                          "duration"}),
     "agent_changed":      ("transient", {"from", "to"}),
@@ -39,7 +39,9 @@ FROZEN = {  # type: (persistenceState, its own fields)
     "error":              ("persisted", {"error", "code", "retryable"}),
     "resync_required":    ("transient", {"why"}),
 }
-INTERNAL = {"history_anchored"}  # in the log, never on a user's wire
+INTERNAL = {  # in the log, never on a user's wire
+    "approval_refused", "history_anchored", "tool_settled", "tool_started", "turn_resumed",
+}
 # fmt: on
 
 SAMPLES = [
@@ -54,7 +56,7 @@ SAMPLES = [
     s.said("Hi."),
     s.used("a"),
     s.approval("ok?", "a"),
-    s.decision("ok?"),
+    msgspec.structs.replace(s.decision("ok?"), args={}),
     s.failed("a"),
     k.AgentChanged(from_="one", to="other"),
     k.Complete(reason="success", stop_reason="", token_usage=USAGE, model="c", tools_used=[]),

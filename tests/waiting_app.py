@@ -13,7 +13,7 @@ async def waiting_app(*entries, secret=None, store=None):
     """Yields the app, the simulation, and the event that lets the tool go."""
     go = asyncio.Event()
 
-    @tool
+    @tool(writes=False)
     async def wait() -> str:
         """Waits until the test lets it go."""
         await go.wait()

@@ -13,21 +13,26 @@ from starlette.types import Receive, Scope, Send
 
 from turnlog.config import Settings, load
 from turnlog.errors import BadInput, ConfigError, NotFound
-from turnlog.events.base import Stamped
+from turnlog.events.base import Event, Stamped
+from turnlog.events.clock import now
 from turnlog.events.cursor import Cursor
-from turnlog.events.kinds import Error, Message
+from turnlog.events.kinds import ApprovalRequested, ApprovalResolved, Error, Message
 from turnlog.pipeline import turn as pipeline
 from turnlog.pipeline.context_building import Limits, check_budget
+from turnlog.pipeline.deciding import Decisions
 from turnlog.pipeline.following import follow
 from turnlog.pipeline.limits import UserLimits
 from turnlog.pipeline.running import RunningTurns
-from turnlog.pipeline.turn_state import new_id, now
+from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import (
     Agent,
+    Approval,
+    Decision,
     Engine,
     Question,
     Session,
     Show,
+    Standing,
     StartedTurn,
     Store,
     Turn,
@@ -35,6 +40,7 @@ from turnlog.ports import (
 )
 from turnlog.projections.billing import total
 from turnlog.stores.memory_bus import MemoryBus
+from turnlog.tools.approval import Policy
 from turnlog.tools.registry import Tool, ToolContext
 from turnlog.tools.runner import ToolRunner
 from turnlog.transports import sockets
@@ -116,8 +122,11 @@ class Turnlog:
         self._first_agent = agents[0]
         self._engine = engine
         limits = UserLimits(settings.turns_at_once, settings.messages_a_minute)
-        self._turns = RunningTurns(store, self._parts_for, limits, settings.turn_timeout)
         self._bus = MemoryBus()
+        self._turns = RunningTurns(
+            store, self._parts_for, self._bus.publish, limits, settings.turn_timeout
+        )
+        self._decisions = Decisions(store, self._turns)
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
         self._open: AsyncExitStack | None = None
         self._limits = Limits(
@@ -142,8 +151,9 @@ class Turnlog:
         async with AsyncExitStack() as stack:
             await self.store.open()
             stack.push_async_callback(self.store.close)
-            await self._turns.heal()
             await stack.enter_async_context(self._answering())
+            await self._turns.heal()
+            await stack.enter_async_context(self._decisions)
             await stack.enter_async_context(self._sockets)
             stack.push_async_callback(self.end_turns)
             self._open = stack.pop_all()
@@ -209,6 +219,14 @@ class Turnlog:
     async def stop_turn(self, user_id: str, session_id: str) -> bool:
         return await self._turns.stop(user_id, session_id)
 
+    async def answer_approval(self, user_id: str, approval_id: str, decision: Decision) -> Approval:
+        return await self._decisions.decide(user_id, approval_id, decision)
+
+    async def settle_doubt(
+        self, user_id: str, session_id: str, tool_use_id: str, *, happened: bool, note: str | None
+    ) -> None:
+        await self._decisions.settle(user_id, session_id, tool_use_id, happened=happened, note=note)
+
     def follow(
         self, user_id: str, session_id: str, after: Cursor | None
     ) -> AsyncGenerator[Sequence[Stamped], None]:
@@ -270,9 +288,17 @@ class Turnlog:
             engine=self.engine,
             store=self.store,
             limits=self._limits,
-            tools_for=lambda turn: ToolRunner(agent.tools, partial(_context, turn)),
+            tools_for=partial(self._tools_for, agent),
             show=show,
         )
+
+    def _tools_for(self, agent: Agent, turn: Turn, standing: Standing) -> ToolRunner:
+        policy = Policy(
+            server=self.settings.approval,
+            agent=agent.approval,
+            seconds=self.settings.approval_timeout,
+        )
+        return ToolRunner(agent.tools, partial(_context, turn), standing=standing, policy=policy)
 
 
 def _check_title(title: str) -> None:
@@ -296,8 +322,9 @@ def _result(turn: StartedTurn, events: list[Stamped]) -> TurnResult:
     said = [at.event for at in events]
     errors = [event.error for event in said if isinstance(event, Error)]
     messages = [event for event in said if isinstance(event, Message)]
+    waiting = _open_approvals(said)
     return TurnResult(
-        success=not errors,
+        success=not errors and not waiting,
         turn_id=turn.turn_id,
         session_id=turn.session_id,
         error=errors[0] if errors else None,
@@ -306,4 +333,11 @@ def _result(turn: StartedTurn, events: list[Stamped]) -> TurnResult:
         cost_usd=None,
         events=events,
         text=messages[-1].content if messages else "",
+        waiting=waiting,
     )
+
+
+def _open_approvals(events: Sequence[Event]) -> list[str]:
+    asked = [event.approval_id for event in events if isinstance(event, ApprovalRequested)]
+    decided = {event.approval_id for event in events if isinstance(event, ApprovalResolved)}
+    return [approval for approval in asked if approval not in decided]

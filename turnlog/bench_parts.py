@@ -12,11 +12,12 @@ from typing import Any
 from turnlog.engines.claude_stream import Call, SseSplitter
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Attributed, Event, Placed
+from turnlog.events.clock import now
 from turnlog.events.content import TokenUsage
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import stamp
-from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id, now
+from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id
 from turnlog.ports import Said, Session, Store, Turn
 from turnlog.simulators.claude import Reply
 from turnlog.simulators.claude.stream import events, frame

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.errors import ConfigError
+from turnlog.tools.registry import Approval
 from turnlog.transports.door import LOOPBACK
 from turnlog.transports.jwks import Issuer
 
@@ -30,6 +31,8 @@ class Settings:
     turn_timeout: float = 900.0  # seconds that one turn may take
     turns_at_once: int = 20  # of one user
     messages_a_minute: int = 120  # of one user
+    approval: Approval = "writes"  # whom tools ask first: always, never, or writes only
+    approval_timeout: float = 86_400.0  # seconds that an approval stays open
     grace: float = 10.0  # seconds that running turns get when the server stops
     log_format: str = "text"  # or json
     log_level: str = "info"
@@ -73,11 +76,13 @@ _NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "thinking_budget": (int, 1_000, 100_000),
     "grace": (float, 0, 3_600),
     "turn_timeout": (float, 1, 86_400),
+    "approval_timeout": (float, 1, 31_536_000),
     "turns_at_once": (int, 1, 100_000),
     "messages_a_minute": (int, 1, 1_000_000),
 }
 
 _CHOICES = {
+    "approval": ("always", "never", "writes"),
     "log_format": ("text", "json"),
     "log_level": ("debug", "info", "warning", "error"),
     "log_content": ("true", "false"),

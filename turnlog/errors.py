@@ -48,9 +48,10 @@ class Busy(TurnlogError):
     code = "busy"
     retryable = True
 
-    def __init__(self, turn_id: str) -> None:
+    def __init__(self, turn_id: str, *, waiting: bool = False) -> None:
         super().__init__("This session is still answering. Wait for it to finish, or stop it.")
         self.turn_id = turn_id
+        self.waiting = waiting  # for a person's approval
 
 
 class TooMany(TurnlogError):
@@ -76,10 +77,10 @@ class AlreadyAsked(TurnlogError):
 
     code = "already_asked"
 
-    def __init__(self, turn_id: str, *, running: bool, first_seq: int) -> None:
+    def __init__(self, turn_id: str, *, state: str, first_seq: int) -> None:
         super().__init__(f"requestId was used before, by turn {turn_id!r}.")
         self.turn_id = turn_id
-        self.running = running
+        self.state = state
         self.first_seq = first_seq  # where the turn begins in the log
 
 
@@ -87,6 +88,12 @@ class Reused(TurnlogError):
     """A requestId came again with another message."""
 
     code = "request_id_reused"
+
+
+class AlreadyDecided(TurnlogError):
+    """An approval is answered once, and in time."""
+
+    code = "already_decided"
 
 
 class TurnOver(TurnlogError):

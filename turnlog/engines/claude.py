@@ -22,8 +22,7 @@ from turnlog.engines import claude_errors as errors
 from turnlog.engines.claude_models import thinking_parameters
 from turnlog.engines.claude_stream import Call, SseSplitter
 from turnlog.errors import EngineFailed
-from turnlog.events.base import Event
-from turnlog.events.kinds import ToolResult, ToolUse
+from turnlog.events.kinds import ToolResult
 from turnlog.ports import Ask, Said, ToolBox, ToolSpec
 from turnlog.projections.history import add, result_block, without_blanks
 
@@ -72,23 +71,27 @@ class ClaudeEngine:
     async def answer(self, ask: Ask, tools: ToolBox) -> AsyncGenerator[Said, None]:
         messages = list(ask.messages)
         taken = _tool_ids(messages)
+        calls = ask.open_calls
         for _ in range(ask.max_calls):
+            if calls:
+                results: list[ToolResult] = []
+                async with aclosing(tools.run(calls)) as running:
+                    async for events in running:
+                        yield Said(events)
+                        results += [event for event in events if isinstance(event, ToolResult)]
+                add(messages, "user", [result_block(result) for result in results])
+                if len(results) < len(calls):
+                    return  # a person must decide first
             call = Call(taken)
             request = _request(ask, messages, tools.specs)
             async with aclosing(self._stream(call, request)) as batches:
                 async for said in batches:
                     yield said
             add(messages, "assistant", without_blanks(call.blocks))
-            if call.stop_reason == "pause_turn":
-                continue  # "send the assistant content back unchanged and continue"
-            if call.stop_reason != "tool_use":
-                return
-            results: list[ToolResult] = []
-            async with aclosing(_run(tools, call)) as running:
-                async for events in running:
-                    yield Said(events)
-                    results += [event for event in events if isinstance(event, ToolResult)]
-            add(messages, "user", [result_block(result) for result in results])
+            add(messages, "user", [result_block(result) for result in _unreadable(call)])
+            calls = [c for c in call.calls if c.tool_use_id not in call.unreadable]
+            if not call.calls and call.stop_reason != "pause_turn":
+                return  # a pause is gone on from: "send the assistant content back unchanged"
         raise errors.failed(errors.LOOPING)
 
     async def _stream(self, call: Call, request: dict[str, Any]) -> AsyncGenerator[Said, None]:
@@ -97,12 +100,12 @@ class ClaudeEngine:
         async with aclosing(response), aclosing(_pieces(response)) as pieces:
             async for piece in pieces:
                 if outputs := call.feed(splitter.feed(piece)):
-                    yield Said(outputs)
+                    yield Said([*outputs, *_unreadable(call)])
                 if call.finished or call.failure:
                     break
             else:
                 if outputs := call.feed(splitter.close()):
-                    yield Said(outputs)
+                    yield Said([*outputs, *_unreadable(call)])
             if call.finished:
                 await _drain(pieces)
         if not call.finished:
@@ -226,23 +229,17 @@ def _tool_ids(messages: Sequence[dict[str, Any]]) -> set[str]:
     }
 
 
-async def _run(tools: ToolBox, call: Call) -> AsyncGenerator[list[Event], None]:
-    """Run the calls of an answer. One whose arguments are not JSON is answered, not run."""
-    bad = [c for c in call.calls if c.tool_use_id in call.unreadable]
-    if bad:
-        yield [_unreadable(c) for c in bad]
-    if good := [c for c in call.calls if c not in bad]:
-        async with aclosing(tools.run(good)) as running:
-            async for events in running:
-                yield events
-
-
-def _unreadable(call: ToolUse) -> ToolResult:
-    return ToolResult(
-        tool_use_id=call.tool_use_id,
-        tool_name=call.tool_name,
-        result=None,
-        success=False,
-        duration=0,
-        error="The arguments were not a JSON object. Nothing was run.",
-    )
+def _unreadable(call: Call) -> list[ToolResult]:
+    """A call whose arguments are not JSON is answered in the step that keeps it, and never run."""
+    return [
+        ToolResult(
+            tool_use_id=c.tool_use_id,
+            tool_name=c.tool_name,
+            result=None,
+            success=False,
+            duration=0,
+            error="The arguments were not a JSON object. Nothing was run.",
+        )
+        for c in (call.calls if call.finished and call.unreadable else ())
+        if c.tool_use_id in call.unreadable
+    ]

@@ -1,7 +1,10 @@
 """The parts that events are made of: tokens, and content blocks as the model sent them."""
 
+import hashlib
 from collections.abc import Iterable
 from typing import Any
+
+import msgspec
 
 from turnlog.events.base import Value
 
@@ -46,6 +49,11 @@ def usage_of(reported: dict[str, Any]) -> TokenUsage:
         thinking_tokens=details.get("thinking_tokens"),
         total_tokens=inputs + outputs + writes + reads,
     )
+
+
+def hash_of(args: dict[str, Any]) -> str:
+    """Of a call's arguments: the same for the same ones, in whatever order they were written."""
+    return hashlib.sha256(msgspec.json.encode(args, order="deterministic")).hexdigest()
 
 
 def text_of(blocks: Iterable[Block]) -> str:

@@ -1,8 +1,8 @@
 """Which event may follow which: the legal order of one turn, as a table.
 
 It holds for what is streamed and for what is kept, because the kept events are the
-streamed ones with the transient ones left out. `HistoryAnchored` and the internal record
-of an agent change are not on the screen and not in the table.
+streamed ones with the transient ones left out. Internal events and the internal record of
+an agent change are not on the screen and not in the table.
 """
 
 from collections.abc import Iterable
@@ -51,9 +51,8 @@ NEXT: dict[State, dict[type[Event], State]] = {
 
 GOES_ON = ("tool_use", "pause_turn")  # stop reasons after which the model speaks again
 
-OUTSIDE_A_TURN: frozenset[type[Event]] = frozenset(
-    {k.SessionStart, k.ResyncRequired, k.HistoryAnchored}
-)
+_INTERNAL = {kind for kind in k.KINDS.values() if kind.internal}
+OUTSIDE_A_TURN: frozenset[type[Event]] = frozenset({k.SessionStart, k.ResyncRequired, *_INTERNAL})
 
 
 def broken_rule(turn: Iterable[type[Event]]) -> str | None:

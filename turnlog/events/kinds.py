@@ -26,10 +26,13 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
 
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
+    log_only: ClassVar[frozenset[str]] = frozenset({"enableThinking", "thinkingBudget"})
 
     message_id: str
     content: str
     file_ids: list[str] = []
+    enable_thinking: bool | None = None  # what the message itself wished for
+    thinking_budget: int | None = None
 
 
 class ThinkingStart(Event, frozen=True, kw_only=True, tag="thinking_start"):
@@ -132,6 +135,7 @@ class ApprovalRequested(Event, frozen=True, kw_only=True, tag="approval_requeste
 
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "pending"
+    log_only: ClassVar[frozenset[str]] = frozenset({"argsHash"})
 
     approval_id: str
     tool_use_id: str
@@ -139,17 +143,66 @@ class ApprovalRequested(Event, frozen=True, kw_only=True, tag="approval_requeste
     args: dict[str, Any]
     description: str
     expires_at: str
+    args_hash: str = ""
 
 
 class ApprovalResolved(Event, frozen=True, kw_only=True, tag="approval_resolved"):
-    """A person decided."""
+    """A person decided; or nobody did in time, or the question was withdrawn."""
 
     kept: ClassVar[bool] = True
+    log_only: ClassVar[frozenset[str]] = frozenset({"outcome", "argsHash"})
 
     approval_id: str
     approved: bool
     decided_by: str
+    outcome: str  # approved | rejected | expired | withdrawn
     reason: str | None = None
+    args: dict[str, Any] | UnsetType = UNSET  # where the person changed them
+    args_hash: str = ""  # of the arguments that may run
+
+
+class ApprovalRefused(Event, frozen=True, kw_only=True, tag="approval_refused"):
+    """Somebody tried to decide who may not, or too late, or twice."""
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
+
+    approval_id: str
+    tried_by: str
+    why: str
+
+
+class ToolStarted(Event, frozen=True, kw_only=True, tag="tool_started"):
+    """A tool that writes is about to run: on disk first, so that it never runs twice."""
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
+
+    tool_use_id: str
+    tool_name: str
+    args: dict[str, Any]
+    args_hash: str
+    idempotency_key: str
+
+
+class ToolSettled(Event, frozen=True, kw_only=True, tag="tool_settled"):
+    """A person found out what became of a call that was in doubt."""
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
+
+    tool_use_id: str
+    tool_name: str
+    happened: bool
+    decided_by: str
+    note: str | None = None
+
+
+class TurnResumed(Event, frozen=True, kw_only=True, tag="turn_resumed"):
+    """The turn's process had died; another one goes on with it."""
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
 
 
 class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):
@@ -157,6 +210,7 @@ class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):
 
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
+    log_only: ClassVar[frozenset[str]] = frozenset({"inDoubt", "note"})
 
     tool_use_id: str
     tool_name: str
@@ -164,6 +218,8 @@ class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):
     success: bool
     duration: int  # milliseconds
     error: str | UnsetType = UNSET
+    in_doubt: bool = False  # a write that began, and nobody knows whether it took effect
+    note: str | None = None  # for the model alone
 
 
 class AgentChanged(Event, frozen=True, kw_only=True, tag="agent_changed"):

@@ -153,6 +153,10 @@ def _tool_result(watch: TurnWatch, result: k.ToolResult) -> None:
     watch.call_began = time.time_ns()  # the model is asked again after the last of them
 
 
+def _approval(watch: TurnWatch, asked: k.ApprovalRequested) -> None:
+    watch.outcome = "waiting"  # unless more comes
+
+
 def _complete(watch: TurnWatch, complete: k.Complete) -> None:
     watch.outcome = complete.reason
 
@@ -177,6 +181,7 @@ NOTES: dict[type, Callable[[TurnWatch, Any], None]] = {
     k.ThinkingChunk: lambda watch, _: _chunk(watch, "thinking"),
     k.Message: _message,
     k.ToolResult: _tool_result,
+    k.ApprovalRequested: _approval,
     k.Complete: _complete,
     k.Error: _error,
 }

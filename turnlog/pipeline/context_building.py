@@ -4,10 +4,11 @@ In:  the user's question, the session, the agent.
 Out: an Ask, and the anchor's move when the history has grown too long.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from turnlog.errors import BadInput, NotFound, TooLarge
-from turnlog.events.kinds import HistoryAnchored
+from turnlog.events.kinds import HistoryAnchored, ToolUse
 from turnlog.ports import Agent, Ask, EventLog, Question, Session
 from turnlog.projections.history import history, moved_anchor
 
@@ -55,17 +56,31 @@ def _check_text(text: str, most: int) -> None:
 
 
 async def build_context(
-    question: Question, session: Session, agent: Agent, log: EventLog, limits: Limits
+    question: Question,
+    session: Session,
+    agent: Agent,
+    log: EventLog,
+    limits: Limits,
+    open_calls: Sequence[ToolUse] = (),
 ) -> tuple[Ask, HistoryAnchored | None]:
-    """Reads only from the anchor on: a long session costs no more than a short one."""
+    """Reads only from the anchor on: a long session costs no more than a short one.
+
+    `open_calls` are those of a turn that goes on, whose results come next; in mid-turn the
+    anchor stays where it is.
+    """
     events = await log.read(session.user_id, session.id, after=session.anchor - 1)
-    anchor = moved_anchor(events)
+    anchor = None if open_calls else moved_anchor(events)
     if anchor is not None:
         events = [at for at in events if at.position >= anchor]
     ask = Ask(
         model=agent.model or limits.model,
         system=agent.prompt,
-        messages=history(events, thoughts=anchor is None),
+        messages=history(
+            events,
+            thoughts=anchor is None,
+            to_be_answered={call.tool_use_id for call in open_calls},
+        ),
+        open_calls=open_calls,
         max_tokens=limits.max_tokens,
         max_calls=limits.max_calls,
         thinking_budget=_budget(question, session),

@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from turnlog.events.base import AgentRef, Placed, Stamped
+from turnlog.events.clock import now
 from turnlog.events.cursor import Cursor
 from turnlog.events.kinds import ResyncRequired
-from turnlog.pipeline.turn_state import new_id, now
+from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import Bus, Store
 
 SERVER = AgentRef(id="turnlog", name="turnlog")

@@ -35,6 +35,10 @@ class UserLimits:
         sent.append(self._clock())
         self._running[user_id] += 1
 
+    def resume(self, user_id: str) -> None:
+        """Count in a turn that goes on: it was admitted when it began."""
+        self._running[user_id] += 1
+
     def end(self, user_id: str) -> None:
         self._running[user_id] -= 1
         if not self._running[user_id]:

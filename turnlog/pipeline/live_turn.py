@@ -9,9 +9,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequ
 from typing import Any
 
 from turnlog.errors import TimedOut
-from turnlog.events.base import Stamped
+from turnlog.events.base import Event, Stamped
 from turnlog.events.waiting import HEARTBEAT, wait_for_more
 
+Deliver = Callable[[Event], Awaitable[None]]
 End = Callable[[BaseException | None], Awaitable[None]]
 
 
@@ -22,6 +23,7 @@ class LiveTurn:
         self.turn_id = turn_id
         self.session_id = session_id
         self.over = asyncio.Event()
+        self.deliver: Deliver | None = None  # an event from outside, once the turn has begun
         self._shown: list[Sequence[Stamped]] = []
         self._waiting: set[asyncio.Event] = set()
         self._because: BaseException | None = None

@@ -1,7 +1,8 @@
-"""Turns whose process died. Everything needed to end them is on disk.
+"""Turns whose process died. Everything needed to go on with them, or to end them, is on disk.
 
-What had been shown becomes a message, open tools get their one result, and the turn ends in
-an error that says what happened; after that the session goes on as any other.
+One that died while tools were open goes on: what only reads runs again, what was allowed runs,
+a write that had begun is in doubt. One that died in mid-answer ends: what had been shown becomes
+a message, and an error says what happened; after that the session goes on as any other.
 """
 
 import logging
@@ -9,13 +10,13 @@ import logging
 import msgspec
 
 from turnlog.events import kinds as k
-from turnlog.events.base import Event, Stamped
+from turnlog.events.base import Stamped
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import store_and_emit
 from turnlog.pipeline.tool_finalization import close_open_tools
-from turnlog.pipeline.turn_state import Draft, resumed
-from turnlog.ports import Said, Store, Turn
+from turnlog.pipeline.turn_state import Draft, TurnState, resumed
+from turnlog.ports import Said, Show, Store, Turn
 
 _log = logging.getLogger(__name__)
 INTERRUPTED = k.Error(
@@ -23,10 +24,16 @@ INTERRUPTED = k.Error(
     code="interrupted",
     retryable=True,
 )
-CUT_OFF = "The server stopped while this tool ran. It may or may not have taken effect."
+CUT_OFF = "The server stopped before this tool answered."
+MOST_RESUMPTIONS = 3  # a turn that kills every process that goes on with it is ended
 
 
-async def recover(turn: Turn, store: Store) -> None:
+def goes_on(state: TurnState) -> bool:
+    """Whether the turn is worth going on with."""
+    return bool(state.open_tools) and state.resumptions < MOST_RESUMPTIONS
+
+
+async def recover(turn: Turn, store: Store, show: Show) -> None:
     """End a turn that this process has claimed."""
     log = await store.read(turn.user_id, turn.session_id, after=turn.first_seq - 1)
     events = [at for at in log if at.turn_id == turn.id]
@@ -35,12 +42,12 @@ async def recover(turn: Turn, store: Store) -> None:
     if state.answered:  # only `complete` was missing, which is not kept
         await store.finish_turn(turn.id)
         return
-    closing: list[Event] = [*close_open_tools(state.open_tools.values(), CUT_OFF)]
+    closing = close_open_tools(state.open_tools.values(), state.standing, CUT_OFF)
     if draft is not None:
         state.agent, state.index = draft.agent, max(state.index, draft.index)
         closing += draft.events("interrupted")
     placed = place(normalize(Said([*closing, INTERRUPTED]), state), state)
-    await store_and_emit(placed, state, lambda kept: store.append(turn, kept), lambda _: None)
+    await store_and_emit(placed, state, lambda kept: store.append(turn, kept), show)
 
 
 def _draft(turn: Turn, events: list[Stamped]) -> Draft | None:

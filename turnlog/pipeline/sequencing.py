@@ -8,7 +8,8 @@ Out: the same, each with an id, a time and, if it is shown, its index on screen.
 from collections.abc import Iterable
 
 from turnlog.events.base import Attributed, Placed
-from turnlog.pipeline.turn_state import TurnState, now
+from turnlog.events.clock import now
+from turnlog.pipeline.turn_state import TurnState
 
 
 def place(events: Iterable[Attributed], state: TurnState) -> list[Placed]:

@@ -4,8 +4,9 @@
              -> 5 store_and_emit, batch by batch; at the end 6 tool_finalization
 
 `begin` returns when the user's message is on disk. `work` may fail or be cancelled at any
-moment; `end` comes after it in any case, and ends the turn with `complete` or `error`.
-`live_turn` runs the two.
+moment; `end` comes after it in any case, and ends the turn with `complete` or `error`, unless
+it waits for a person. `live_turn` runs the two. `resume` finds a turn as the log has it, so
+that `work` can go on with it in any process.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from typing import Any
 from turnlog.errors import TurnlogError
 from turnlog.events import kinds as k
 from turnlog.events.base import Attributed, Event, Placed, Stamped
+from turnlog.events.clock import now
 from turnlog.events.content import TokenUsage
 from turnlog.pipeline.context_building import Limits, admit, build_context
 from turnlog.pipeline.draft_keeper import DraftKeeper
@@ -28,8 +30,19 @@ from turnlog.pipeline.pacing import Pacer
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import Append, emit, stamp, store_and_emit
 from turnlog.pipeline.tool_finalization import close_open_tools
-from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id, now, resumed
-from turnlog.ports import Agent, Engine, Question, Said, Session, Show, Store, ToolBox, Turn
+from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id, resumed
+from turnlog.ports import (
+    Agent,
+    Engine,
+    Question,
+    Said,
+    Session,
+    Show,
+    Standing,
+    Store,
+    ToolBox,
+    Turn,
+)
 
 _log = logging.getLogger(__name__)
 UNEXPLAINED = k.Error(
@@ -48,7 +61,7 @@ class Parts:
     engine: Engine
     store: Store
     limits: Limits
-    tools_for: Callable[[Turn], ToolBox]
+    tools_for: Callable[[Turn, Standing], ToolBox]
     show: Show
 
 
@@ -74,29 +87,71 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
         return state.turn.first_seq
 
     sent = k.UserMessageSent(
-        message_id=new_id(), content=question.message, file_ids=question.file_ids
+        message_id=new_id(),
+        content=question.message,
+        file_ids=question.file_ids,
+        enable_thinking=question.enable_thinking,
+        thinking_budget=question.thinking_budget,
     )
-    await _deliver(Said([sent]), state, parts, open_turn)
+    await deliver(Said([sent]), state, parts, open_turn)
     return state
 
 
+async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:
+    """The turn where the log left it, and the question that it began with."""
+    log = await store.read(turn.user_id, turn.session_id, after=turn.first_seq - 1)
+    events = [at for at in log if at.turn_id == turn.id]
+    first = events[0].event
+    assert isinstance(first, k.UserMessageSent)
+    question = Question(
+        message=first.content,
+        file_ids=first.file_ids,
+        enable_thinking=first.enable_thinking,
+        thinking_budget=first.thinking_budget,
+        request_id=turn.request_id,
+    )
+    return question, resumed(turn, events)
+
+
 async def work(question: Question, state: TurnState, parts: Parts) -> None:
-    """Answer the question that `state` began with. May be cancelled at any moment."""
+    """Answer the question, until it is answered or a person must decide something."""
+    while True:
+        await _answer(question, state, parts)
+        async with state.delivering:
+            if state.pending and not state.ready:
+                await _to_the_end(_pause(state, parts.store))
+                return
+        if not state.ready:
+            return
+
+
+async def _pause(state: TurnState, store: Store) -> None:
+    await store.pause_turn(state.turn.id)
+    state.paused = True
+
+
+async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
+    """Stages 1 and 2, and the others for each batch that comes of them."""
     keeper = DraftKeeper(state, parts.store)
     pacer = Pacer(lambda said: _show_chunks(said, state, parts, keeper))
     try:
         ask, move = await build_context(
-            question, parts.session, parts.agent, parts.store, parts.limits
+            question,
+            parts.session,
+            parts.agent,
+            parts.store,
+            parts.limits,
+            list(state.open_tools.values()),
         )
-        await _deliver(Said([move] if move else []), state, parts)
-        tools = parts.tools_for(state.turn)
+        await deliver(Said([move] if move else []), state, parts)
+        tools = parts.tools_for(state.turn, state.standing)
         async with aclosing(execute(ask, parts.engine, tools)) as batches:
             async for said in batches:
                 if pacer.takes(said):
                     pacer.add(said)
                 else:
                     pacer.flush()
-                    await _deliver(said, state, parts)
+                    await deliver(said, state, parts)
                     keeper.touch()
     finally:
         pacer.close()
@@ -105,6 +160,8 @@ async def work(question: Question, state: TurnState, parts: Parts) -> None:
 
 async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> None:
     """Close what is open and say how it ended. `failure` is what `work` was stopped by."""
+    if state.paused:
+        return
     try:
         await _end(state, failure, parts)
     except Exception as error:
@@ -114,11 +171,11 @@ async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> 
 async def _end(state: TurnState, failure: BaseException | None, parts: Parts) -> None:
     left_open = _left_open(state, failure)
     if error := _error(state, failure):
-        await _deliver(Said([*left_open, error]), state, parts)
+        await deliver(Said([*left_open, error]), state, parts)
         return
-    await _deliver(Said(left_open), state, parts)
+    await deliver(Said(left_open), state, parts)
     await parts.store.finish_turn(state.turn.id)
-    await _deliver(Said([_complete(state)]), state, parts)
+    await deliver(Said([_complete(state)]), state, parts)
 
 
 def _tell_unkept(error: k.Error, state: TurnState, show: Show) -> None:
@@ -133,15 +190,13 @@ def _show_chunks(said: Said, state: TurnState, parts: Parts, keeper: DraftKeeper
     keeper.touch()
 
 
-async def _deliver(
-    said: Said, state: TurnState, parts: Parts, append: Append | None = None
-) -> None:
+async def deliver(said: Said, state: TurnState, parts: Parts, append: Append | None = None) -> None:
     """Stages 3, 4 and 5 for one batch."""
-    events = normalize(said, state)
-    placed = place(events, state)
-    append = append or partial(parts.store.append, state.turn)
-    storing = store_and_emit(placed, state, append, parts.show)
-    await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
+    async with state.delivering:
+        placed = place(normalize(said, state), state)
+        append = append or partial(parts.store.append, state.turn)
+        storing = store_and_emit(placed, state, append, parts.show)
+        await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
 
 
 async def _to_the_end(storing: Coroutine[Any, Any, None]) -> None:
@@ -158,10 +213,10 @@ def _left_open(state: TurnState, failure: BaseException | None) -> list[Event]:
     """Stage 6, and what was shown of an answer that will not be finished."""
     stopped = isinstance(failure, asyncio.CancelledError)
     why = "Stopped by the user." if stopped else "The turn ended before this tool answered."
-    results = close_open_tools(state.open_tools.values(), why)
+    closed = close_open_tools(state.open_tools.values(), state.standing, why)
     if state.draft is not None:
-        return [*results, *state.draft.events("cancelled" if stopped else "interrupted")]
-    return [*results, _nothing_said()] if stopped and not state.answered else [*results]
+        return [*closed, *state.draft.events("cancelled" if stopped else "interrupted")]
+    return [*closed, _nothing_said()] if stopped and not state.answered else closed
 
 
 def completed_again(kept: Sequence[Stamped]) -> Stamped:

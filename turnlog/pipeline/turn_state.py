@@ -1,11 +1,9 @@
 """All that changes during a turn. Made fresh for each, passed along, never shared."""
 
+import asyncio
 import secrets
-import time
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -15,7 +13,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import Block, Citation, TokenUsage, usage_of
 from turnlog.events.grammar import GOES_ON
-from turnlog.ports import CallStarted, Turn
+from turnlog.ports import CallStarted, Permission, Standing, Turn
 
 
 class DraftBlock(msgspec.Struct):
@@ -81,6 +79,10 @@ class TurnState:
         self.position = -1  # number of the last kept event
         self.asked_tools: set[str] = set()
         self.open_tools: dict[str, k.ToolUse] = {}
+        self.standing = Standing()  # of its calls: allowed, refused, begun
+        self.resumptions = 0
+        self.paused = False  # it waits for a person, and is nobody's
+        self.delivering = asyncio.Lock()  # a decision may come while the turn goes on
         self.draft: Draft | None = None
         self.usage = TokenUsage()
         self.last_message: k.Message | None = None
@@ -93,6 +95,18 @@ class TurnState:
         """Whether the last thing said was meant as the end."""
         last = self.last_message
         return last is not None and last.stop_reason not in GOES_ON
+
+    @property
+    def pending(self) -> list[str]:
+        """The calls that a person has not decided yet."""
+        return self.standing.pending(self.open_tools)
+
+    @property
+    def ready(self) -> bool:
+        """Whether a person has decided on a call that has no result yet."""
+        undecided = self.pending
+        asked = (tool for tool in self.open_tools if tool in self.standing.permissions)
+        return any(tool not in undecided for tool in asked)
 
     def new_event_id(self) -> str:
         """A UUID: random for the turn, counted within it, so that it costs nothing."""
@@ -123,6 +137,28 @@ class TurnState:
                     self.tools_used.append(event.tool_name)
             case k.ToolResult():
                 self.open_tools.pop(event.tool_use_id, None)
+            case k.ToolStarted():
+                self.standing.started.add(event.tool_use_id)
+            case k.ApprovalRequested():
+                self.standing.permissions[event.tool_use_id] = Permission(
+                    approval_id=event.approval_id, args=event.args, args_hash=event.args_hash
+                )
+            case k.ApprovalResolved():
+                self._decided(event)
+            case k.TurnResumed():
+                self.resumptions += 1
+
+    def _decided(self, event: k.ApprovalResolved) -> None:
+        for tool_use_id, asked in self.standing.permissions.items():
+            if asked.approval_id == event.approval_id:
+                self.standing.permissions[tool_use_id] = Permission(
+                    approval_id=asked.approval_id,
+                    args=asked.args if event.args is UNSET else event.args,
+                    args_hash=event.args_hash,
+                    outcome=event.outcome,
+                    reason=event.reason,
+                    edited=event.args is not UNSET,
+                )
 
 
 def resumed(turn: Turn, kept: Sequence[Stamped]) -> TurnState:
@@ -146,17 +182,6 @@ def new_id() -> str:
 def new_message_id() -> str:
     """For a message whose provider gave none, or one that is taken."""
     return f"msg_turnlog_{secrets.token_hex(12)}"
-
-
-def now() -> str:
-    """The time, as RFC 3339 in UTC."""
-    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
-    return f"{_second(seconds)}.{milliseconds:03}Z"
-
-
-@lru_cache(maxsize=2)  # every chunk has a time, and many share a second
-def _second(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _stem() -> str:

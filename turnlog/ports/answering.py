@@ -1,7 +1,7 @@
 """Who answers, with which tools: what an engine is given and what it says."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Protocol
 
 import msgspec
@@ -20,6 +20,30 @@ class ToolSpec:
     input_schema: dict[str, Any]
 
 
+class Permission(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person has said, or not yet, about a call."""
+
+    approval_id: str
+    args: dict[str, Any]  # that may run
+    args_hash: str
+    outcome: str = "pending"  # approved | rejected | expired | withdrawn
+    reason: str | None = None
+    edited: bool = False
+
+
+@dataclass
+class Standing:
+    """How the calls of a turn stand, as far as the log knows."""
+
+    permissions: dict[str, Permission] = field(default_factory=dict)  # by tool_use_id
+    started: set[str] = field(default_factory=set)  # writes that have begun
+
+    def pending(self, calls: Collection[str]) -> list[str]:
+        """Those of the calls that a person has not decided yet."""
+        known = ((call, self.permissions.get(call)) for call in calls)
+        return [call for call, permit in known if permit and permit.outcome == "pending"]
+
+
 class ToolBox(Protocol):
     """The tools of one turn, acting for its user."""
 
@@ -29,9 +53,15 @@ class ToolBox(Protocol):
     def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[list[Event], None]:
         """Run the calls at once; yield what happens.
 
-        The last events are the calls' ToolResults, in the order of the calls, one each. It
-        never raises for what a tool did.
+        Each call is answered by one ToolResult, unless a person must decide first: then an
+        ApprovalRequested is among the events, and the call is given again when it is decided.
+        A batch must be on disk before the next is asked for: a write never begins before its
+        ToolStarted is kept. It never raises for what a tool did.
         """
+        ...
+
+    def check(self, call: ToolUse) -> None:
+        """Raises ToolError where the call's arguments do not fit its tool."""
         ...
 
 
@@ -63,6 +93,7 @@ class Ask:
     max_tokens: int
     thinking_budget: int | None = None  # None: don't think
     max_calls: int = 50  # model calls in one turn, against loops without end
+    open_calls: Sequence[ToolUse] = ()  # asked for at the end of `messages`: answered first
 
 
 class CallStarted(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +133,7 @@ Show = Callable[[Sequence[Stamped]], None]  # where a turn's events go, live
 
 @dataclass(frozen=True, kw_only=True)
 class TurnResult:
-    """How a turn ended."""
+    """How a turn ended; or that it waits for a person, who finds what to decide in `waiting`."""
 
     success: bool
     turn_id: str
@@ -113,3 +144,4 @@ class TurnResult:
     cost_usd: Any
     events: list[Stamped]
     text: str = ""  # the answer, as the last message has it
+    waiting: list[str] = field(default_factory=list)  # ids of open approvals

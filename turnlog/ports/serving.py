@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor
-from turnlog.ports.storing import Question, Session, Store
+from turnlog.ports.storing import Approval, Decision, Question, Session, Store
 
 
 class StartedTurn(Protocol):
@@ -56,6 +56,16 @@ class Backend(Protocol):
 
     async def stop_turn(self, user_id: str, session_id: str) -> bool:
         """Stop what runs in the session. Says whether anything did."""
+        ...
+
+    async def answer_approval(self, user_id: str, approval_id: str, decision: Decision) -> Approval:
+        """The first answer counts. Raises NotFound, AlreadyDecided or BadInput."""
+        ...
+
+    async def settle_doubt(
+        self, user_id: str, session_id: str, tool_use_id: str, *, happened: bool, note: str | None
+    ) -> None:
+        """A person says what became of a write. Raises NotFound where nothing is in doubt."""
         ...
 
     async def create_session(

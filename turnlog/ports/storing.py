@@ -21,15 +21,18 @@ class Session(Value, frozen=True, kw_only=True):
     thinking_budget: int = 10_000
 
 
+OPEN = ("running", "waiting")  # states of a turn that is not over
+
+
 class Turn(Value, frozen=True, kw_only=True):
     """One question and all that was done to answer it."""
 
     id: str
     session_id: str
     user_id: str
-    state: str  # running | done | failed
-    first_seq: int
-    started_at: str
+    state: str = "running"  # or: waiting (for a person) | done | failed
+    first_seq: int = 0
+    started_at: str = ""
     request_id: str | None = None
     draft: bytes | None = None  # what had been shown of the answer that is being written
 
@@ -45,6 +48,49 @@ class Question(Value, frozen=True, kw_only=True):
     on_busy: Literal["reject", "enqueue"] = "reject"
 
 
+class Approval(Value, frozen=True, kw_only=True):
+    """A call that a person must allow, and what became of the question."""
+
+    id: str
+    session_id: str
+    turn_id: str
+    tool_use_id: str
+    tool_name: str
+    args: dict[str, Any]
+    args_hash: str
+    description: str
+    created_at: str
+    expires_at: str
+    status: str  # pending | approved | rejected | expired | withdrawn
+    decided_by: str | None = None
+    decided_at: str | None = None
+    reason: str | None = None
+
+
+class Decision(Value, frozen=True, kw_only=True):
+    """A person's answer to an approval; `args` where they changed what may run."""
+
+    approved: bool
+    reason: str | None = None
+    args: dict[str, Any] | None = None
+
+
+class ToolRun(Value, frozen=True, kw_only=True):
+    """A write that began, and what is known of its effect."""
+
+    session_id: str
+    turn_id: str
+    tool_use_id: str
+    tool_name: str
+    args: dict[str, Any]
+    idempotency_key: str
+    started_at: str
+    status: str  # executing | done | failed | in_doubt | happened | did_not_happen
+    decided_by: str | None = None
+    decided_at: str | None = None
+    note: str | None = None
+
+
 class EventLog(Protocol):
     """The append-only record of every session.
 
@@ -57,9 +103,14 @@ class EventLog(Protocol):
     async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
         """Write the events in order and return the first one's number.
 
-        Raises MessageIdTaken if a message's id belongs to another message, and TurnOver if the
-        turn has been ended or is in another process's hands.
+        Raises MessageIdTaken if a message's id belongs to another message, TurnOver if the turn
+        has been ended, waits, or is in another process's hands, and AlreadyDecided if an
+        approval that it decides is not open any more.
         """
+        ...
+
+    async def annotate(self, turn: Turn, events: Sequence[Placed]) -> int:
+        """Write internal events about a turn, whatever its state and whoever works on it."""
         ...
 
     async def read(
@@ -98,16 +149,16 @@ class Sessions(Protocol):
 class Turns(Protocol):
     """Which turns run, and in whose hands.
 
-    Promises: a session has at most one running turn; a turn whose process died is handed to
-    exactly one of those who ask for it.
+    Promises: a session has at most one turn that runs or waits; a turn whose process died is
+    handed to exactly one of those who ask for it; a turn that waits is nobody's.
     """
 
     async def begin_turn(self, turn: Turn, first: Sequence[Placed]) -> Turn:
         """Open the turn and append its first events, in one step.
 
         Returns the turn with its first number. Raises Busy while another turn of the session
-        runs, AlreadyAsked when the session has seen this request_id, NotFound when the session
-        is not the user's.
+        runs or waits, AlreadyAsked when the session has seen this request_id, NotFound when the
+        session is not the user's.
         """
         ...
 
@@ -119,6 +170,14 @@ class Turns(Protocol):
         """The turn is over and needs nobody any more."""
         ...
 
+    async def pause_turn(self, turn_id: str) -> None:
+        """The running turn waits for a person from now on, and needs no process."""
+        ...
+
+    async def claim_waiting(self, user_id: str, session_id: str) -> Turn | None:
+        """The turn of the session that waits, running again and this process's; or None."""
+        ...
+
     async def claim_abandoned(
         self, session_id: str | None = None, *, working_on: Collection[str] = ()
     ) -> list[Turn]:
@@ -126,6 +185,32 @@ class Turns(Protocol):
 
         Those whose process died, and those of this process that are not in `working_on`.
         """
+        ...
+
+
+class Permits(Protocol):
+    """What people must decide: approvals, and writes that are in doubt. Each is its user's."""
+
+    async def get_approval(self, user_id: str, approval_id: str) -> Approval:
+        """Raises NotFound for an unknown one and for someone else's alike."""
+        ...
+
+    async def list_approvals(
+        self, user_id: str, *, status: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        """The user's, oldest first."""
+        ...
+
+    async def due_approvals(self, now: str) -> list[tuple[str, Approval]]:
+        """Open ones of everybody that expire up to `now`, each with its user."""
+        ...
+
+    async def next_expiry(self) -> str | None:
+        """When the first of all open approvals expires."""
+        ...
+
+    async def list_doubts(self, user_id: str) -> list[ToolRun]:
+        """The user's writes of which nobody knows whether they took effect, oldest first."""
         ...
 
 
@@ -140,7 +225,7 @@ class Evidence(NamedTuple):
     @property
     def running(self) -> list[str]:
         """Ids of the turns that are not over."""
-        return [turn.id for turn in self.turns if turn.state == "running"]
+        return [turn.id for turn in self.turns if turn.state in OPEN]
 
 
 class Audit(Protocol):
@@ -151,8 +236,8 @@ class Audit(Protocol):
     async def evidence(self, session_id: str) -> Evidence: ...
 
 
-class Store(EventLog, Sessions, Turns, Audit, Protocol):
-    """A place that keeps all of it. One adapter, four faces."""
+class Store(EventLog, Sessions, Turns, Permits, Audit, Protocol):
+    """A place that keeps all of it. One adapter, five faces."""
 
     async def open(self) -> None: ...
 

@@ -7,7 +7,7 @@ blocks depend on. When the anchor has moved, thoughts from before the move are l
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 import msgspec
@@ -26,14 +26,18 @@ _THOUGHTS = ("thinking", "redacted_thinking")
 ApiMessage = dict[str, Any]
 
 
-def history(log: Sequence[Stamped], thoughts: bool = True) -> list[ApiMessage]:
+def history(
+    log: Sequence[Stamped], thoughts: bool = True, to_be_answered: Set[str] = frozenset()
+) -> list[ApiMessage]:
     """The messages that these events amount to, valid for the API.
 
-    `log` begins at a turn boundary. Without `thoughts` no thinking block is told. Whatever the
+    `log` begins at a turn boundary. Without `thoughts` no thinking block is told. The calls
+    `to_be_answered` are told although they have no result yet: the caller adds it. Whatever the
     log holds, the session can go on: a history that breaks a rule of the API all the same is
     told as plain text.
     """
     answered = {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolResult)}
+    answered |= to_be_answered
     forgotten = _last_move(log)
     refused = _refused_turns(log)
     messages: list[ApiMessage] = []
@@ -44,9 +48,17 @@ def history(log: Sequence[Stamped], thoughts: bool = True) -> list[ApiMessage]:
     whole: list[ApiMessage] = []
     for message in messages:
         add(whole, message["role"], _whole(message["content"]))
-    if findings := lint(whole):
+    if findings := lint(_with_answers(whole, to_be_answered)):
         _log.warning("the history breaks %s: telling it as plain text", findings)
         return as_plain_text([at for at in log if at.turn_id not in refused])
+    return whole
+
+
+def _with_answers(messages: list[ApiMessage], open_calls: Set[str]) -> list[ApiMessage]:
+    """As they will be once the open calls have results."""
+    whole = [{**message, "content": list(message["content"])} for message in messages]
+    answers = [{"type": "tool_result", "tool_use_id": call} for call in sorted(open_calls)]
+    add(whole, "user", answers)
     return whole
 
 
@@ -97,7 +109,17 @@ def _told(at: Stamped, answered: set[str], keep_thoughts: bool) -> tuple[str, li
             return "assistant", [b for b in told if _replayed(b, answered, keep_thoughts)]
         case k.ToolResult() as result:
             return "user", [result_block(result)]
+        case k.ToolSettled() as settled:
+            return "user", [{"type": "text", "text": _finding(settled)}]
     return "", []
+
+
+def _finding(settled: k.ToolSettled) -> str:
+    """What a person found out later about a call that was in doubt."""
+    said = "took effect" if settled.happened else "took no effect"
+    note = f" Their note: {settled.note}" if settled.note else ""
+    call = f"{settled.tool_name} ({settled.tool_use_id})"
+    return f"[A person checked the call {call} that was in doubt: it {said}.{note}]"
 
 
 def _replayed(block: Block, answered: set[str], keep_thoughts: bool) -> bool:
@@ -133,6 +155,8 @@ def result_block(result: k.ToolResult) -> Block:
     told = as_text(result.result if result.success else result.error or "")
     if len(told) > MOST_OF_A_RESULT:
         told = f"{told[:MOST_OF_A_RESULT]}\n[cut off here: {len(told)} characters in all]"
+    if result.note:
+        told = f"{told}\n[{result.note}]"
     block["content"] = told
     return block if result.success else block | {"is_error": True}
 

@@ -16,7 +16,7 @@ from turnlog.events.base import Stamped
 from turnlog.events.content import TokenUsage, usage_of
 from turnlog.events.grammar import GOES_ON, broken_rule
 from turnlog.events.record import NO_SEAL, Record, sealed, stamped
-from turnlog.ports import Evidence
+from turnlog.ports import OPEN, Evidence
 from turnlog.projections import tables
 
 Row = dict[str, Any]
@@ -70,10 +70,11 @@ def prove(evidence: Evidence) -> Proof:
         gaps=list(islice(_gaps(sorted(set(numbers))), 1000)),
         duplicates=list(_duplicates(rows, log)),
         unpaired_tools=list(_unpaired_tools(log, running)),
-        orphan_approvals=list(_orphan_approvals(log)),
+        orphan_approvals=list(_orphan_approvals(log, running)),
         changed=[*unreadable, *_changed(rows)],
         disorder=list(_disorder(log)),
         mismatches=[
+            *_unallowed_writes(log),
             *_usage_mismatches(log),
             *_table_mismatches(evidence, log),
             *_turn_mismatches(evidence, log),
@@ -130,14 +131,35 @@ def _unpaired_tools(log: Sequence[Stamped], running: set[str]) -> Iterator[str]:
     yield from (f"{tool} has a result and was not asked for" for tool in answered - asked.keys())
 
 
-def _orphan_approvals(log: Sequence[Stamped]) -> Iterator[str]:
+def _orphan_approvals(log: Sequence[Stamped], running: set[str]) -> Iterator[str]:
     tools = {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolUse)}
-    asked = [at.event for at in log if isinstance(at.event, k.ApprovalRequested)]
-    known = {event.approval_id for event in asked}
-    yield from (f"{e.approval_id} is for no tool call" for e in asked if e.tool_use_id not in tools)
+    decided = Counter(
+        at.event.approval_id for at in log if isinstance(at.event, k.ApprovalResolved)
+    )
+    asked = set()
     for at in log:
-        if isinstance(at.event, k.ApprovalResolved) and at.event.approval_id not in known:
-            yield f"{at.event.approval_id} was decided and never asked for"
+        if isinstance(question := at.event, k.ApprovalRequested):
+            asked.add(question.approval_id)
+            if question.tool_use_id not in tools:
+                yield f"{question.approval_id} is for no tool call"
+            if question.approval_id not in decided and at.turn_id not in running:
+                yield f"{question.approval_id} is open, and its turn is over"
+    yield from (f"{a} was decided and never asked for" for a in decided.keys() - asked)
+    yield from (f"{a} was decided {times} times" for a, times in decided.items() if times > 1)
+
+
+def _unallowed_writes(log: Sequence[Stamped]) -> Iterator[str]:
+    """A write began at most once, and not with other arguments than a person allowed."""
+    started = [at.event for at in log if isinstance(at.event, k.ToolStarted)]
+    times = Counter(event.tool_use_id for event in started)
+    yield from (f"{tool} began {count} times" for tool, count in times.items() if count > 1)
+    asked = {e.tool_use_id: e for at in log if isinstance(e := at.event, k.ApprovalRequested)}
+    decided = {e.approval_id: e for at in log if isinstance(e := at.event, k.ApprovalResolved)}
+    for event in started:
+        if (question := asked.get(event.tool_use_id)) is not None:
+            answer = decided.get(question.approval_id)
+            if answer is None or not answer.approved or answer.args_hash != event.args_hash:
+                yield f"{event.tool_use_id} began without being allowed"
 
 
 def _disorder(log: Sequence[Stamped]) -> Iterator[str]:
@@ -187,12 +209,12 @@ def _turn_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str
         kept = events.get(turn.id)
         if not kept or kept[0].seq != turn.first_seq:
             yield f"turns {turn.id}: it does not begin at number {turn.first_seq}"
-        elif turn.state != "running" and turn.state != _ended(kept):
+        elif turn.state not in OPEN and turn.state != _ended(kept):
             yield f"turns {turn.id}: it is {turn.state}, the log says {_ended(kept)}"
 
 
 def _ended(kept: Sequence[Stamped]) -> str:
-    match kept[-1].event:
+    match [at.event for at in kept if not at.placed.internal][-1]:
         case k.Error():
             return "failed"
         case k.Message(stop_reason=reason) if reason not in GOES_ON:

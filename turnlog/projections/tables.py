@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
@@ -17,10 +18,11 @@ KEYS: dict[str, tuple[str, ...]] = {
     "usage": ("message_id",),
     "message_citations": ("message_id", "position"),
     "approvals": ("approval_id",),
+    "tool_runs": ("session_id", "tool_use_id"),
     "sessions": ("id",),
     "turns": ("id",),
 }
-FOLDED = ("messages", "usage", "message_citations", "approvals")  # made of events alone
+FOLDED = ("messages", "usage", "message_citations", "approvals", "tool_runs")  # of events alone
 Rows = dict[str, dict[tuple[Any, ...], dict[str, Any]]]
 
 
@@ -30,6 +32,7 @@ class Write(NamedTuple):
     table: str
     values: dict[str, Any]
     new: bool = True
+    only_while: str | None = None  # a change that is refused once `status` is another one
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -129,6 +132,7 @@ def _approval(event: k.ApprovalRequested, place: dict[str, Any], at: Stamped) ->
         "args": _json(event.args),
         "description": event.description,
         "expires_at": event.expires_at,
+        "args_hash": event.args_hash,
         "status": "pending",
         "decided_by": None,
         "decided_at": None,
@@ -140,12 +144,48 @@ def _approval(event: k.ApprovalRequested, place: dict[str, Any], at: Stamped) ->
 def _decision(event: k.ApprovalResolved, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
     row = {
         "approval_id": event.approval_id,
-        "status": "approved" if event.approved else "rejected",
+        "status": event.outcome,
+        "args_hash": event.args_hash,
         "decided_by": event.decided_by,
         "decided_at": at.placed.at,
         "reason": event.reason,
     }
-    yield Write("approvals", row, new=False)
+    edited = {} if event.args is UNSET else {"args": _json(event.args)}
+    yield Write("approvals", row | edited, new=False, only_while="pending")
+
+
+def _started(event: k.ToolStarted, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+    row = {
+        "tool_use_id": event.tool_use_id,
+        "tool_name": event.tool_name,
+        "args": _json(event.args),
+        "args_hash": event.args_hash,
+        "idempotency_key": event.idempotency_key,
+        "status": "executing",
+        "decided_by": None,
+        "decided_at": None,
+        "note": None,
+    }
+    yield Write("tool_runs", row | place)
+
+
+def _answered(event: k.ToolResult, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+    """Only a write has a row; for any other tool this changes nothing."""
+    status = "in_doubt" if event.in_doubt else "done" if event.success else "failed"
+    row = {"session_id": at.session_id, "tool_use_id": event.tool_use_id, "status": status}
+    yield Write("tool_runs", row, new=False)
+
+
+def _settled(event: k.ToolSettled, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+    row = {
+        "session_id": at.session_id,
+        "tool_use_id": event.tool_use_id,
+        "status": "happened" if event.happened else "did_not_happen",
+        "decided_by": event.decided_by,
+        "decided_at": at.placed.at,
+        "note": event.note,
+    }
+    yield Write("tool_runs", row, new=False, only_while="in_doubt")
 
 
 def _anchor(event: k.HistoryAnchored, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
@@ -165,6 +205,9 @@ RULES: dict[type[Event], Callable[[Any, dict[str, Any], Stamped], Iterable[Write
     k.Message: _message,
     k.ApprovalRequested: _approval,
     k.ApprovalResolved: _decision,
+    k.ToolStarted: _started,
+    k.ToolResult: _answered,
+    k.ToolSettled: _settled,
     k.HistoryAnchored: _anchor,
     k.Error: _failed,
 }

@@ -8,11 +8,18 @@ from typing import Any
 
 import msgspec
 
-from turnlog.errors import AlreadyAsked, Busy, MessageIdTaken, NotFound, TurnOver
+from turnlog.errors import (
+    AlreadyAsked,
+    AlreadyDecided,
+    Busy,
+    MessageIdTaken,
+    NotFound,
+    TurnOver,
+)
 from turnlog.events.base import Placed, Stamped
 from turnlog.events.record import NO_SEAL, Record, records, stamped
-from turnlog.ports import Evidence, Session, Turn
-from turnlog.projections import tables
+from turnlog.ports import OPEN, Approval, Evidence, Session, ToolRun, Turn
+from turnlog.projections import permits, tables
 
 
 class MemoryStore:
@@ -41,7 +48,7 @@ class MemoryStore:
         known = self._turns.get(turn.id)
         if known and (known.state, self._owners[turn.id]) != ("running", self._owner):
             raise TurnOver(f"Turn {turn.id!r} is over, or in other hands.")
-        return self._append(turn, events)
+        return await self.annotate(turn, events)
 
     async def tail(
         self, user_id: str, session_id: str, *, limit: int, before: int | None = None
@@ -55,12 +62,13 @@ class MemoryStore:
         stop = None if limit is None else after + 1 + limit
         return [stamped(row) for row in self._log.get(session_id, [])[after + 1 : stop]]
 
-    def _append(self, turn: Turn, events: Sequence[Placed]) -> int:
+    async def annotate(self, turn: Turn, events: Sequence[Placed]) -> int:
         log = self._log.setdefault(turn.session_id, [])
         seal = log[-1].seal if log else NO_SEAL
         rows = list(records(turn.session_id, turn.id, events, len(log), seal))
         writes = [w for row in rows for w in tables.writes(turn.user_id, stamped(row))]
         self._refuse_taken_ids(writes)
+        self._refuse_late(writes)
         first = len(log)
         log.extend(rows)
         for write in writes:
@@ -72,6 +80,16 @@ class MemoryStore:
         taken = [key for key in ids if key in self._rows["messages"]]
         if taken or len(set(ids)) < len(ids):
             raise MessageIdTaken(f"message id {(taken or ids)[0][0]!r} is taken")
+
+    def _refuse_late(self, writes: list[tables.Write]) -> None:
+        became: dict[tuple[str, tuple[Any, ...]], str] = {}  # by the writes before it
+        for write in writes:
+            place = (write.table, write.key)
+            row = self._rows.get(write.table, {}).get(write.key, {})
+            status = became.get(place, row.get("status"))
+            if write.only_while not in (None, status):
+                raise AlreadyDecided(f"This is {status or 'unknown'} already.")
+            became[place] = write.values.get("status", status)
 
     def _apply(self, write: tables.Write) -> None:
         changes: dict[str, Any] = {n: v for n, v in write.values.items() if n != "id"}
@@ -120,12 +138,11 @@ class MemoryStore:
             if other.session_id != turn.session_id:
                 continue
             if turn.request_id is not None and other.request_id == turn.request_id:
-                running = other.state == "running"
-                raise AlreadyAsked(other.id, running=running, first_seq=other.first_seq)
-            if other.state == "running":
-                raise Busy(other.id)
+                raise AlreadyAsked(other.id, state=other.state, first_seq=other.first_seq)
+            if other.state in OPEN:
+                raise Busy(other.id, waiting=other.state == "waiting")
         begun = msgspec.structs.replace(turn, first_seq=len(self._log.get(turn.session_id, [])))
-        self._append(begun, first)
+        await self.annotate(begun, first)
         self._turns[turn.id] = begun
         self._owners[turn.id] = self._owner
         return begun
@@ -139,6 +156,20 @@ class MemoryStore:
         turn = self._turns[turn_id]
         if turn.state == "running":
             self._turns[turn_id] = msgspec.structs.replace(turn, state="done", draft=None)
+
+    async def pause_turn(self, turn_id: str) -> None:
+        turn = self._turns[turn_id]
+        if turn.state == "running":
+            self._turns[turn_id] = msgspec.structs.replace(turn, state="waiting", draft=None)
+
+    async def claim_waiting(self, user_id: str, session_id: str) -> Turn | None:
+        await self.get_session(user_id, session_id)
+        for turn in self._turns.values():
+            if (turn.session_id, turn.state) == (session_id, "waiting"):
+                self._turns[turn.id] = msgspec.structs.replace(turn, state="running")
+                self._owners[turn.id] = self._owner
+                return self._turns[turn.id]
+        return None
 
     async def claim_abandoned(
         self, session_id: str | None = None, *, working_on: Collection[str] = ()
@@ -155,6 +186,37 @@ class MemoryStore:
         self._owners |= {turn.id: self._owner for turn in dead}
         return dead
 
+    # what people must decide
+
+    async def get_approval(self, user_id: str, approval_id: str) -> Approval:
+        row = self._rows["approvals"].get((approval_id,))
+        if row is None or row["user_id"] != user_id:
+            raise NotFound(f"There is no approval {approval_id!r}.")
+        return permits.approval(row)
+
+    async def list_approvals(
+        self, user_id: str, *, status: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        rows = [row for row in self._rows["approvals"].values() if row["user_id"] == user_id]
+        rows = [row for row in rows if status in (None, row["status"])]
+        return [permits.approval(row) for row in sorted(rows, key=_age)[:limit]]
+
+    async def due_approvals(self, now: str) -> list[tuple[str, Approval]]:
+        due = [row for row in self._open_approvals() if row["expires_at"] <= now]
+        due.sort(key=lambda row: (row["expires_at"], row["session_id"], row["seq"]))
+        return [(row["user_id"], permits.approval(row)) for row in due]
+
+    async def next_expiry(self) -> str | None:
+        return min((row["expires_at"] for row in self._open_approvals()), default=None)
+
+    async def list_doubts(self, user_id: str) -> list[ToolRun]:
+        rows = [row for row in self._rows["tool_runs"].values() if row["user_id"] == user_id]
+        rows = [row for row in rows if row["status"] == "in_doubt"]
+        return [permits.tool_run(row) for row in sorted(rows, key=_age)]
+
+    def _open_approvals(self) -> list[dict[str, Any]]:
+        return [row for row in self._rows["approvals"].values() if row["status"] == "pending"]
+
     # the audit
 
     async def session_ids(self) -> list[str]:
@@ -170,3 +232,7 @@ class MemoryStore:
         }
         turns = [turn for turn in self._turns.values() if turn.session_id == session_id]
         return Evidence(session, self._log.get(session_id, []), rows, turns)
+
+
+def _age(row: dict[str, Any]) -> tuple[str, str, int]:
+    return row["created_at"], row["session_id"], row["seq"]

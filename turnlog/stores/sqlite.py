@@ -20,7 +20,8 @@ import msgspec
 from turnlog.errors import StoreUnusable
 from turnlog.events.base import Placed, Stamped
 from turnlog.observing.metrics import metrics_of
-from turnlog.ports import Evidence, Session, Turn
+from turnlog.ports import Approval, Evidence, Session, ToolRun, Turn
+from turnlog.stores import sqlite_permits as permits
 from turnlog.stores import sqlite_rows as rows
 from turnlog.stores.migrate import migrate
 from turnlog.stores.owners import Owners, alone
@@ -62,6 +63,9 @@ class SqliteStore:
     async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
         me = self._owners.me
         return await self._writer.run(lambda db: rows.append(db, turn, events, me))
+
+    async def annotate(self, turn: Turn, events: Sequence[Placed]) -> int:
+        return await self._writer.run(lambda db: rows.annotate(db, turn, events))
 
     async def read(
         self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
@@ -107,12 +111,39 @@ class SqliteStore:
         sql = "UPDATE turns SET state = 'done', draft = NULL WHERE id = ? AND state = 'running'"
         await self._writer.run(lambda db: db.execute(sql, (turn_id,)).rowcount)
 
+    async def pause_turn(self, turn_id: str) -> None:
+        sql = "UPDATE turns SET state = 'waiting', draft = NULL WHERE id = ? AND state = 'running'"
+        await self._writer.run(lambda db: db.execute(sql, (turn_id,)).rowcount)
+
+    async def claim_waiting(self, user_id: str, session_id: str) -> Turn | None:
+        me = self._owners.me
+        return await self._writer.run(lambda db: rows.claim_waiting(db, user_id, session_id, me))
+
     async def claim_abandoned(
         self, session_id: str | None = None, *, working_on: Collection[str] = ()
     ) -> list[Turn]:
         return await self._writer.run(
             partial(self._claim, session_id=session_id, working_on=working_on)
         )
+
+    # what people must decide
+
+    async def get_approval(self, user_id: str, approval_id: str) -> Approval:
+        return await self._look(lambda db: permits.approval(db, user_id, approval_id))
+
+    async def list_approvals(
+        self, user_id: str, *, status: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        return await self._look(lambda db: permits.approvals(db, user_id, status, limit))
+
+    async def due_approvals(self, now: str) -> list[tuple[str, Approval]]:
+        return await self._look(lambda db: permits.due(db, now))
+
+    async def next_expiry(self) -> str | None:
+        return await self._look(permits.next_expiry)
+
+    async def list_doubts(self, user_id: str) -> list[ToolRun]:
+        return await self._look(lambda db: permits.doubts(db, user_id))
 
     # the audit
 

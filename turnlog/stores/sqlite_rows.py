@@ -7,7 +7,14 @@ from typing import Any
 
 import msgspec
 
-from turnlog.errors import AlreadyAsked, Busy, MessageIdTaken, NotFound, TurnOver
+from turnlog.errors import (
+    AlreadyAsked,
+    AlreadyDecided,
+    Busy,
+    MessageIdTaken,
+    NotFound,
+    TurnOver,
+)
 from turnlog.events.base import Placed, Stamped
 from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
 from turnlog.ports import Evidence, Session, Turn
@@ -27,14 +34,15 @@ _END = 2**63 - 1  # above every number
 
 
 def append(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed], owner: str) -> int:
-    """Number the events and write them with all their rows, if the turn is still the owner's."""
+    """Annotate, if the turn is still the owner's."""
     row = db.execute("SELECT state, owner FROM turns WHERE id = ?", (turn.id,)).fetchone()
     if row is not None and row != ("running", owner):
         raise TurnOver(f"Turn {turn.id!r} is over, or in other hands.")
-    return _append(db, turn, events)
+    return annotate(db, turn, events)
 
 
-def _append(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed]) -> int:
+def annotate(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed]) -> int:
+    """Number the events and write them with all their rows."""
     last = db.execute(_LAST, (turn.session_id,)).fetchone()
     seq, seal = (last[0] + 1, last[1]) if last else (0, NO_SEAL)
     rows = records(turn.session_id, turn.id, events, seq, seal)
@@ -65,12 +73,21 @@ def tail(
 
 def _write(db: sqlite3.Connection, write: tables.Write) -> None:
     sql = _insert_sql if write.new else _update_sql
+    if write.only_while is not None:
+        _refuse_unless(db, write)
     try:
         db.execute(sql(write.table, tuple(write.values)), write.values)
     except sqlite3.IntegrityError as error:
         if write.table == "messages" and "messages.message_id" in str(error):
             raise MessageIdTaken(f"message id {write.key[0]!r} is taken") from None
         raise
+
+
+def _refuse_unless(db: sqlite3.Connection, write: tables.Write) -> None:
+    place = " AND ".join(f"{key} = ?" for key in tables.KEYS[write.table])
+    row = db.execute(f"SELECT status FROM {write.table} WHERE {place}", write.key).fetchone()
+    if row is None or row[0] != write.only_while:
+        raise AlreadyDecided(f"This is {row[0] if row else 'unknown'} already.")
 
 
 @cache
@@ -128,11 +145,11 @@ def begin(db: sqlite3.Connection, turn: Turn, first: Sequence[Placed], owner: st
     session(db, turn.user_id, turn.session_id)
     asked = "SELECT id, state, first_seq FROM turns WHERE session_id = ? AND request_id = ?"
     if row := db.execute(asked, (turn.session_id, turn.request_id)).fetchone():
-        raise AlreadyAsked(row[0], running=row[1] == "running", first_seq=row[2])
-    running = "SELECT id FROM turns WHERE session_id = ? AND state = 'running'"
-    if row := db.execute(running, (turn.session_id,)).fetchone():
-        raise Busy(row[0])
-    begun = msgspec.structs.replace(turn, first_seq=_append(db, turn, first))
+        raise AlreadyAsked(row[0], state=row[1], first_seq=row[2])
+    is_open = "SELECT id, state FROM turns WHERE session_id = ? AND state IN ('running', 'waiting')"
+    if row := db.execute(is_open, (turn.session_id,)).fetchone():
+        raise Busy(row[0], waiting=row[1] == "waiting")
+    begun = msgspec.structs.replace(turn, first_seq=annotate(db, turn, first))
     values = (*msgspec.structs.astuple(begun), owner)
     marks = ", ".join("?" * len(values))
     db.execute(f"INSERT INTO turns ({TURN}, owner) VALUES ({marks})", values)
@@ -160,8 +177,21 @@ def running(db: sqlite3.Connection, session_id: str | None) -> list[tuple[str, T
     return [(row[0], turn(row[1:])) for row in found]
 
 
+def claim_waiting(db: sqlite3.Connection, user_id: str, session_id: str, owner: str) -> Turn | None:
+    session(db, user_id, session_id)
+    sql = f"SELECT {TURN} FROM turns WHERE session_id = ? AND state = 'waiting'"
+    row = db.execute(sql, (session_id,)).fetchone()
+    if row is None:
+        return None
+    db.execute("UPDATE turns SET state = 'running', owner = ? WHERE id = ?", (owner, row[0]))
+    return msgspec.structs.replace(turn(row), state="running")
+
+
 def _rows(db: sqlite3.Connection, table: str, session_id: str) -> list[dict[str, Any]]:
-    found = db.execute(f"SELECT * FROM {table} WHERE session_id = ?", (session_id,))
+    return as_dicts(db.execute(f"SELECT * FROM {table} WHERE session_id = ?", (session_id,)))
+
+
+def as_dicts(found: sqlite3.Cursor) -> list[dict[str, Any]]:
     names = [column[0] for column in found.description]
     return [dict(zip(names, row, strict=True)) for row in found]
 

@@ -261,4 +261,5 @@ def _tool(page: Page, call: ToolCall) -> Tool:
         spec=ToolSpec(name=call.name, description="For the test.", input_schema=schema),
         arguments=msgspec.defstruct(call.name, [(name, Any) for name in call.input]),
         context_names=("context",),
+        writes=False,
     )

@@ -87,7 +87,16 @@ def approval(id: str, tool: str, name: str = "look") -> k.ApprovalRequested:
 
 
 def decision(id: str, approved: bool = True) -> k.ApprovalResolved:
-    return k.ApprovalResolved(approval_id=id, approved=approved, decided_by="alice")
+    outcome = "approved" if approved else "rejected"
+    return k.ApprovalResolved(
+        approval_id=id, approved=approved, decided_by="alice", outcome=outcome
+    )
+
+
+def started(tool: str, name: str = "look") -> k.ToolStarted:
+    return k.ToolStarted(
+        tool_use_id=tool, tool_name=name, args={}, args_hash="", idempotency_key="key"
+    )
 
 
 def broke(error: str = "The model is overloaded.") -> k.Error:

@@ -6,7 +6,7 @@ who acts is decided by the authenticated session, not by what the model writes.
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_type_hints, overload
 
 import msgspec
@@ -28,6 +28,10 @@ class ToolContext:
     idempotency_key: str = ""  # the same for the same call, whoever runs it and how often
 
 
+class NotDone(Exception):
+    """Raised by a tool's `reconcile`: the call took no effect."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tool:
     """A function, the schema that the model sees, and the rules for running it."""
@@ -41,7 +45,6 @@ class Tool:
     describe: Describe | None = None  # what a person is asked to allow
     reconcile: Callable[..., Any] | None = None  # after a crash: what became of the call
     timeout: float = 60.0
-    is_async: bool = field(default=True)
 
     @property
     def name(self) -> str:
@@ -96,7 +99,6 @@ def _make(function: Callable[..., Any], name: str, timeout: float, rules: dict[s
         arguments=arguments,
         context_names=context_names,
         timeout=timeout,
-        is_async=inspect.iscoroutinefunction(function),
         **rules,
     )
 

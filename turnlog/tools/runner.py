@@ -1,77 +1,207 @@
 """Runs the tools of one turn. Whatever a tool does, the model gets one result for each call.
 
-Calls that the model makes together run together; their results come in the order of the
-calls. This is the place where approvals will wait: between a call and its run.
+Calls that the model makes together run together. Between a call and its run stand, in this
+order: does it fit the tool, has a person allowed it, is it on disk that it begins. A write that
+began in a process that died is never run again: its tool is asked what became of it, or it is
+in doubt.
 """
 
 import asyncio
-import contextlib
-import contextvars
-import inspect
 import logging
-import threading
 import time
+import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from turnlog.errors import ToolError
 from turnlog.events.base import Event
-from turnlog.events.kinds import ToolResult, ToolUse
-from turnlog.ports import ToolSpec
-from turnlog.tools.registry import Tool, ToolContext
+from turnlog.events.content import hash_of
+from turnlog.events.kinds import ToolResult, ToolStarted, ToolUse
+from turnlog.ports import Permission, Standing, ToolSpec
+from turnlog.tools import approval
+from turnlog.tools.calling import called
+from turnlog.tools.registry import NotDone, Tool, ToolContext
 
 _log = logging.getLogger(__name__)
 ContextFor = Callable[[str], ToolContext]  # a call's id -> for whom it acts
+
+# What the model and the user are told of a call that no person allowed.
+NOT_ALLOWED = {
+    "rejected": "User rejected",
+    "expired": "Nobody answered in time, so this was not done.",
+    "withdrawn": "This was not done: the question was withdrawn.",
+    "approved": "This was not done: the arguments are not the ones that were allowed.",
+}
+IN_DOUBT = "In doubt: {why} It may or may not have taken effect. Check before you do it again."
+
+
+class InDoubt(ToolError):
+    """A write began, and nobody knows how it ended."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(IN_DOUBT.format(why=why))
 
 
 class ToolRunner:
     """A ToolBox of Python functions."""
 
-    def __init__(self, tools: Sequence[Tool], context_for: ContextFor) -> None:
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        context_for: ContextFor,
+        *,
+        standing: Standing | None = None,
+        policy: approval.Policy | None = None,
+    ) -> None:
+        """`standing`: how the turn's calls stand; it changes as the turn goes on."""
         self._tools = {tool.name: tool for tool in tools}
         self._context_for = context_for
+        self._standing = standing or Standing()
+        self._policy = policy or approval.Policy()
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
         return [tool.spec for tool in self._tools.values()]
 
-    async def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[list[Event], None]:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._result(call)) for call in calls]
-        yield [task.result() for task in tasks]
+    def check(self, call: ToolUse) -> None:
+        _checked(self._tool(call), call.args)
 
-    async def _result(self, call: ToolUse) -> ToolResult:
-        started = time.monotonic()
+    async def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[list[Event], None]:
+        asked = [call for call in calls if self._must_ask(call)]
+        if asked:
+            yield [self._question(call) for call in asked]
+        undecided = {call.tool_use_id for call in asked} | set(
+            self._standing.pending([call.tool_use_id for call in calls])
+        )
+        ready = [call for call in calls if call.tool_use_id not in undecided]
+        begun_before = self._standing.started & {call.tool_use_id for call in ready}
+        if starting := [self._started(c) for c in ready if self._begins_to_write(c)]:
+            yield [*starting]
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._result(call, call.tool_use_id in begun_before))
+                for call in ready
+            ]
+        if tasks:
+            yield [task.result() for task in tasks]
+
+    # before it runs
+
+    def _must_ask(self, call: ToolUse) -> bool:
+        """A call that cannot run is not worth a person's time."""
+        standing = self._standing
+        if call.tool_use_id in standing.permissions or call.tool_use_id in standing.started:
+            return False
+        return self._fits(call) and self._policy.asks_for(self._tools[call.tool_name])
+
+    def _question(self, call: ToolUse) -> Event:
+        tool = self._tools[call.tool_name]
+        return approval.request(call, tool, f"appr_{uuid.uuid4().hex}", self._policy.seconds)
+
+    def _begins_to_write(self, call: ToolUse) -> bool:
+        """Whether it must be on disk that this begins, before it does."""
+        if call.tool_use_id in self._standing.started or not self._allowed(call):
+            return False
+        given = self._given(call)
+        return self._fits(given) and self._tools[call.tool_name].writes
+
+    def _started(self, call: ToolUse) -> ToolStarted:
+        given = self._given(call)
+        return ToolStarted(
+            tool_use_id=call.tool_use_id,
+            tool_name=call.tool_name,
+            args=given.args,
+            args_hash=hash_of(given.args),
+            idempotency_key=self._context(given).idempotency_key,
+        )
+
+    def _fits(self, call: ToolUse) -> bool:
         try:
-            value = await self._value(call)
+            self.check(call)
+        except ToolError:
+            return False
+        return True
+
+    def _permission(self, call: ToolUse) -> Permission | None:
+        return self._standing.permissions.get(call.tool_use_id)
+
+    def _allowed(self, call: ToolUse) -> bool:
+        permission = self._permission(call)
+        if permission is None:
+            return True
+        is_the_same = hash_of(permission.args) == permission.args_hash
+        return permission.outcome == "approved" and is_the_same
+
+    def _given(self, call: ToolUse) -> ToolUse:
+        """The call as the person allowed it."""
+        permission = self._permission(call)
+        return msgspec.structs.replace(call, args=permission.args) if permission else call
+
+    def _context(self, call: ToolUse) -> ToolContext:
+        context = self._context_for(call.tool_use_id)
+        key = [context.session_id, call.tool_use_id, hash_of(call.args)]
+        return replace(context, idempotency_key=hash_of({"call": key})[:32])
+
+    # its one result
+
+    async def _result(self, call: ToolUse, begun_before: bool) -> ToolResult:
+        started = time.monotonic()
+        permission, given = self._permission(call), self._given(call)
+        try:
+            if permission and not self._allowed(call):
+                raise ToolError(NOT_ALLOWED[permission.outcome])
+            value = await (self._reconciled(given) if begun_before else self._value(given))
         except ToolError as failure:
-            return _closed(call, started, error=str(failure))
-        return _closed(call, started, value)
+            closed = _closed(call, started, error=failure)
+        else:
+            closed = _closed(call, started, value)
+        return msgspec.structs.replace(closed, note=_note(permission))
 
     async def _value(self, call: ToolUse) -> Any:
         """A value that JSON can hold. Raises ToolError with a sentence for the model."""
-        tool = self._tools.get(call.tool_name)
-        if tool is None:
-            known = ", ".join(self._tools) or "none"
-            raise ToolError(f"There is no tool {call.tool_name!r}. The tools are: {known}.")
+        tool = self._tool(call)
         arguments = _checked(tool, call.args)
-        context = {name: self._context_for(call.tool_use_id) for name in tool.context_names}
+        context = {name: self._context(call) for name in tool.context_names}
         limit = asyncio.timeout(tool.timeout)
         try:
             async with limit:
-                return _plain(await _called(tool, arguments | context))
+                return _plain(await called(tool.function, **arguments, **context))
         except ToolError:
             raise
         except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt) as error:
             if isinstance(error, asyncio.CancelledError) and _is_stopped():
                 raise
-            if limit.expired():
-                raise ToolError(f"No answer after {tool.timeout:g} s: time limit.") from None
-            _log.warning("tool %s failed", tool.name, exc_info=True)
-            # Its text may hold paths or secrets: that is for the server's log only.
-            raise ToolError(f"The tool failed ({type(error).__name__}).") from error
+            if not limit.expired():
+                _log.warning("tool %s failed", tool.name, exc_info=True)
+            raise _explained(tool, error, timed_out=limit.expired()) from None
+
+    async def _reconciled(self, call: ToolUse) -> Any:
+        """What became of a write whose process died. Raises InDoubt where nobody knows."""
+        stopped = "the server stopped while this ran."
+        tool = self._tool(call)
+        if tool.reconcile is None:
+            raise InDoubt(stopped)
+        try:
+            async with asyncio.timeout(tool.timeout):
+                value = _plain(await called(tool.reconcile, call.args, self._context(call)))
+        except NotDone:
+            raise ToolError("The server stopped before this was done. It took no effect.") from None
+        except Exception:
+            _log.warning("tool %s cannot tell what became of a call", tool.name, exc_info=True)
+            raise InDoubt(stopped) from None
+        if value is None:
+            raise InDoubt(stopped)
+        return value
+
+    def _tool(self, call: ToolUse) -> Tool:
+        tool = self._tools.get(call.tool_name)
+        if tool is None:
+            known = ", ".join(self._tools) or "none"
+            raise ToolError(f"There is no tool {call.tool_name!r}. The tools are: {known}.")
+        return tool
 
 
 def _checked(tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
@@ -82,42 +212,23 @@ def _checked(tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
     return {name: getattr(given, name) for name in given.__struct_fields__}
 
 
-async def _called(tool: Tool, arguments: dict[str, Any]) -> Any:
-    if tool.is_async:
-        return await tool.function(**arguments)
-    value = await _in_a_thread(lambda: tool.function(**arguments))
-    return await value if inspect.isawaitable(value) else value
+def _explained(tool: Tool, error: BaseException, *, timed_out: bool) -> ToolError:
+    """In words for the model. The error's own may hold paths or secrets: they stay in the log."""
+    if timed_out:
+        why = f"No answer after {tool.timeout:g} s: time limit."
+    else:
+        why = f"The tool failed ({type(error).__name__})."
+    return InDoubt(why) if tool.writes else ToolError(why)
 
 
-async def _in_a_thread(work: Callable[[], Any]) -> Any:
-    """A thread of its own: one that hangs takes no place in a pool, and keeps nobody alive."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[Any] = loop.create_future()
-
-    def settle(value: Any, error: BaseException | None) -> None:
-        if answer.done():
-            return
-        if error is None:
-            answer.set_result(value)
-        else:
-            answer.set_exception(error)
-
-    def run() -> None:
-        value, error = _outcome(work)
-        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
-            loop.call_soon_threadsafe(settle, value, error)
-
-    threading.Thread(target=contextvars.copy_context().run, args=[run], daemon=True).start()
-    return await answer
-
-
-def _outcome(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-    try:
-        return work(), None
-    except StopIteration as error:  # a future cannot hold one: nobody would ever be told
-        return None, RuntimeError(f"the function raised {error!r}")
-    except BaseException as error:
-        return None, error
+def _note(permission: Permission | None) -> str | None:
+    """What the model should know of the person's decision."""
+    if permission is None:
+        return None
+    if permission.edited and permission.outcome == "approved":
+        args = msgspec.json.encode(permission.args).decode()
+        return f"The user changed the arguments before allowing this: {args}"
+    return f"The user's reason: {permission.reason}" if permission.reason else None
 
 
 def _is_stopped() -> bool:
@@ -132,7 +243,7 @@ def _plain(value: Any) -> Any:
 
 
 def _closed(
-    call: ToolUse, started: float, value: Any = None, error: str | None = None
+    call: ToolUse, started: float, value: Any = None, error: ToolError | None = None
 ) -> ToolResult:
     return ToolResult(
         tool_use_id=call.tool_use_id,
@@ -140,5 +251,6 @@ def _closed(
         result=value,
         success=error is None,
         duration=round((time.monotonic() - started) * 1000),
-        error=msgspec.UNSET if error is None else error.encode(errors="replace").decode(),
+        error=msgspec.UNSET if error is None else str(error).encode(errors="replace").decode(),
+        in_doubt=isinstance(error, InDoubt),
     )

@@ -17,6 +17,7 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
     errors.NotFound: (404, "Not found"),
     errors.Busy: (409, "Busy"),
     errors.Reused: (409, "Conflict"),
+    errors.AlreadyDecided: (409, "Already decided"),
     errors.TooMany: (429, "Too many"),
 }
 _TITLES = {404: "Not found", 405: "Method not allowed"}

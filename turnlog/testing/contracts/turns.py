@@ -64,10 +64,10 @@ class TurnsContract(Contract):
     async def test_a_request_is_asked_once(self, store: Store) -> None:
         await store.create_session(s.new_session())
         await store.begin_turn(s.new_turn("t1", request_id="r"), s.placed(s.asked()))
-        for running in (True, False):
+        for state in ("running", "done"):
             with pytest.raises(AlreadyAsked) as asked:
                 await store.begin_turn(s.new_turn("t2", request_id="r"), s.placed(s.asked()))
-            assert (asked.value.turn_id, asked.value.running) == ("t1", running)
+            assert (asked.value.turn_id, asked.value.state) == ("t1", state)
             await store.finish_turn("t1")
         assert numbers(await store.read("alice", "s")) == [0]
 

@@ -1,0 +1,29 @@
+"""Times as RFC 3339 in UTC, to the millisecond: as text they sort as they passed."""
+
+import time
+from datetime import UTC, datetime
+from functools import lru_cache
+
+
+def now() -> str:
+    return _text(time.time_ns() // 1_000_000)
+
+
+def in_seconds(seconds: float) -> str:
+    """The time that many seconds from now."""
+    return _text(time.time_ns() // 1_000_000 + round(seconds * 1000))
+
+
+def seconds_until(moment: str) -> float:
+    """How long it is until then; negative where it has passed."""
+    return datetime.fromisoformat(moment).timestamp() - time.time()
+
+
+def _text(milliseconds: int) -> str:
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{_second(seconds)}.{rest:03}Z"
+
+
+@lru_cache(maxsize=4)  # every chunk has a time, and many share a second
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

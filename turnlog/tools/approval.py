@@ -1,0 +1,87 @@
+"""Who must be asked before a tool runs, and what the person is told.
+
+The policy is data: a tool's own word, else its agent's, else the server's. `writes` asks for
+tools that change something, and a tool counts as one unless it says otherwise.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from turnlog.events.clock import in_seconds
+from turnlog.events.content import hash_of
+from turnlog.events.kinds import ApprovalRequested, ToolUse
+from turnlog.tools.registry import Approval, Tool
+
+LONGEST_DESCRIPTION = 300
+LONGEST_VALUE = 80
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What holds where a tool says nothing itself, and how long an answer is waited for."""
+
+    server: Approval = "writes"
+    agent: str | None = None
+    seconds: float = 86_400.0
+
+    def asks_for(self, tool: Tool) -> bool:
+        rule = tool.approval or self.agent or self.server
+        return rule == "always" or (rule == "writes" and tool.writes)
+
+
+def request(call: ToolUse, tool: Tool, approval_id: str, seconds: float) -> ApprovalRequested:
+    """The question that a person is asked."""
+    return ApprovalRequested(
+        approval_id=approval_id,
+        tool_use_id=call.tool_use_id,
+        tool_name=call.tool_name,
+        args=call.args,
+        description=description(tool, call.args),
+        expires_at=in_seconds(seconds),
+        args_hash=hash_of(call.args),
+    )
+
+
+def description(tool: Tool, args: dict[str, Any]) -> str:
+    """One line for a person. The arguments are the model's words: they may not break out of it."""
+    try:
+        said = _described(tool, args)
+    except Exception:  # the tool's own words do not fit these arguments
+        said = _plainly(tool.name, args)
+    return _one_line(said, LONGEST_DESCRIPTION)
+
+
+def _described(tool: Tool, args: dict[str, Any]) -> str:
+    match tool.describe:
+        case None:
+            return _plainly(tool.name, args)
+        case str(template):
+            return template.format_map(
+                {n: _one_line(str(v), LONGEST_VALUE) for n, v in args.items()}
+            )
+        case function:
+            return function(args)
+
+
+def _plainly(name: str, args: dict[str, Any]) -> str:
+    told = ", ".join(
+        f"{_words(key)} {_one_line(_text(value), LONGEST_VALUE)}" for key, value in args.items()
+    )
+    return _words(name).capitalize() + (f": {told}" if told else "")
+
+
+def _words(name: str) -> str:
+    return re.sub(r"[_\-\s]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip().lower()
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _one_line(text: str, longest: int) -> str:
+    line = _UNPRINTABLE.sub(" ", text).strip()
+    return line if len(line) <= longest else line[: longest - 1] + "…"
