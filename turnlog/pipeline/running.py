@@ -241,7 +241,8 @@ class RunningTurns:
         task.add_done_callback(lambda _: self._forget(live, state.turn.user_id))
 
     def _forget(self, live: LiveTurn, user_id: str) -> None:
-        del self._live[live.turn_id]
+        if self._live.get(live.turn_id) is live:  # and not a later part of the same turn
+            del self._live[live.turn_id]
         self._limits.end(user_id)
         self.rested.set()
 

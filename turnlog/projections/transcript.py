@@ -94,8 +94,9 @@ def _approval_requested(turn: TurnView, event: Shown) -> None:
 def _approval_resolved(turn: TurnView, event: Shown) -> None:
     for item in turn.items:
         if item["kind"] == "approval" and item["approvalId"] == event["approvalId"]:
-            item |= {name: event[name] for name in ("approved", "decidedBy", "reason")}
-    turn.state = "running"
+            item |= {name: event.get(name) for name in ("approved", "decidedBy", "reason", "args")}
+    undecided = [i for i in turn.items if i["kind"] == "approval" and "approved" not in i]
+    turn.state = "waiting" if undecided else "running"
 
 
 def _complete(turn: TurnView, event: Shown) -> None:

@@ -82,7 +82,7 @@ class MemoryStore:
             raise MessageIdTaken(f"message id {(taken or ids)[0][0]!r} is taken")
 
     def _refuse_late(self, writes: list[tables.Write]) -> None:
-        became: dict[tuple[str, tuple[Any, ...]], str] = {}  # by the writes before it
+        became: dict[tuple[str, tuple[Any, ...]], str | None] = {}  # by the writes before it
         for write in writes:
             place = (write.table, write.key)
             row = self._rows.get(write.table, {}).get(write.key, {})

@@ -31,14 +31,15 @@ from turnlog.projections.proof import prove
 from turnlog.projections.transcript import Shown
 from turnlog.simulators.claude import SimulatedClaude, ToolCall
 from turnlog.simulators.claude.listening import listen
-from turnlog.testing import invariants
-from turnlog.testing.pages import Page, ToolStep, UserStep
+from turnlog.testing import invariants, people
+from turnlog.testing.pages import Page, PersonStep, ToolStep, UserStep
 from turnlog.tools.registry import Tool, ToolContext
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 
 USER = LOCAL_USER
 Send = Callable[[Turnlog, str, UserStep], Awaitable[list[Shown]]]
+Act = Callable[[Turnlog, str, Sequence[Shown], PersonStep], Awaitable[list[Shown]]]
 
 # What the table shows of an event, beside its name.
 # fmt: off
@@ -50,6 +51,8 @@ KEY_FIELDS: dict[str, tuple[str, ...]] = {
     "message":           ("content", "stopReason"),
     "tool_use":          ("toolUseId", "toolName", "args"),
     "tool_result":       ("toolUseId", "success", "result", "error"),
+    "approval_requested": ("toolUseId", "description"),
+    "approval_resolved": ("approved", "decidedBy", "reason", "args"),
     "agent_changed":     ("from", "to"),
     "complete":          ("reason", "stopReason", "toolsUsed"),
     "error":             ("code", "error", "retryable"),
@@ -70,7 +73,7 @@ async def perform(page: Page, store: Store, send: Send) -> Performance:
     sim = SimulatedClaude(pace=0)
     async with sim.serve() as url:
         agent = Agent("assistant", prompt="You are helpful.", tools=_tools(page))
-        settings = Settings(api_key="test", base_url=url)
+        settings = Settings(api_key="test", base_url=url, approval_timeout=_patience(page))
         app = create_app([agent], settings=settings, store=store)
         async with app:
             return await _perform(page, app, sim, send)
@@ -82,6 +85,8 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
     for turn in page.turns:
         sim.queue(*turn.entries)
         live += await send(app, session.id, turn)
+        for step in turn.people:
+            live += await ACTS[send](app, session.id, live, step)
     evidence = await app.store.evidence(session.id)
     kept = [stamped(row) for row in evidence.log]
     log = [wire.decode(wire.encode(at)) for at in kept if not at.placed.internal]
@@ -94,6 +99,12 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
         *([f"turns still run: {evidence.running}"] if evidence.running else []),
     ]
     return Performance(list(_rows(live)), broken)
+
+
+def _patience(page: Page) -> float:
+    """How long a person is waited for."""
+    waits = any(step.verb == "waits" for turn in page.turns for step in turn.people)
+    return people.SHORT if waits else 3600.0
 
 
 def _next_question(kept: list[Stamped]) -> Stamped:
@@ -131,7 +142,7 @@ async def by_resuming(app: Turnlog, session_id: str, turn: UserStep) -> list[Sho
             cursor = (await response.json())["cursor"]
         async with client.post(f"{session}/messages", json=body) as response:
             assert response.status == 202
-        while not seen or seen[-1]["type"] not in ("complete", "error", "resync_required"):
+        while not people.is_at_rest(seen):
             seen.append(await _next_event(client, f"{session}/stream", cursor))
             cursor = seen[-1]["cursor"]
     return seen
@@ -143,9 +154,65 @@ async def by_socket(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown
     async with serve_sockets(app) as url, tab(url) as one, asyncio.timeout(60):
         await one.join(session_id)
         asked = await one.ask("chat:message", {"sessionId": session_id, **message})
-        while not one.seen or one.seen[-1]["turnId"] != asked["turnId"]:
-            await one.until("complete", "error", "resync_required")  # the turn before comes first
-    return [event for event in one.seen if event["turnId"] == asked["turnId"]]
+        mine: list[Shown] = []
+        while not people.is_at_rest(mine):  # the turn before comes first
+            event = await one.told.get()
+            mine += [event] if event["turnId"] == asked["turnId"] else []
+    return mine
+
+
+async def act_by_library(
+    app: Turnlog, session_id: str, seen: Sequence[Shown], step: PersonStep
+) -> list[Shown]:
+    await people.decide(app, session_id, seen, step)
+    return await people.until_at_rest(app, session_id, seen)
+
+
+async def act_by_http(
+    app: Turnlog, session_id: str, seen: Sequence[Shown], step: PersonStep
+) -> list[Shown]:
+    """Answered by a request of its own, watched from where the stream ended."""
+    more: list[Shown] = []
+    async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession(url) as client:
+        await _decide_by_http(client, session_id, seen, step)
+        while not more or not people.is_at_rest([*seen, *more]):
+            cursor = (more or seen)[-1]["cursor"]
+            more.append(await _next_event(client, f"/api/sessions/{session_id}/stream", cursor))
+    return more
+
+
+async def _decide_by_http(
+    client: aiohttp.ClientSession, session_id: str, seen: Sequence[Shown], step: PersonStep
+) -> None:
+    if step.verb == "waits":
+        return
+    path, body = f"/api/sessions/{session_id}/stop", None
+    if step.verb != "stops":
+        path = f"/api/approvals/{people.approval_of(seen, step.tool_id)}"
+        body = people.answer_of(step)
+    async with client.post(path, json=body) as response:
+        assert response.status == 200, await response.text()
+
+
+async def act_by_socket(
+    app: Turnlog, session_id: str, seen: Sequence[Shown], step: PersonStep
+) -> list[Shown]:
+    """From another tab than the one that asked."""
+    more: list[Shown] = []
+    async with serve_sockets(app) as url, tab(url) as one, asyncio.timeout(60):
+        await one.join(session_id, after=seen[-1]["cursor"])
+        await people.decide(app, session_id, seen, step)
+        while not more or not people.is_at_rest([*seen, *more]):
+            more.append(await one.told.get())
+    return more
+
+
+ACTS: dict[Send, Act] = {
+    by_library: act_by_library,
+    by_sse: act_by_http,
+    by_resuming: act_by_http,
+    by_socket: act_by_socket,
+}
 
 
 @dataclass
@@ -261,5 +328,5 @@ def _tool(page: Page, call: ToolCall) -> Tool:
         spec=ToolSpec(name=call.name, description="For the test.", input_schema=schema),
         arguments=msgspec.defstruct(call.name, [(name, Any) for name in call.input]),
         context_names=("context",),
-        writes=False,
+        writes=call.name in page.asking,
     )

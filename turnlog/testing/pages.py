@@ -40,20 +40,31 @@ class ToolStep:
 
 
 @dataclass
+class PersonStep:
+    """What a person does while the turn waits for one."""
+
+    verb: str  # approves | rejects | edits | waits | stops
+    tool_id: str = ""
+    value: Any = None
+
+
+@dataclass
 class UserStep:
-    """One turn: what the user asks, what the model says, what the tools do."""
+    """One turn: what the user asks, what the model says, what tools and people do."""
 
     text: str
     thinking: bool = False
     entries: list[Entry] = field(default_factory=list)
     tools: dict[str, ToolStep] = field(default_factory=dict)  # by tool_use_id
     calls: dict[str, ToolCall] = field(default_factory=dict)
+    people: list[PersonStep] = field(default_factory=list)
 
 
 @dataclass
 class Page:
     path: Path
     turns: list[UserStep]
+    asking: set[str]  # tools that a person must allow
     expected: list[tuple[str, ...]]  # the rows of the table
 
 
@@ -64,7 +75,8 @@ def read_page(path: Path) -> Page:
         raise ValueError(f"{path.name} has no script")
     table = _TABLE.search(text, script.end())
     rows = _rows(table[0]) if table else []
-    return Page(path, _Reader().read(script[1]), rows)
+    reader = _Reader()
+    return Page(path, reader.read(script[1]), reader.asking, rows)
 
 
 def accept(page: Page, rows: Sequence[tuple[str, ...]]) -> None:
@@ -105,6 +117,7 @@ class _Reader:
         self.blocks: list[Block] = []
         self.options: dict[str, Any] = {}  # of the reply that is being read
         self.unanswered: list[str] = []
+        self.asking: set[str] = set()
 
     def read(self, script: str) -> list[UserStep]:
         for line in filter(None, map(str.strip, script.splitlines())):
@@ -193,6 +206,19 @@ class _Reader:
         value = json.loads(what) if what[:1] in ("{", "[") else what
         self.turns[-1].tools[self.unanswered.pop(0)] = ToolStep(verb, value)
 
+    def asks(self, tool: str) -> None:
+        self.asking.add(tool)
+
+    def person(self, verb: str, what: str) -> None:
+        """`ID VALUE`; the value is JSON or words, and may be left out."""
+        self.end_reply()
+        tool_id, _, rest = what.partition(" ")
+        value = json.loads(rest) if rest.startswith("{") else rest or None
+        self.turns[-1].people.append(PersonStep(verb, tool_id, value))
+        if verb in ("rejects", "waits", "stops"):  # then the tool never runs
+            dropped = [tool_id] if verb == "rejects" else list(self.unanswered)
+            self.unanswered = [t for t in self.unanswered if t not in dropped]
+
     def written(self) -> int:
         """How many events there are before the last block is closed."""
         body = {"model": "", "messages": [], "max_tokens": 1}
@@ -206,6 +232,10 @@ class _Reader:
 
 def _tool(verb: str) -> Callable[[_Reader, str], None]:
     return lambda reader, what: reader.tool(verb, what)
+
+
+def _person(verb: str) -> Callable[[_Reader, str], None]:
+    return lambda reader, what: reader.person(verb, what)
 
 
 VERBS: dict[tuple[str, str], Callable[[_Reader, str], None]] = {
@@ -226,4 +256,10 @@ VERBS: dict[tuple[str, str], Callable[[_Reader, str], None]] = {
     ("tool", "fails"): _tool("fails"),
     ("tool", "crashes"): _tool("crashes"),
     ("tool", "is"): _tool("is unknown"),
+    ("agent", "asks"): _Reader.asks,  # before it runs this tool
+    ("person", "approves"): _person("approves"),
+    ("person", "rejects"): _person("rejects"),
+    ("person", "edits"): _person("edits"),  # and allows
+    ("person", "waits"): _person("waits"),  # until it is too late
+    ("person", "stops"): _person("stops"),
 }

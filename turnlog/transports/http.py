@@ -22,6 +22,7 @@ from turnlog.ports import Backend
 from turnlog.transports import openapi, problem
 from turnlog.transports.asking import json_response
 from turnlog.transports.auth import Auth
+from turnlog.transports.decision_routes import DecisionRoutes
 from turnlog.transports.door import Door
 from turnlog.transports.session_routes import SessionRoutes
 from turnlog.transports.shield import Shield
@@ -41,6 +42,7 @@ def http_app(
     server = ServerRoutes(backend)
     sessions = SessionRoutes(backend, auth)
     turns = TurnRoutes(backend, auth)
+    decisions = DecisionRoutes(backend, auth)
     one = "/api/sessions/{session_id}"
     app = Starlette(
         lifespan=lifespan,
@@ -61,6 +63,10 @@ def http_app(
             _route(f"{one}/stream", GET=turns.stream),
             _route(f"{one}/events", GET=turns.events),
             _route(f"{one}/verify", GET=turns.verify),
+            _route("/api/approvals", GET=decisions.approvals),
+            _route("/api/approvals/{approval_id}", POST=decisions.answer),
+            _route("/api/doubts", GET=decisions.doubts),
+            _route(f"{one}/doubts/{{tool_use_id}}", POST=decisions.settle),
         ],
         exception_handlers={
             TurnlogError: problem.explained,

@@ -3,11 +3,13 @@
 A test compares the table with the routes of the application: none can be forgotten.
 """
 
+import re
 from html import escape
 from typing import Any, NamedTuple
 
 import msgspec
 
+from turnlog.transports.decision_routes import STATUSES, Answer, Finding
 from turnlog.transports.session_routes import Change, NewSession, ThinkingChange
 from turnlog.transports.turn_routes import NewMessage
 
@@ -57,10 +59,21 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
         "The log itself; internal events for admins.", query=("after", "limit", "internal")
     ),
     ("GET", f"{_ONE}/verify"): Operation("The proof that nothing is missing."),
+    ("GET", "/api/approvals"): Operation(
+        "What the user is asked to allow, oldest first.", query=("status", "limit")
+    ),
+    ("POST", "/api/approvals/{approval_id}"): Operation(
+        "Allow a call, refuse it, or allow it with other arguments; once.", Answer
+    ),
+    ("GET", "/api/doubts"): Operation("Writes of which nobody knows whether they took effect."),
+    ("POST", f"{_ONE}/doubts/{{tool_use_id}}"): Operation(
+        "Say what became of a write that is in doubt.", Finding
+    ),
 }
 _TYPES: dict[str, Json] = {
     "limit": {"type": "integer", "minimum": 1},
     "before": {"type": "integer", "minimum": 0},
+    "status": {"type": "string", "enum": list(STATUSES)},
     "archived": {"type": "boolean"},
     "internal": {"type": "boolean"},
 }
@@ -102,7 +115,7 @@ def _described(method: str, path: str, operation: Operation) -> Json:
     problem = {"$ref": "#/components/schemas/Problem"}
     described: Json = {
         "summary": operation.says,
-        "parameters": [_in_path(path)] if "{" in path else [],
+        "parameters": [_in_path(name) for name in re.findall(r"{(\w+)}", path)],
         "responses": {
             str(operation.status): {"description": "As asked."},
             "default": {
@@ -118,8 +131,7 @@ def _described(method: str, path: str, operation: Operation) -> Json:
     return described | ({} if operation.open else {"security": [{"bearer": []}]})
 
 
-def _in_path(path: str) -> Json:
-    name = path.partition("{")[2].partition("}")[0]
+def _in_path(name: str) -> Json:
     return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
 
 
