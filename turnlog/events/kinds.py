@@ -172,19 +172,6 @@ class ApprovalRefused(Event, frozen=True, kw_only=True, tag="approval_refused"):
     why: str
 
 
-class ToolStarted(Event, frozen=True, kw_only=True, tag="tool_started"):
-    """A tool that writes is about to run: on disk first, so that it never runs twice."""
-
-    kept: ClassVar[bool] = True
-    internal: ClassVar[bool] = True
-
-    tool_use_id: str
-    tool_name: str
-    args: dict[str, Any]
-    args_hash: str
-    idempotency_key: str
-
-
 class ToolSettled(Event, frozen=True, kw_only=True, tag="tool_settled"):
     """A person found out what became of a call that was in doubt."""
 

@@ -13,9 +13,7 @@ from turnlog.events.base import AgentRef, Attributed, Event
 from turnlog.events.internal import is_internal_tool
 from turnlog.events.joining import as_one
 from turnlog.pipeline.turn_state import TurnState, new_message_id
-from turnlog.ports import CallStarted, Said
-
-Output = Event | CallStarted
+from turnlog.ports import CallStarted, Output, Said
 
 
 def normalize(said: Said, state: TurnState) -> list[Attributed]:
@@ -24,7 +22,7 @@ def normalize(said: Said, state: TurnState) -> list[Attributed]:
     for output in _joined(said.outputs):
         if isinstance(output, CallStarted):
             state.call_started(output)
-        elif not _repeated(output, asked, answered):
+        elif isinstance(output, Event) and not _repeated(output, asked, answered):
             events.append(_decided(_admitted(output, state), state.agent))
     return events
 

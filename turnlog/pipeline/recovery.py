@@ -39,6 +39,7 @@ async def recover(turn: Turn, store: Store, show: Show) -> None:
     events = [at for at in log if at.turn_id == turn.id]
     draft = _draft(turn, events)
     state = resumed(turn, events)
+    state.standing.started |= await store.started_tools(turn)
     if state.answered:  # only `complete` was missing, which is not kept
         await store.finish_turn(turn.id)
         return

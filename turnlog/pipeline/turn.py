@@ -41,6 +41,7 @@ from turnlog.ports import (
     Standing,
     Store,
     ToolBox,
+    ToolStarted,
     Turn,
 )
 
@@ -110,7 +111,9 @@ async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:
         thinking_budget=first.thinking_budget,
         request_id=turn.request_id,
     )
-    return question, resumed(turn, events)
+    state = resumed(turn, events)
+    state.standing.started |= await store.started_tools(turn)
+    return question, state
 
 
 async def work(question: Question, state: TurnState, parts: Parts) -> None:
@@ -193,10 +196,18 @@ def _show_chunks(said: Said, state: TurnState, parts: Parts, keeper: DraftKeeper
 async def deliver(said: Said, state: TurnState, parts: Parts, append: Append | None = None) -> None:
     """Stages 3, 4 and 5 for one batch."""
     async with state.delivering:
+        if starting := [output for output in said.outputs if isinstance(output, ToolStarted)]:
+            await _to_the_end(_start(starting, state, parts.store))
         placed = place(normalize(said, state), state)
         append = append or partial(parts.store.append, state.turn)
         storing = store_and_emit(placed, state, append, parts.show)
         await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
+
+
+async def _start(starting: Sequence[ToolStarted], state: TurnState, store: Store) -> None:
+    """From here on these may have taken effect."""
+    await store.start_tools(state.turn, starting)
+    state.standing.started |= {tool.tool_use_id for tool in starting}
 
 
 async def _to_the_end(storing: Coroutine[Any, Any, None]) -> None:

@@ -137,8 +137,6 @@ class TurnState:
                     self.tools_used.append(event.tool_name)
             case k.ToolResult():
                 self.open_tools.pop(event.tool_use_id, None)
-            case k.ToolStarted():
-                self.standing.started.add(event.tool_use_id)
             case k.ApprovalRequested():
                 self.standing.permissions[event.tool_use_id] = Permission(
                     approval_id=event.approval_id, args=event.args, args_hash=event.args_hash

@@ -9,12 +9,14 @@ from turnlog.ports.answering import (
     Ask,
     CallStarted,
     Engine,
+    Output,
     Permission,
     Said,
     Show,
     Standing,
     ToolBox,
     ToolSpec,
+    ToolStarted,
     TurnResult,
 )
 from turnlog.ports.serving import (
@@ -40,6 +42,8 @@ from turnlog.ports.storing import (
 )
 
 __all__ = [
+    "Output",
+    "ToolStarted",
     "Decision",
     "OPEN",
     "Approval",

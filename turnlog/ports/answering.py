@@ -50,7 +50,7 @@ class ToolBox(Protocol):
     @property
     def specs(self) -> Sequence[ToolSpec]: ...
 
-    def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[list[Event], None]:
+    def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[Sequence["Output"], None]:
         """Run the calls at once; yield what happens.
 
         Each call is answered by one ToolResult, unless a person must decide first: then an
@@ -104,10 +104,23 @@ class CallStarted(msgspec.Struct, frozen=True, kw_only=True):
     reported: dict[str, Any]  # usage so far
 
 
+class ToolStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that may write is about to run. Not an event: it is on disk before the tool runs."""
+
+    tool_use_id: str
+    tool_name: str
+    args: dict[str, Any]
+    args_hash: str
+    idempotency_key: str
+
+
+Output = Event | CallStarted | ToolStarted
+
+
 class Said(msgspec.Struct, frozen=True):
     """A batch of what an engine produced, and by which agent (None: the current one)."""
 
-    outputs: Sequence[Event | CallStarted]
+    outputs: Sequence[Output]
     agent: AgentRef | None = None
 
 

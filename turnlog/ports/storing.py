@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from turnlog.events.base import Placed, Stamped, Value
 from turnlog.events.record import Record
+from turnlog.ports.answering import ToolStarted
 
 
 class Session(Value, frozen=True, kw_only=True):
@@ -168,6 +169,14 @@ class Turns(Protocol):
 
     async def finish_turn(self, turn_id: str) -> None:
         """The turn is over and needs nobody any more."""
+        ...
+
+    async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
+        """Remember that these begin, each once. Raises TurnOver as append does."""
+        ...
+
+    async def started_tools(self, turn: Turn) -> set[str]:
+        """Ids of the turn's calls that have begun and are not known to have ended."""
         ...
 
     async def pause_turn(self, turn_id: str) -> None:

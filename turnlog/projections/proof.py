@@ -74,7 +74,7 @@ def prove(evidence: Evidence) -> Proof:
         changed=[*unreadable, *_changed(rows)],
         disorder=list(_disorder(log)),
         mismatches=[
-            *_unallowed_writes(log),
+            *_run_mismatches(evidence, log),
             *_usage_mismatches(log),
             *_table_mismatches(evidence, log),
             *_turn_mismatches(evidence, log),
@@ -148,18 +148,36 @@ def _orphan_approvals(log: Sequence[Stamped], running: set[str]) -> Iterator[str
     yield from (f"{a} was decided {times} times" for a, times in decided.items() if times > 1)
 
 
-def _unallowed_writes(log: Sequence[Stamped]) -> Iterator[str]:
-    """A write began at most once, and not with other arguments than a person allowed."""
-    started = [at.event for at in log if isinstance(at.event, k.ToolStarted)]
-    times = Counter(event.tool_use_id for event in started)
-    yield from (f"{tool} began {count} times" for tool, count in times.items() if count > 1)
-    asked = {e.tool_use_id: e for at in log if isinstance(e := at.event, k.ApprovalRequested)}
-    decided = {e.approval_id: e for at in log if isinstance(e := at.event, k.ApprovalResolved)}
-    for event in started:
-        if (question := asked.get(event.tool_use_id)) is not None:
-            answer = decided.get(question.approval_id)
-            if answer is None or not answer.approved or answer.args_hash != event.args_hash:
-                yield f"{event.tool_use_id} began without being allowed"
+def _run_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
+    """A call that began was asked for, allowed with these arguments, and ended as the log says."""
+    asked = {e.tool_use_id for at in log if isinstance(e := at.event, k.ToolUse)}
+    results = {e.tool_use_id: e for at in log if isinstance(e := at.event, k.ToolResult)}
+    settled = {e.tool_use_id: e for at in log if isinstance(e := at.event, k.ToolSettled)}
+    allowed = _allowed_hashes(log)
+    for row in evidence.tables["tool_runs"]:
+        tool, status = row["tool_use_id"], row["status"]
+        if tool not in asked:
+            yield f"tool_runs {tool}: it began and was not asked for"
+        if allowed.get(tool, row["args_hash"]) != row["args_hash"]:
+            yield f"tool_runs {tool}: it began without being allowed"
+        if status != (said := _run_status(results.get(tool), settled.get(tool))):
+            yield f"tool_runs {tool}: it is {status}, the log says {said}"
+
+
+def _allowed_hashes(log: Sequence[Stamped]) -> dict[str, str]:
+    """By call that needed an approval: the hash of what may run, or nothing."""
+    asked = {e.approval_id: e for at in log if isinstance(e := at.event, k.ApprovalRequested)}
+    hashes = {question.tool_use_id: "" for question in asked.values()}
+    for at in log:
+        if isinstance(e := at.event, k.ApprovalResolved) and e.approved and e.approval_id in asked:
+            hashes[asked[e.approval_id].tool_use_id] = e.args_hash
+    return hashes
+
+
+def _run_status(result: k.ToolResult | None, settled: k.ToolSettled | None) -> str:
+    if settled is not None:
+        return "happened" if settled.happened else "did_not_happen"
+    return "executing" if result is None else tables.run_status(result)
 
 
 def _disorder(log: Sequence[Stamped]) -> Iterator[str]:

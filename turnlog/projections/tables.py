@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
+from turnlog.ports import ToolStarted, Turn
 
 KEYS: dict[str, tuple[str, ...]] = {
     "messages": ("message_id",),
@@ -22,7 +23,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "sessions": ("id",),
     "turns": ("id",),
 }
-FOLDED = ("messages", "usage", "message_citations", "approvals", "tool_runs")  # of events alone
+FOLDED = ("messages", "usage", "message_citations", "approvals")  # made of events alone
+STORED = (*FOLDED, "tool_runs")
 Rows = dict[str, dict[tuple[Any, ...], dict[str, Any]]]
 
 
@@ -154,26 +156,14 @@ def _decision(event: k.ApprovalResolved, place: dict[str, Any], at: Stamped) -> 
     yield Write("approvals", row | edited, new=False, only_while="pending")
 
 
-def _started(event: k.ToolStarted, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
-    row = {
-        "tool_use_id": event.tool_use_id,
-        "tool_name": event.tool_name,
-        "args": _json(event.args),
-        "args_hash": event.args_hash,
-        "idempotency_key": event.idempotency_key,
-        "status": "executing",
-        "decided_by": None,
-        "decided_at": None,
-        "note": None,
-    }
-    yield Write("tool_runs", row | place)
-
-
 def _answered(event: k.ToolResult, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
-    """Only a write has a row; for any other tool this changes nothing."""
-    status = "in_doubt" if event.in_doubt else "done" if event.success else "failed"
-    row = {"session_id": at.session_id, "tool_use_id": event.tool_use_id, "status": status}
-    yield Write("tool_runs", row, new=False)
+    """Only a tool that may write has a row; for any other this changes nothing."""
+    row = {"session_id": at.session_id, "tool_use_id": event.tool_use_id}
+    yield Write("tool_runs", row | {"status": run_status(event)}, new=False)
+
+
+def run_status(result: k.ToolResult) -> str:
+    return "in_doubt" if result.in_doubt else "done" if result.success else "failed"
 
 
 def _settled(event: k.ToolSettled, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
@@ -205,9 +195,27 @@ RULES: dict[type[Event], Callable[[Any, dict[str, Any], Stamped], Iterable[Write
     k.Message: _message,
     k.ApprovalRequested: _approval,
     k.ApprovalResolved: _decision,
-    k.ToolStarted: _started,
     k.ToolResult: _answered,
     k.ToolSettled: _settled,
     k.HistoryAnchored: _anchor,
     k.Error: _failed,
 }
+
+
+def tool_run(turn: Turn, started: ToolStarted, at: str) -> dict[str, Any]:
+    """The row that says that a call begins: state of the turn, as its draft is, not an event."""
+    return {
+        "tool_use_id": started.tool_use_id,
+        "session_id": turn.session_id,
+        "user_id": turn.user_id,
+        "turn_id": turn.id,
+        "created_at": at,
+        "tool_name": started.tool_name,
+        "args": _json(started.args),
+        "args_hash": started.args_hash,
+        "idempotency_key": started.idempotency_key,
+        "status": "executing",
+        "decided_by": None,
+        "decided_at": None,
+        "note": None,
+    }

@@ -17,8 +17,9 @@ from turnlog.errors import (
     TurnOver,
 )
 from turnlog.events.base import Placed, Stamped
+from turnlog.events.clock import now
 from turnlog.events.record import NO_SEAL, Record, records, stamped
-from turnlog.ports import OPEN, Approval, Evidence, Session, ToolRun, Turn
+from turnlog.ports import OPEN, Approval, Evidence, Session, ToolRun, ToolStarted, Turn
 from turnlog.projections import permits, tables
 
 
@@ -33,7 +34,7 @@ class MemoryStore:
         self._turns: dict[str, Turn] = beside._turns if beside else {}
         self._owners: dict[str, str] = beside._owners if beside else {}
         self._alive: set[str] = beside._alive if beside else set()
-        empty: tables.Rows = {table: {} for table in tables.FOLDED}
+        empty: tables.Rows = {table: {} for table in tables.STORED}
         self._rows: tables.Rows = beside._rows if beside else empty
 
     async def open(self) -> None:
@@ -45,10 +46,13 @@ class MemoryStore:
     # the log
 
     async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
+        self._refuse_others(turn)
+        return await self.annotate(turn, events)
+
+    def _refuse_others(self, turn: Turn) -> None:
         known = self._turns.get(turn.id)
         if known and (known.state, self._owners[turn.id]) != ("running", self._owner):
             raise TurnOver(f"Turn {turn.id!r} is over, or in other hands.")
-        return await self.annotate(turn, events)
 
     async def tail(
         self, user_id: str, session_id: str, *, limit: int, before: int | None = None
@@ -157,6 +161,18 @@ class MemoryStore:
         if turn.state == "running":
             self._turns[turn_id] = msgspec.structs.replace(turn, state="done", draft=None)
 
+    async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
+        self._refuse_others(turn)
+        for started in starting:
+            row = tables.tool_run(turn, started, now())
+            tables.apply(self._rows, tables.Write("tool_runs", row))
+
+    async def started_tools(self, turn: Turn) -> set[str]:
+        mine = (turn.session_id, turn.id, "executing")
+        rows = self._rows["tool_runs"].values()
+        names = ("session_id", "turn_id", "status")
+        return {r["tool_use_id"] for r in rows if tuple(r[name] for name in names) == mine}
+
     async def pause_turn(self, turn_id: str) -> None:
         turn = self._turns[turn_id]
         if turn.state == "running":
@@ -212,7 +228,7 @@ class MemoryStore:
     async def list_doubts(self, user_id: str) -> list[ToolRun]:
         rows = [row for row in self._rows["tool_runs"].values() if row["user_id"] == user_id]
         rows = [row for row in rows if row["status"] == "in_doubt"]
-        return [permits.tool_run(row) for row in sorted(rows, key=_age)]
+        return [permits.tool_run(row) for row in rows]
 
     def _open_approvals(self) -> list[dict[str, Any]]:
         return [row for row in self._rows["approvals"].values() if row["status"] == "pending"]
@@ -228,7 +244,7 @@ class MemoryStore:
             raise NotFound(f"There is no session {session_id!r}.")
         rows = {
             table: [row for row in self._rows[table].values() if row["session_id"] == session_id]
-            for table in tables.FOLDED
+            for table in tables.STORED
         }
         turns = [turn for turn in self._turns.values() if turn.session_id == session_id]
         return Evidence(session, self._log.get(session_id, []), rows, turns)

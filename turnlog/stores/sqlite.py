@@ -20,7 +20,7 @@ import msgspec
 from turnlog.errors import StoreUnusable
 from turnlog.events.base import Placed, Stamped
 from turnlog.observing.metrics import metrics_of
-from turnlog.ports import Approval, Evidence, Session, ToolRun, Turn
+from turnlog.ports import Approval, Evidence, Session, ToolRun, ToolStarted, Turn
 from turnlog.stores import sqlite_permits as permits
 from turnlog.stores import sqlite_rows as rows
 from turnlog.stores.migrate import migrate
@@ -110,6 +110,13 @@ class SqliteStore:
     async def finish_turn(self, turn_id: str) -> None:
         sql = "UPDATE turns SET state = 'done', draft = NULL WHERE id = ? AND state = 'running'"
         await self._writer.run(lambda db: db.execute(sql, (turn_id,)).rowcount)
+
+    async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
+        me = self._owners.me
+        await self._writer.run(lambda db: rows.start_tools(db, turn, starting, me))
+
+    async def started_tools(self, turn: Turn) -> set[str]:
+        return await self._look(lambda db: rows.started_tools(db, turn))
 
     async def pause_turn(self, turn_id: str) -> None:
         sql = "UPDATE turns SET state = 'waiting', draft = NULL WHERE id = ? AND state = 'running'"

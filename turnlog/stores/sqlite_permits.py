@@ -39,7 +39,7 @@ def next_expiry(db: sqlite3.Connection) -> str | None:
 
 def doubts(db: sqlite3.Connection, user_id: str) -> list[ToolRun]:
     sql = """SELECT * FROM tool_runs WHERE user_id = ? AND status = 'in_doubt'
-             ORDER BY created_at, session_id, seq"""
+             ORDER BY created_at, session_id, tool_use_id"""
     return [permits.tool_run(row) for row in _rows(db, sql, user_id)]
 
 

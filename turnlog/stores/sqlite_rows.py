@@ -16,8 +16,9 @@ from turnlog.errors import (
     TurnOver,
 )
 from turnlog.events.base import Placed, Stamped
+from turnlog.events.clock import now
 from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
-from turnlog.ports import Evidence, Session, Turn
+from turnlog.ports import Evidence, Session, ToolStarted, Turn
 from turnlog.projections import tables
 
 SESSION = (
@@ -35,10 +36,29 @@ _END = 2**63 - 1  # above every number
 
 def append(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed], owner: str) -> int:
     """Annotate, if the turn is still the owner's."""
+    _refuse_others(db, turn, owner)
+    return annotate(db, turn, events)
+
+
+def start_tools(
+    db: sqlite3.Connection, turn: Turn, starting: Sequence[ToolStarted], owner: str
+) -> None:
+    _refuse_others(db, turn, owner)
+    for started in starting:
+        row = tables.tool_run(turn, started, now())
+        db.execute(_insert_sql("tool_runs", tuple(row)), row)
+
+
+def started_tools(db: sqlite3.Connection, turn: Turn) -> set[str]:
+    sql = "SELECT tool_use_id FROM tool_runs WHERE turn_id = ? AND session_id = ? AND status = ?"
+    found = db.execute(sql, (turn.id, turn.session_id, "executing"))
+    return {row[0] for row in found}
+
+
+def _refuse_others(db: sqlite3.Connection, turn: Turn, owner: str) -> None:
     row = db.execute("SELECT state, owner FROM turns WHERE id = ?", (turn.id,)).fetchone()
     if row is not None and row != ("running", owner):
         raise TurnOver(f"Turn {turn.id!r} is over, or in other hands.")
-    return annotate(db, turn, events)
 
 
 def annotate(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed]) -> int:
@@ -163,7 +183,7 @@ def evidence(db: sqlite3.Connection, session_id: str) -> Evidence:
         found = session(db, None, session_id)
         log = db.execute(_ALL, (found.id,))
         turns = db.execute(f"SELECT {TURN} FROM turns WHERE session_id = ?", (found.id,))
-        rows = {table: _rows(db, table, found.id) for table in tables.FOLDED}
+        rows = {table: _rows(db, table, found.id) for table in tables.STORED}
         return Evidence(found, [Record(*row) for row in log], rows, [turn(row) for row in turns])
     finally:
         db.execute("COMMIT")

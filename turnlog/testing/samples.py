@@ -8,7 +8,7 @@ from typing import Any
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event, Placed, Stamped
 from turnlog.events.content import Block, usage_of
-from turnlog.ports import Session, Store, Turn
+from turnlog.ports import Session, Store, ToolStarted, Turn
 
 AGENT = AgentRef(id="assistant", name="Assistant")
 AT = "2026-11-15T12:00:00.000Z"
@@ -93,8 +93,8 @@ def decision(id: str, approved: bool = True) -> k.ApprovalResolved:
     )
 
 
-def started(tool: str, name: str = "look") -> k.ToolStarted:
-    return k.ToolStarted(
+def started(tool: str, name: str = "look") -> ToolStarted:
+    return ToolStarted(
         tool_use_id=tool, tool_name=name, args={}, args_hash="", idempotency_key="key"
     )
 

@@ -1,7 +1,7 @@
 """Who must be asked before a tool runs, and what the person is told.
 
 The policy is data: a tool's own word, else its agent's, else the server's. `writes` asks for
-tools that change something, and a tool counts as one unless it says otherwise.
+tools that change something.
 """
 
 import re
@@ -30,7 +30,7 @@ class Policy:
 
     def asks_for(self, tool: Tool) -> bool:
         rule = tool.approval or self.agent or self.server
-        return rule == "always" or (rule == "writes" and tool.writes)
+        return rule == "always" or (rule == "writes" and tool.writes is True)
 
 
 def request(call: ToolUse, tool: Tool, approval_id: str, seconds: float) -> ApprovalRequested:

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args, get_type_hints, overload
 import msgspec
 
 from turnlog.ports import ToolSpec
+from turnlog.tools import verbs
 
 Approval = Literal["always", "never", "writes"]
 Describe = str | Callable[[dict[str, Any]], str]  # "Create customer {name}", or a function
@@ -40,7 +41,7 @@ class Tool:
     spec: ToolSpec
     arguments: type[msgspec.Struct]  # what the model may set, with its types
     context_names: tuple[str, ...] = ()  # what the server sets
-    writes: bool = True  # whether a call changes anything; one that may is never run twice
+    writes: bool | None = None  # whether it changes anything; unless surely not, never run twice
     approval: Approval | None = None  # None: as the agent or the server has it
     describe: Describe | None = None  # what a person is asked to allow
     reconcile: Callable[..., Any] | None = None  # after a crash: what became of the call
@@ -59,7 +60,7 @@ def tool(function: Callable[..., Any], /) -> Tool: ...
 def tool(
     *,
     name: str | None = None,
-    writes: bool = True,
+    writes: bool | None = None,
     approval: Approval | None = None,
     describe: Describe | None = None,
     reconcile: Callable[..., Any] | None = None,
@@ -73,16 +74,20 @@ def tool(
     *,
     name: str | None = None,
     timeout: float = 60.0,
+    writes: bool | None = None,
     **rules: Any,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of an async or plain function.
 
-    It is taken for a write, which asks a person first, unless it says `writes=False`.
-    `timeout` is in seconds. A plain function runs in a thread, so that it holds nobody up.
+    A tool that writes asks a person first and is never run twice; whether it writes is read
+    from the first word of its name (see `verbs`) unless `writes` says so. `timeout` is in
+    seconds. A plain function runs in a thread, so that it holds nobody up.
     """
 
     def make(function: Callable[..., Any]) -> Tool:
-        return _make(function, name or function.__name__, timeout, rules)
+        called = name or function.__name__
+        judged = verbs.writes(called) if writes is None else writes
+        return _make(function, called, timeout, rules | {"writes": judged})
 
     return make if function is None else make(function)
 

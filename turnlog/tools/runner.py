@@ -19,8 +19,8 @@ import msgspec
 from turnlog.errors import ToolError
 from turnlog.events.base import Event
 from turnlog.events.content import hash_of
-from turnlog.events.kinds import ToolResult, ToolStarted, ToolUse
-from turnlog.ports import Permission, Standing, ToolSpec
+from turnlog.events.kinds import ToolResult, ToolUse
+from turnlog.ports import Output, Permission, Standing, ToolSpec, ToolStarted
 from turnlog.tools import approval
 from turnlog.tools.calling import called
 from turnlog.tools.registry import NotDone, Tool, ToolContext
@@ -69,7 +69,7 @@ class ToolRunner:
     def check(self, call: ToolUse) -> None:
         _checked(self._tool(call), call.args)
 
-    async def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[list[Event], None]:
+    async def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[Sequence[Output], None]:
         asked = [call for call in calls if self._must_ask(call)]
         if asked:
             yield [self._question(call) for call in asked]
@@ -79,7 +79,7 @@ class ToolRunner:
         ready = [call for call in calls if call.tool_use_id not in undecided]
         begun_before = self._standing.started & {call.tool_use_id for call in ready}
         if starting := [self._started(c) for c in ready if self._begins_to_write(c)]:
-            yield [*starting]
+            yield starting
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(self._result(call, call.tool_use_id in begun_before))
@@ -106,7 +106,7 @@ class ToolRunner:
         if call.tool_use_id in self._standing.started or not self._allowed(call):
             return False
         given = self._given(call)
-        return self._fits(given) and self._tools[call.tool_name].writes
+        return self._fits(given) and self._tools[call.tool_name].writes is not False
 
     def _started(self, call: ToolUse) -> ToolStarted:
         given = self._given(call)
@@ -218,7 +218,7 @@ def _explained(tool: Tool, error: BaseException, *, timed_out: bool) -> ToolErro
         why = f"No answer after {tool.timeout:g} s: time limit."
     else:
         why = f"The tool failed ({type(error).__name__})."
-    return InDoubt(why) if tool.writes else ToolError(why)
+    return ToolError(why) if tool.writes is False else InDoubt(why)
 
 
 def _note(permission: Permission | None) -> str | None:

@@ -28,7 +28,6 @@ CREATE TABLE tool_runs (
     session_id      TEXT    NOT NULL,
     user_id         TEXT    NOT NULL,
     turn_id         TEXT    NOT NULL,
-    seq             INTEGER NOT NULL,
     created_at      TEXT    NOT NULL,
     tool_name       TEXT    NOT NULL,
     args            TEXT    NOT NULL, -- JSON, as they were run

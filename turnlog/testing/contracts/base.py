@@ -39,7 +39,6 @@ EVERY_PROJECTION: list[Event] = [
     s.approval("ok?", "a"),
     s.decision("ok?"),
     s.approval("sure?", "a"),
-    s.started("a"),
     s.result("a"),
     s.said("Done.", id="msg_done"),
 ]  # fmt: skip

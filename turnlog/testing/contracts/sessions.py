@@ -117,7 +117,7 @@ class AuditContract(Contract):
         turn = await self.begun(store)
         await store.append(turn, s.placed(*EVERY_PROJECTION))
         proof = prove(await store.evidence("s"))
-        assert (proof.first, proof.last, proof.count) == (0, 8, 9)
+        assert (proof.first, proof.last, proof.count) == (0, 7, 8)
         assert proof.problems == []
 
     async def test_evidence_is_of_one_moment(self, opened: Opened) -> None:
