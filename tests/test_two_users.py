@@ -3,6 +3,7 @@
 The routes are read from the application: one that is new has no row here, and fails.
 """
 
+import re
 from itertools import product
 
 import msgspec
@@ -38,12 +39,16 @@ CROSSED = {
     ("GET",   f"{OWN}/events"):   [{}, {"params": {"internal": "true"}},
                                    {"params": {"after": "0"}}],
     ("GET",   f"{OWN}/verify"):   [{}],
+    ("POST",  "/api/approvals/{approval_id}"):     [{"json": {"approved": True}},
+                                                    {"json": {"approved": False}}],
+    ("POST",  f"{OWN}/doubts/{{tool_use_id}}"):    [{"json": {"happened": True}}],
 }
 # Paths without an id: what Bob gets is his own, or the same for everybody.
 SHARED = {
     ("GET",  "/"), ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/api/config"),
     ("GET",  "/openapi.json"), ("GET", "/docs"), ("GET", "/metrics"),
     ("GET",  "/api/sessions"), ("POST", "/api/sessions"),
+    ("GET",  "/api/approvals"), ("GET", "/api/doubts"),
 }
 # fmt: on
 
@@ -95,6 +100,11 @@ async def asked(server, method, path, how, headers):
     return await server.http.request(method, path, **given)
 
 
+def filled(path, name):
+    """The path with the name wherever an id belongs."""
+    return re.sub(r"{\w+}", name, path)
+
+
 def cases():
     return [(method, path, how) for (method, path), hows in CROSSED.items() for how in hows]
 
@@ -103,7 +113,7 @@ async def test_whatever_bob_asks_of_alices_session_is_not_found(crossed):
     server, session, _ = crossed
     for method, path, how in cases():
         answers = [
-            await asked(server, method, path.format(session_id=name), how, BOB)
+            await asked(server, method, filled(path, name), how, BOB)
             for name in (session, "nowhere")
         ]
         details = [is_problem(answer, 404, "not_found") for answer in answers]
@@ -114,7 +124,7 @@ async def test_whatever_bob_asks_of_alices_session_is_not_found(crossed):
 async def test_no_other_id_of_alices_opens_anything(crossed):
     server, _, ids = crossed
     for (method, path, how), name in product(cases(), ids):
-        answer = await asked(server, method, path.format(session_id=name), how, BOB)
+        answer = await asked(server, method, filled(path, name), how, BOB)
         detail = is_problem(answer, 404, "not_found")
         assert not any(secret in detail for secret in SECRETS)
 
@@ -123,14 +133,14 @@ async def test_an_admin_is_no_exception(crossed):
     server, session, _ = crossed
     admin = {"authorization": f"Bearer {mint(SECRET, 'root', admin=True)}"}
     for method, path, how in cases():
-        answer = await asked(server, method, path.format(session_id=session), how, admin)
+        answer = await asked(server, method, filled(path, session), how, admin)
         is_problem(answer, 404, "not_found")
 
 
 async def test_without_a_token_nothing_is_told(crossed):
     server, session, _ = crossed
     for method, path, how in cases():
-        answer = await asked(server, method, path.format(session_id=session), how, NOBODY)
+        answer = await asked(server, method, filled(path, session), how, NOBODY)
         is_problem(answer, 401, "unauthorized")
 
 

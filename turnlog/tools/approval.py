@@ -49,10 +49,16 @@ def request(call: ToolUse, tool: Tool, approval_id: str, seconds: float) -> Appr
 def description(tool: Tool, args: dict[str, Any]) -> str:
     """One line for a person. The arguments are the model's words: they may not break out of it."""
     try:
-        said = _described(tool, args)
+        said = _described(tool, _with_defaults(tool, args))
     except Exception:  # the tool's own words do not fit these arguments
         said = _plainly(tool.name, args)
     return _one_line(said, LONGEST_DESCRIPTION)
+
+
+def _with_defaults(tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
+    """Also what the model left to the tool."""
+    given = msgspec.to_builtins(msgspec.convert(args, tool.arguments))
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _described(tool: Tool, args: dict[str, Any]) -> str:
