@@ -220,3 +220,20 @@ def test_every_search_of_a_recorded_stream_has_a_query_and_what_it_found(path):
 @pytest.mark.skipif(not RECORDED, reason="there are no recorded streams in shared/captures")
 def test_there_are_recorded_searches():
     assert sum(len(searched_in(path)[1]) for path in RECORDED) > 5
+
+
+# the provider's other tools
+
+
+async def test_code_that_ran_is_told_again_and_its_container_is_gone_back_to():
+    code = {"type": "server_tool_use", "id": "c", "name": "code_execution", "input": {"code": "1"}}
+    ran = {"type": "code_execution_result", "stdout": "1", "stderr": "", "return_code": 0}
+    result = {"type": "code_execution_tool_result", "tool_use_id": "c", "content": ran}
+    box = {"id": "container_1", "expires_at": "2999-01-01T00:00:00Z"}
+    first = Reply(RawBlock(code), RawBlock(result), "It is 1.", container=box)
+    async with app_of(first, Reply("Still 1.")) as (app, sim):
+        session = await app.create_session(LOCAL_USER)
+        await app.run_turn("Run it", session_id=session.id)
+        await app.run_turn("Again", session_id=session.id)
+    assert sim.requests[1]["messages"][1]["content"][:2] == [code, result]
+    assert [request.get("container") for request in sim.requests] == [None, "container_1"]
