@@ -7,9 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 
 from turnlog import tool
-from turnlog.engines.claude import ClaudeEngine, Patience
-from turnlog.engines.claude_errors import BY_STATUS, FAILURES, status_error
-from turnlog.engines.claude_models import is_adaptive, thinking_parameters
+from turnlog.engines.claude import ClaudeEngine, Patience, _seconds
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.ports import Ask
@@ -54,7 +52,8 @@ async def engine_on(*entries, patience=QUICK):
 
 async def heard(engine, **more):
     """Everything that the engine says, and what it failed with."""
-    ask = Ask(model="claude-sonnet-5-5", system="", messages=[HI], max_tokens=1000, **more)
+    given = {"model": "claude-sonnet-5-5", "messages": [HI]} | more
+    ask = Ask(system="", max_tokens=1000, **given)
     tools = ToolRunner([look], lambda _: None)
     said = []
     try:
@@ -71,6 +70,7 @@ def of(kind, said):
 
 
 async def outcome(*entries, patience=QUICK, **more):
+    """What happens with this script. The API must have taken every request."""
     async with engine_on(*entries, patience=patience) as (engine, sim):
         said, failed = await heard(engine, **more)
     assert sim.refused == []
@@ -111,12 +111,15 @@ def test_our_own_wait_doubles_up_to_a_limit():
 
 @pytest.mark.parametrize(("header", "wait"), [("7", 7.0), ("0.5", 0.5), ("-3", 0.0)])
 def test_the_wait_is_what_the_header_says(header, wait):
-    assert ClaudeEngine(api_key="k")._wait(0, header) == wait
+    assert ClaudeEngine(api_key="k")._wait(0, _seconds(header)) == wait
 
 
-def test_a_header_that_is_a_date_is_not_understood_and_our_own_wait_holds():
+@pytest.mark.parametrize(
+    "header", ["Wed, 21 Oct 2026 07:28:00 GMT", "soon", "inf", "nan", "", None]
+)
+def test_a_header_that_is_no_number_is_not_understood_and_our_own_wait_holds(header):
     engine = ClaudeEngine(api_key="k", patience=Patience(first_wait=1.0))
-    assert 0.75 <= engine._wait(0, "Wed, 21 Oct 2026 07:28:00 GMT") <= 1.0
+    assert 0.75 <= engine._wait(0, _seconds(header)) <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -254,54 +257,71 @@ async def test_a_loop_without_end_is_ended():
 
 async def test_the_request_is_as_lean_as_the_ask():
     _, _, sim = await outcome(Reply("Hi."))
-    assert sim.requests[0].keys() == {"model", "messages", "max_tokens", "tools", "stream"}
+    lean = {"model", "messages", "max_tokens", "tools", "thinking", "stream"}
+    assert sim.requests[0].keys() == lean
 
 
-# words and models
+async def test_a_loop_of_pauses_is_ended_too():
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    paused = Reply(RawBlock(search), stop_reason="pause_turn")
+    _, failed, sim = await outcome(paused, *[Reply(stop_reason="pause_turn")] * 9, max_calls=3)
+    assert (failed.code, sim.accepted) == ("too_many_calls", 3)
 
 
-@pytest.mark.parametrize("status", [*BY_STATUS, 418, 500, 503])
-def test_every_status_has_our_words(status):
-    failed = status_error(status, {"error": {"type": "odd", "message": "sk-secret"}})
-    assert failed.code in {known.code for known in FAILURES.values()}
-    assert "sk-secret" not in str(failed)
-
-
-@pytest.mark.parametrize("body", [None, "<html>", {}, {"error": None}, {"error": "no"}])
-def test_a_failure_without_a_proper_body_is_told_by_its_status(body):
-    assert status_error(529, body).code == "overloaded"
-
-
-@pytest.mark.parametrize(
-    ("model", "adaptive"),
-    [
-        ("claude-opus-4-6", False),
-        ("claude-opus-4-7", True),
-        ("claude-sonnet-4-20250514", False),
-        ("claude-sonnet-5", True),
-        ("claude-haiku-4-5", False),
-        ("claude-haiku-5-5", True),
-        ("claude-saga-1", True),
-        ("something else", True),
-    ],
-)
-def test_newer_models_decide_by_themselves_how_long_to_think(model, adaptive):
-    assert is_adaptive(model) == adaptive
-
-
-def test_a_budget_fits_below_the_longest_answer():
-    asked = thinking_parameters("claude-haiku-4-5", 10_000, 8_192)
-    assert asked["thinking"] == {"type": "enabled", "budget_tokens": 10_000}
-    assert asked["max_tokens"] > 10_000
-
-
-def test_a_budget_becomes_an_effort_where_none_is_taken():
-    asked = [thinking_parameters("claude-sonnet-5-5", n, 8_192) for n in (1_000, 16_000, 100_000)]
-    assert [each["output_config"]["effort"] for each in asked] == ["low", "medium", "max"]
-    assert thinking_parameters("claude-sonnet-5-5", None, 8_192) == {"max_tokens": 8_192}
-
-
-async def test_thinking_is_asked_for_in_a_form_that_the_model_takes():
-    _, failed, sim = await outcome(Reply(Thinking("Hm."), "Hi."), thinking_budget=10_000)
+async def test_a_model_that_refuses_its_thoughts_is_asked_without_them():
+    bound = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound"
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "foreign"}
+    before = [HI, {"role": "assistant", "content": [thought]}, HI]
+    said, failed, sim = await outcome(invalid_request(bound), Reply("Hello."), messages=before)
     assert failed is None
-    assert sim.requests[0]["thinking"]["type"] == "adaptive"
+    assert [
+        block["type"] for message in sim.requests[1]["messages"] for block in message["content"]
+    ] == ["text", "text"]
+    assert of(k.Message, said)[0].content == "Hello."
+
+
+async def test_refused_thoughts_are_given_up_only_once():
+    bound = "messages.1.content.0: Invalid `signature` in `thinking` block"
+    _, failed, sim = await outcome(*[invalid_request(bound)] * 3)
+    assert (failed.code, sim.accepted) == ("thoughts_refused", 2)
+
+
+async def test_a_container_that_was_given_is_gone_back_to():
+    given = {"id": "container_1", "expires_at": "2026-11-16T12:00:00Z"}
+    code = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution", "input": {}}
+    paused = Reply(RawBlock(code), stop_reason="pause_turn", container=given)
+    found = {"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1", "content": {}}
+    _, failed, sim = await outcome(paused, Reply(RawBlock(found), "Here."))
+    assert (failed, sim.requests[1]["container"]) == (None, "container_1")
+
+
+# counting
+
+
+async def test_a_count_is_what_the_api_says():
+    async with engine_on() as (engine, sim):
+        ask = Ask(model="claude-sonnet-5-5", system="Be kind.", messages=[HI], max_tokens=1000)
+        few = await engine.count(ask, ToolRunner([], lambda _: None))
+        many = await engine.count(ask, ToolRunner([look], lambda _: None))
+    assert 0 < few < many
+    assert sim.requests == []
+
+
+async def test_a_count_is_asked_for_twice_at_most_and_fails_in_our_words():
+    answers = 0
+
+    async def answer(reader, writer):
+        nonlocal answers
+        answers += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 529 Overloaded\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()
+        engine = ClaudeEngine(api_key="k", base_url=f"http://{host}:{port}", patience=QUICK)
+        with pytest.raises(EngineFailed, match="overloaded"):
+            ask = Ask(model="claude-sonnet-5-5", system="", messages=[HI], max_tokens=1000)
+            await engine.count(ask, ToolRunner([], lambda _: None))
+        await engine.close()
+    assert answers == 2

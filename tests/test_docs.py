@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from turnlog.engines import claude_errors, claude_models
 from turnlog.testing import manual
 
 ROOT = Path(__file__).parent.parent
@@ -21,3 +22,31 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
+
+
+CLAUDE = (ROOT / "docs" / "claude.md").read_text().splitlines()
+
+
+def rows(head):
+    """The rows of the table under this head."""
+    after = CLAUDE[CLAUDE.index(head) + 2 :]
+    return after[: next(n for n, line in enumerate(after) if not line.startswith("|"))]
+
+
+def test_the_page_about_claude_has_every_way_to_think():
+    words = {claude_models.UNASKED, claude_models.ALWAYS}
+    assert rows("| family | from version | to think | not to think |") == [
+        f"| {family} | {'.'.join(map(str, row.since)) if any(row.since) else 'any'} | `{row.on}` | "
+        + (f"{row.off} |" if row.off in words else f"`{row.off}` |")
+        for family, table in claude_models.TABLE.items()
+        for row in table
+    ]
+
+
+def test_the_page_about_claude_has_every_failure():
+    every = [*claude_errors.FAILURES.values(), *claude_errors.OF_THE_STREAM]
+    assert rows("| code | what the user reads | again |") == [
+        f"| `{each.code}` | {failed} | {'yes' if failed.retryable else 'no'} |"
+        for each in every
+        for failed in [claude_errors.failed(each)]
+    ]

@@ -11,9 +11,9 @@ from turnlog import Agent, Settings, create_app, tool
 from turnlog.observing.metrics import Metrics, metrics_of
 from turnlog.observing.registry import MOST_SERIES, Counter, Gauge, Histogram, render
 from turnlog.ports import Question
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
+from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall, overloaded, rate_limited
 from turnlog.simulators.claude.listening import listen
-from turnlog.simulators.claude.script import Stall, Usage, invalid_request
+from turnlog.simulators.claude.script import Cut, Stall, Usage, invalid_request
 from turnlog.stores.memory import MemoryStore
 from turnlog.stores.sqlite import SqliteStore
 from turnlog.transports.auth import mint
@@ -114,6 +114,21 @@ async def test_a_turn_that_fails_or_is_refused_is_counted_as_such():
     assert seen['turnlog_turns_ended_total{outcome="error"}'] == 1
     assert seen['turnlog_model_errors_total{code="invalid_request"}'] == 1
     assert seen['turnlog_turn_errors_total{code="invalid_request"}'] == 1
+
+
+async def test_requests_that_fail_and_are_sent_again_are_counted_by_what_failed():
+    cut = Reply("Hello you.", chunk=5, ending=Cut(5))
+    script = [overloaded(0), rate_limited(0), Reply("Hi."), invalid_request(), cut]
+    async with running(*script) as app:
+        for question in ("Go", "Go on", "And on"):
+            await app.run_turn(question)
+        seen = page(app)
+    for code in ("overloaded", "rate_limited"):
+        assert seen[f'turnlog_provider_errors_total{{code="{code}"}}'] == 1
+        assert seen[f'turnlog_provider_retries_total{{code="{code}"}}'] == 1
+    assert seen['turnlog_provider_errors_total{code="invalid_request"}'] == 1
+    assert seen['turnlog_provider_errors_total{code="stream_cut"}'] == 1
+    assert 'turnlog_provider_retries_total{code="invalid_request"}' not in seen
 
 
 async def test_a_turn_that_is_stopped_runs_until_then():

@@ -99,6 +99,7 @@ PLANTED = {
         "table: turns s.t2: it does not begin at number 1",
     ),
     "a moved anchor": (["UPDATE sessions SET anchor = 9"], "table: sessions s: anchor not as"),
+    "a search uncounted": (["UPDATE sessions SET searches = 1"], "table: sessions s: searches not"),
     "a changed message row": (
         ["UPDATE messages SET content = '[]' WHERE message_id = 'msg_1'"],
         "table: messages msg_1: content not as the log has it",
@@ -165,7 +166,7 @@ def test_what_was_planted_is_found_and_named(data, capsys, statements, problem):
 
 
 def test_one_bad_session_among_good_ones_is_named(data, capsys):
-    columns = "user_id, title, agent_id, created_at, anchor, 0, 0, 0"
+    columns = "user_id, title, agent_id, created_at, anchor, 0, 0, 0, 0, 0"
     plant(data, [f"INSERT INTO sessions SELECT 's2', {columns} FROM sessions", *delete("seq = 5")])
     assert main(["verify", "--data", str(data)]) == 1
     assert capsys.readouterr().out.endswith("2 sessions, 10 events: 1 not ok\n")

@@ -191,7 +191,7 @@ ASKED = [
 def effort(server):
     """How hard Claude was asked to think, the last time; None: not at all."""
     asked = server.sim.requests[-1]
-    assert ("thinking" in asked) == ("output_config" in asked)
+    assert (asked["thinking"]["type"] == "adaptive") == ("output_config" in asked)
     return asked.get("output_config", {}).get("effort")
 
 

@@ -34,3 +34,8 @@ def test_adaptive_thinking_is_refused_by_the_models_before_it():
     assert refuses("claude-haiku-4-5-20251001", "adaptive")
     assert not refuses("claude-opus-4-6", "adaptive")
     assert not refuses("my-own-model", "adaptive")
+
+
+def test_only_some_models_know_between_tools():
+    known = [model for model, _ in MODELS if not refuses(model, "between_tools")]
+    assert known == ["claude-3-7-sonnet-20250219", "claude-sonnet-5-5"]  # the first is not parsed

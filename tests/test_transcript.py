@@ -1,6 +1,7 @@
 """The screen: live events and reloaded ones fold to the same, whatever was cut off."""
 
 import pytest
+from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
@@ -54,6 +55,13 @@ LIVE = {
     "two texts in one answer": [s.asked(), chunk("One. "), chunk("Two.", 1),
                                 s.said("One. ", "Two."), COMPLETE],
 }  # fmt: skip
+
+
+def test_a_refusal_says_why():
+    why = {"type": "refusal", "category": "bio", "explanation": "No."}
+    refused = replace(s.said(stop="refusal"), details={"stop_details": why, "container": None})
+    assert screen(s.asked(), refused, COMPLETE).items[0]["stopDetails"] == why
+    assert "stopDetails" not in screen(s.asked(), s.said("Hi."), COMPLETE).items[0]
 
 
 @pytest.mark.parametrize("events", LIVE.values(), ids=LIVE)

@@ -40,7 +40,7 @@ FROZEN = {  # type: (persistenceState, its own fields)
     "resync_required":    ("transient", {"why"}),
 }
 INTERNAL = {  # in the log, never on a user's wire
-    "approval_refused", "history_anchored", "tool_settled", "turn_resumed",
+    "approval_refused", "history_anchored", "tool_settled", "turn_resumed", "web_searched",
 }
 # fmt: on
 
@@ -75,6 +75,13 @@ def test_the_vocabulary_is_what_was_agreed():
     assert set(k.KINDS) == FROZEN.keys() | INTERNAL
     assert {kind for kind in k.KINDS if k.KINDS[kind].internal} == INTERNAL
     assert [event.type for event in SAMPLES] == list(FROZEN)
+
+
+def test_a_refused_message_says_why_and_nothing_else_that_is_for_the_log():
+    why = {"type": "refusal", "category": None, "explanation": None}
+    refused = msgspec.structs.replace(s.said("No."), details={"stop_details": why, "id": "x"})
+    assert shown(refused).keys() - shown(s.said("No.")).keys() == {"stopDetails"}
+    assert shown(refused)["stopDetails"] == why
 
 
 @pytest.mark.parametrize("event", SAMPLES, ids=lambda event: event.type)

@@ -17,6 +17,7 @@ from turnlog.events.base import Event, Stamped
 from turnlog.events.clock import now
 from turnlog.events.cursor import Cursor
 from turnlog.events.kinds import ApprovalRequested, ApprovalResolved, Error, Message
+from turnlog.observing.metrics import metrics_of
 from turnlog.pipeline import turn as pipeline
 from turnlog.pipeline.context_building import Limits, check_budget
 from turnlog.pipeline.deciding import Decisions
@@ -63,14 +64,15 @@ def _memory(settings: Settings) -> Store:
     return MemoryStore()
 
 
-def _claude(api_key: str, base_url: str | None) -> Engine:
+def _claude(api_key: str, base_url: str | None, settings: Settings, store: Store) -> Engine:
     from turnlog.engines.claude import ClaudeEngine
 
-    return ClaudeEngine(api_key=api_key, base_url=base_url)
+    cache, metrics = settings.prompt_cache, metrics_of(store)
+    return ClaudeEngine(api_key=api_key, base_url=base_url, cache=cache, metrics=metrics)
 
 
 STORES: dict[str, Callable[[Settings], Store]] = {"sqlite": _sqlite, "memory": _memory}
-ENGINES: dict[str, Callable[[str, str | None], Engine]] = {"claude": _claude}
+ENGINES: dict[str, Callable[[str, str | None, Settings, Store], Engine]] = {"claude": _claude}
 
 
 def create_app(
@@ -134,6 +136,7 @@ class Turnlog:
             max_tokens=settings.max_tokens,
             max_calls=settings.max_calls,
             max_characters=settings.max_characters,
+            searches=settings.searches_a_session,
         )
         auth = Auth(settings.auth_secret, settings.issuer, admin_claim=settings.auth_admin_claim)
         origins = [site.strip() for site in settings.cors_origins.split(",") if site.strip()]
@@ -175,8 +178,9 @@ class Turnlog:
                 base_url = await stack.enter_async_context(sim.serve())
             given = self._engine
             key = self._sim_key if self.settings.simulated else self.settings.api_key or "none"
-            made = ENGINES[given](key, base_url) if isinstance(given, str) else given
-            self.engine = made
+            if isinstance(given, str):
+                given = ENGINES[given](key, base_url, self.settings, self.store)
+            self.engine = given
             await self.engine.open()
             stack.push_async_callback(self.engine.close)
             yield

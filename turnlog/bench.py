@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import uvicorn
 
+from turnlog import bench_cache
 from turnlog.app import Turnlog, create_app
 from turnlog.bench_parts import Say, appends, filled, head, line, stages
 from turnlog.config import Settings
@@ -88,6 +89,7 @@ async def _measure(say: Say, effort: Effort) -> None:
                 await _history(say, bench, effort)
         stages(say, effort.looped, effort.rounds)
         await appends(say, folder / "store", effort.stored)
+        await bench_cache.run(say)
 
 
 def _describe(say: Say, folder: Path) -> None:

@@ -27,6 +27,8 @@ class Settings:
     max_calls: int = 50  # model calls in one turn
     max_characters: int = 200_000  # of one question
     thinking_budget: int = 10_000
+    searches_a_session: int = 10  # on the web
+    prompt_cache: str = "5m"  # how long the provider keeps what it has read; or 1h, or off
     cors_origins: str = ""  # other sites whose pages may ask, with commas between them
     turn_timeout: float = 900.0  # seconds that one turn may take
     turns_at_once: int = 20  # of one user
@@ -74,6 +76,7 @@ _NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "max_calls": (int, 1, 10_000),
     "max_characters": (int, 1, 10_000_000),
     "thinking_budget": (int, 1_000, 100_000),
+    "searches_a_session": (int, 0, 10_000),
     "grace": (float, 0, 3_600),
     "turn_timeout": (float, 1, 86_400),
     "approval_timeout": (float, 1, 31_536_000),
@@ -83,6 +86,7 @@ _NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
 
 _CHOICES = {
     "approval": ("always", "never", "writes"),
+    "prompt_cache": ("5m", "1h", "off"),
     "log_format": ("text", "json"),
     "log_level": ("debug", "info", "warning", "error"),
     "log_content": ("true", "false"),

@@ -8,6 +8,7 @@ is kept.
 import asyncio
 import contextlib
 import logging
+import math
 import random
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -19,11 +20,16 @@ from urllib.parse import urlsplit
 import msgspec
 
 from turnlog.engines import claude_errors as errors
-from turnlog.engines.claude_models import thinking_parameters
+from turnlog.engines.claude_models import betas
+from turnlog.engines.claude_request import Requests, counted, without_thoughts
+from turnlog.engines.claude_search import paused, with_searches
 from turnlog.engines.claude_stream import Call, SseSplitter
 from turnlog.errors import EngineFailed
+from turnlog.events.base import Event
+from turnlog.events.content import Block
 from turnlog.events.kinds import ToolResult
-from turnlog.ports import Ask, Said, ToolBox, ToolSpec
+from turnlog.observing.metrics import Metrics
+from turnlog.ports import Ask, CallStarted, Said, ToolBox
 from turnlog.projections.history import add, result_block, without_blanks
 
 if TYPE_CHECKING:  # importing the SDK takes seconds: only the first turn needs it
@@ -52,9 +58,14 @@ class ClaudeEngine:
         api_key: str,
         base_url: str | None = None,
         patience: Patience | None = None,
+        cache: str = "5m",
+        metrics: Metrics | None = None,
     ) -> None:
+        """`cache`: how long the provider keeps what it has read of a prompt; or "off"."""
         self._api_key = api_key
         self._base_url = base_url
+        self._cache = cache
+        self._metrics = metrics or Metrics()
         self._patience = patience or Patience()
         self._sdk: asyncio.Task[Any] | None = None
         self._made: AsyncAnthropic | None = None
@@ -72,6 +83,7 @@ class ClaudeEngine:
         messages = list(ask.messages)
         taken = _tool_ids(messages)
         calls = ask.open_calls
+        requests = Requests(ask, tools.specs, self._cache)
         for _ in range(ask.max_calls):
             if calls:
                 results: list[ToolResult] = []
@@ -83,9 +95,11 @@ class ClaudeEngine:
                 if len(results) < len(calls):
                     return  # a person must decide first
             call = Call(taken)
-            request = _request(ask, messages, tools.specs)
+            request = requests.next(messages)
             async with aclosing(self._stream(call, request)) as batches:
                 async for said in batches:
+                    if call.finished:
+                        requests.heard(said)
                     yield said
             add(messages, "assistant", without_blanks(call.blocks))
             add(messages, "user", [result_block(result) for result in _unreadable(call)])
@@ -94,62 +108,100 @@ class ClaudeEngine:
                 return  # a pause is gone on from: "send the assistant content back unchanged"
         raise errors.failed(errors.LOOPING)
 
+    async def count(self, ask: Ask, tools: ToolBox) -> int:
+        """How many tokens the model would be told. Asked for at most twice."""
+        request = counted(Requests(ask, tools.specs, self._cache).next(ask.messages))
+        response = await self._open(request, "/v1/messages/count_tokens", tries=2)
+        async with aclosing(response), aclosing(_pieces(response)) as pieces:
+            whole = b"".join([piece async for piece in pieces])
+        try:
+            return int(msgspec.json.decode(whole)["input_tokens"])
+        except (LookupError, TypeError, ValueError) as error:
+            raise errors.failed(errors.UNREADABLE) from error
+
     async def _stream(self, call: Call, request: dict[str, Any]) -> AsyncGenerator[Said, None]:
         splitter = SseSplitter()
-        response = await self._open(request)
-        async with aclosing(response), aclosing(_pieces(response)) as pieces:
-            async for piece in pieces:
-                if outputs := call.feed(splitter.feed(piece)):
-                    yield Said([*outputs, *_unreadable(call)])
-                if call.finished or call.failure:
-                    break
-            else:
-                if outputs := call.feed(splitter.close()):
-                    yield Said([*outputs, *_unreadable(call)])
-            if call.finished:
-                await _drain(pieces)
-        if not call.finished:
-            raise call.failure or errors.failed(errors.CUT)
+        before = paused(request["messages"])
+        response = await self._begin(request | {"stream": True})
+        try:
+            async with aclosing(response), aclosing(_pieces(response)) as pieces:
+                async for piece in pieces:
+                    if outputs := call.feed(splitter.feed(piece)):
+                        yield _said(outputs, call, before)
+                    if call.finished or call.failure:
+                        break
+                else:
+                    if outputs := call.feed(splitter.close()):
+                        yield _said(outputs, call, before)
+                if call.finished:
+                    await _drain(pieces)
+            if not call.finished:
+                raise call.failure or errors.failed(errors.CUT)
+        except EngineFailed as failure:
+            self._metrics.provider_errors.add(1, failure.code)
+            raise
 
-    async def _open(self, request: dict[str, Any]) -> "Response":
+    async def _begin(self, request: dict[str, Any]) -> "Response":
+        """The response. A model that refuses its earlier thoughts is asked without them.
+
+        Thoughts are tied to the key, the tools and the prompt that they came with: when one of
+        these has changed, the session goes on all the same.
+        """
+        try:
+            return await self._open(request)
+        except EngineFailed as failure:
+            if failure.code != errors.THOUGHTS.code:
+                raise
+            self._metrics.provider_retries.add(1, failure.code)
+            return await self._open(without_thoughts(request))
+
+    async def _open(
+        self, request: dict[str, Any], path: str = "/v1/messages", tries: int | None = None
+    ) -> "Response":
         """The response, once its head is there; asked for again where that makes sense."""
-        for attempt in range(self._patience.tries):
+        tries = tries or self._patience.tries
+        for attempt in range(tries):
             try:
-                return await self._try(request)
+                return await self._try(request, path)
             except _Again as again:
                 wait = self._wait(attempt, again.retry_after)
-                if attempt + 1 == self._patience.tries or wait > self._patience.longest_wait:
+                if attempt + 1 == tries or wait > self._patience.longest_wait:
                     raise again.failure from again
                 _log.info("asking again in %.1f s: %s", wait, again.failure.code)
+                self._metrics.provider_retries.add(1, again.failure.code)
                 await asyncio.sleep(wait)
         raise AssertionError("tries is at least one")
 
-    async def _try(self, request: dict[str, Any]) -> "Response":
+    async def _try(self, request: dict[str, Any], path: str) -> "Response":
         client = await self._client()
         import anthropic
         from httpx2 import Response
 
         # Not `messages.create`: it would copy the whole history before it encodes it.
-        body = msgspec.json.encode(request | {"stream": True})
+        body = msgspec.json.encode(request)
+        headers = {"anthropic-beta": ",".join(names)} if (names := betas(request)) else {}
         try:
-            return await client.post("/v1/messages", content=body, cast_to=Response, stream=True)
+            return await client.post(
+                path, content=body, cast_to=Response, stream=True, options={"headers": headers}
+            )
         except anthropic.APIStatusError as error:
             _log.warning("the API answered %s: %s", error.status_code, error.message)
-            failure = errors.status_error(error.status_code, error.body)
-            if failure.retryable:
-                retry_after = error.response.headers.get("retry-after")
+            retry_after = _seconds(error.response.headers.get("retry-after"))
+            failure = errors.status_error(error.status_code, error.body, retry_after)
+            self._metrics.provider_errors.add(1, failure.code)
+            if failure.retryable and error.status_code != 400:  # that would be refused again
                 raise _Again(failure, retry_after) from error
             raise failure from error
         except anthropic.APIError as error:
             _log.warning("the API cannot be reached: %r", error)
+            self._metrics.provider_errors.add(1, errors.UNREACHABLE.code)
             raise _Again(errors.failed(errors.UNREACHABLE)) from error
 
-    def _wait(self, attempt: int, retry_after: str | None) -> float:
-        try:
-            return max(0.0, float(retry_after or ""))
-        except ValueError:
-            doubled = self._patience.first_wait * 2.0**attempt
-            return min(doubled, self._patience.longest_wait) * random.uniform(0.75, 1.0)
+    def _wait(self, attempt: int, retry_after: float | None) -> float:
+        if retry_after is not None:
+            return retry_after
+        doubled = self._patience.first_wait * 2.0**attempt
+        return min(doubled, self._patience.longest_wait) * random.uniform(0.75, 1.0)
 
     async def _client(self) -> "AsyncAnthropic":
         if self._sdk is not None:
@@ -176,26 +228,19 @@ def _is_here(url: str | None) -> bool:
 class _Again(Exception):
     """The request failed before the first byte and may be sent again."""
 
-    def __init__(self, failure: EngineFailed, retry_after: str | None = None) -> None:
+    def __init__(self, failure: EngineFailed, retry_after: float | None = None) -> None:
         super().__init__(str(failure))
         self.failure = failure
         self.retry_after = retry_after
 
 
-def _request(ask: Ask, messages: list[dict[str, Any]], specs: Sequence[ToolSpec]) -> dict[str, Any]:
-    request: dict[str, Any] = {
-        "model": ask.model,
-        "messages": messages,
-        **thinking_parameters(ask.model, ask.thinking_budget, ask.max_tokens),
-    }
-    if ask.system:
-        request["system"] = ask.system
-    if specs:
-        request["tools"] = [
-            {"name": s.name, "description": s.description, "input_schema": s.input_schema}
-            for s in specs
-        ]
-    return request
+def _seconds(header: str | None) -> float | None:
+    """The wait that a `retry-after` asks for. A date is not understood."""
+    try:
+        seconds = float(header or "")
+    except ValueError:
+        return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 async def _pieces(response: "Response") -> AsyncGenerator[bytes, None]:
@@ -227,6 +272,13 @@ def _tool_ids(messages: Sequence[dict[str, Any]]) -> set[str]:
         for block in message["content"]
         if block["type"] == "tool_use"
     }
+
+
+def _said(outputs: list[Event | CallStarted], call: Call, before: list[Block]) -> Said:
+    """A batch; the one that ends an answer holds all that must be kept in one step with it."""
+    if not call.finished:
+        return Said(outputs)
+    return Said([*with_searches(outputs, before), *_unreadable(call)])
 
 
 def _unreadable(call: Call) -> list[ToolResult]:

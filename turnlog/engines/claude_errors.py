@@ -1,49 +1,42 @@
 """What the API says when it fails, in our words: a code, a sentence, and whether to retry.
 
 The provider's own message goes to the log of the server, never to a client: it may name
-accounts, keys or limits.
+accounts, keys or limits. `docs/claude.md` shows the table; a test compares them.
 """
 
+import re
 from typing import Any, NamedTuple
 
 from turnlog.errors import EngineFailed
 
 
 class Failure(NamedTuple):
+    """`again`: when trying again makes sense ("" is at once); None: it does not."""
+
     code: str
     sentence: str
-    retryable: bool
+    again: str | None = None
 
 
 FAILURES: dict[str, Failure] = {
-    "invalid_request_error": Failure(
-        "invalid_request", "The model did not accept this request.", False
-    ),
+    "invalid_request_error": Failure("invalid_request", "The model did not accept this request."),
     "authentication_error": Failure(
-        "invalid_key", "The server's API key is not valid. Tell its operator.", False
+        "invalid_key", "The server's API key is not valid. Tell its operator."
     ),
-    "billing_error": Failure(
-        "billing", "The server's account with the provider needs attention.", False
-    ),
-    "permission_error": Failure(
-        "not_permitted", "The server's API key may not use this model.", False
-    ),
+    "billing_error": Failure("billing", "The server's account with the provider needs attention."),
+    "permission_error": Failure("not_permitted", "The server's API key may not use this model."),
     "not_found_error": Failure(
-        "unknown_model", "The model that this server is set to does not exist.", False
+        "unknown_model", "The model that this server is set to does not exist."
     ),
     "request_too_large": Failure(
-        "too_large", "The conversation with its files is too large for the model.", False
+        "too_large", "The conversation with its files is too large for the model."
     ),
     "rate_limit_error": Failure(
-        "rate_limited", "The model is being asked too often. Try again in a minute.", True
+        "rate_limited", "The model is being asked too often.", "in a minute"
     ),
-    "api_error": Failure(
-        "provider_error", "The model provider had an internal error. Try again.", True
-    ),
-    "timeout_error": Failure("timeout", "The model took too long. Try again.", True),
-    "overloaded_error": Failure(
-        "overloaded", "The model is overloaded. Try again in a moment.", True
-    ),
+    "api_error": Failure("provider_error", "The model provider had an internal error.", ""),
+    "timeout_error": Failure("timeout", "The model took too long.", ""),
+    "overloaded_error": Failure("overloaded", "The model is overloaded.", "in a moment"),
 }
 BY_STATUS = {
     400: "invalid_request_error",
@@ -58,15 +51,44 @@ BY_STATUS = {
     529: "overloaded_error",
 }
 
-CUT = Failure("stream_cut", "The connection to the model broke in mid-answer. Try again.", True)
-STALLED = Failure("stalled", "The model stopped sending in mid-answer. Try again.", True)
-UNREACHABLE = Failure("unreachable", "The model cannot be reached right now. Try again.", True)
-UNREADABLE = Failure("unreadable", "The model's answer could not be read. Try again.", True)
-LOOPING = Failure("too_many_calls", "The agent went on calling tools without end.", False)
+CUT = Failure("stream_cut", "The connection to the model broke in mid-answer.", "")
+STALLED = Failure("stalled", "The model stopped sending in mid-answer.", "")
+UNREACHABLE = Failure("unreachable", "The model cannot be reached right now.", "")
+UNREADABLE = Failure("unreadable", "The model's answer could not be read.", "")
+LOOPING = Failure("too_many_calls", "The agent went on calling tools without end.")
+TOO_LONG = Failure(
+    "context_exceeded",
+    "The conversation has become too long for the model. It goes on from its newer part.",
+    "",
+)
+THOUGHTS = Failure("thoughts_refused", "The model did not accept its earlier thoughts.", "")
+OF_THE_STREAM = (CUT, STALLED, UNREACHABLE, UNREADABLE, LOOPING, TOO_LONG, THOUGHTS)
+
+# A 400 has no finer type: what the API says is all there is. The first that is found counts.
+BY_MESSAGE = (
+    (re.compile(r"prompt is too long|exceeds? (the )?context (limit|window)", re.I), TOO_LONG),
+    (re.compile(r"invalid `?(signature|data)`? in `?(redacted_)?thinking", re.I), THOUGHTS),
+    (re.compile(r"credit balance is too low", re.I), FAILURES["billing_error"]),
+)
 
 
-def failed(failure: Failure) -> EngineFailed:
-    return EngineFailed(failure.code, failure.sentence, retryable=failure.retryable)
+def failed(failure: Failure, retry_after: float | None = None) -> EngineFailed:
+    """The failure as an exception, with the wait that the provider asks for in words."""
+    if failure.again is None:
+        return EngineFailed(failure.code, failure.sentence)
+    when = failure.again if retry_after is None else in_words(retry_after)
+    sentence = f"{failure.sentence} Try again{f' {when}' if when else ''}."
+    return EngineFailed(failure.code, sentence, retryable=True)
+
+
+def in_words(seconds: float) -> str:
+    """A wait as a person says it: never shorter than it is."""
+    if seconds < 2:
+        return "in a moment"
+    for most, size, unit in ((90, 1, "seconds"), (5400, 60, "minutes")):
+        if seconds <= most:
+            return f"in {-int(-seconds // size)} {unit}"
+    return f"in {-int(-seconds // 3600)} hours"
 
 
 def stream_error(error: dict[str, Any]) -> EngineFailed:
@@ -74,9 +96,14 @@ def stream_error(error: dict[str, Any]) -> EngineFailed:
     return failed(FAILURES.get(error.get("type", ""), FAILURES["api_error"]))
 
 
-def status_error(status: int, body: object) -> EngineFailed:
+def status_error(status: int, body: object, retry_after: float | None = None) -> EngineFailed:
     """An HTTP error before the stream."""
     error = body.get("error") if isinstance(body, dict) else None
-    kind = error.get("type", "") if isinstance(error, dict) else ""
+    told: dict[str, Any] = error if isinstance(error, dict) else {}
+    if status == 400:
+        for pattern, failure in BY_MESSAGE:
+            if pattern.search(str(told.get("message"))):
+                return failed(failure)
     unknown = "invalid_request_error" if 400 <= status < 500 else "api_error"
-    return failed(FAILURES.get(kind) or FAILURES[BY_STATUS.get(status, unknown)])
+    kind = FAILURES.get(str(told.get("type"))) or FAILURES[BY_STATUS.get(status, unknown)]
+    return failed(kind, retry_after)

@@ -1,48 +1,103 @@
-"""What differs between Claude's model families, as a small table."""
+"""What differs between Claude's model families, as a small table: how to let one think, or not.
+
+From the SDK's types, the "what's new" pages of the models (platform.claude.com/docs/en/models)
+and recorded requests. `docs/claude.md` shows the same table; a test compares them.
+"""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
+
+Version = tuple[int, int]
+
+# How a model is told to think.
+BUDGET = "enabled"  # with so many tokens, 1024 or more
+ADAPTIVE = "adaptive"  # it decides by itself, by the effort
+# How it is kept from thinking.
+UNASKED = "nothing is sent"  # it thinks only when told to
+DISABLED = "disabled"
+BETWEEN_TOOLS = "between_tools"  # only what it notes between two tools comes as thinking
+ALWAYS = "effort low"  # it always thinks: as little as can be
+
+
+class Thinking(NamedTuple):
+    """How a family is told to think and not to think, from a version on."""
+
+    since: Version
+    on: str
+    off: str
+
+
+# fmt: off
+# Newest first: the first row that is not newer than the model holds.
+TABLE: dict[str, tuple[Thinking, ...]] = {
+    "opus":   (Thinking((5, 5), ADAPTIVE, ALWAYS),
+               Thinking((5, 0), ADAPTIVE, DISABLED),
+               Thinking((4, 6), ADAPTIVE, UNASKED),
+               Thinking((0, 0), BUDGET,   UNASKED)),
+    "sonnet": (Thinking((5, 5), ADAPTIVE, BETWEEN_TOOLS),
+               Thinking((5, 0), ADAPTIVE, DISABLED),
+               Thinking((4, 6), ADAPTIVE, UNASKED),
+               Thinking((0, 0), BUDGET,   UNASKED)),
+    "haiku":  (Thinking((5, 5), ADAPTIVE, DISABLED),
+               Thinking((0, 0), BUDGET,   UNASKED)),
+    "fable":  (Thinking((0, 0), ADAPTIVE, ALWAYS),),
+    "mythos": (Thinking((0, 0), ADAPTIVE, ALWAYS),),
+}
+# fmt: on
+UNKNOWN = Thinking((0, 0), ADAPTIVE, UNASKED)  # newer than this table, or not Claude
 
 _NAME = re.compile(r"claude-(?P<family>[a-z]+)-(?P<major>\d+)(?:-(?P<minor>\d{1,2})(?!\d))?")
-
-# From this version on a family decides by itself how long to think ("adaptive") and refuses
-# a token budget; before it, it needs one. A family that is not listed is newer than this.
-ADAPTIVE_FROM = {
-    "opus": (4, 7),
-    "sonnet": (5, 0),
-    "haiku": (5, 5),
-    "fable": (5, 0),
-    "mythos": (5, 0),
-}
 # The session's budget as an effort, for models that take no budget: the first that fits.
 EFFORTS = ((4_000, "low"), (16_000, "medium"), (50_000, "high"), (100_000, "max"))
-LEAST_BUDGET = 1024  # "budget_tokens ≥ 1024 and < max_tokens"
-MOST_OUTPUT = 64_000  # of the families that take a budget, thinking included
-ROOM_FOR_THE_ANSWER = 4096
+LEAST_BUDGET = 1024  # "Must be ≥1024 and less than `max_tokens`." (the SDK's types)
+MOST_OUTPUT = 64_000  # that every model since 4.5 gives, thinking included
+LEAST_ANSWER = 4096  # room that thinking leaves
+# "Interleaved": between two tools too. Adaptive thinking does that by itself.
+INTERLEAVED = "interleaved-thinking-2025-05-14"
+# Every model searches with this version. From 20260209 on (4.6 and later) the model may filter
+# results in code before they are results, so that the log would not hold what it read.
+WEB_SEARCH = "web_search_20250305"
 
 
-def is_adaptive(model: str) -> bool:
-    """Whether the model decides by itself how long to think."""
+def thinking_of(model: str) -> Thinking:
+    """The row of the table that holds for this model."""
     name = _NAME.search(model)
     if name is None:
-        return True
+        return UNKNOWN
     version = (int(name["major"]), int(name["minor"] or 0))
-    return version >= ADAPTIVE_FROM.get(name["family"], (0, 0))
+    rows = TABLE.get(name["family"], ())
+    return next((row for row in rows if row.since <= version), UNKNOWN)
 
 
 def thinking_parameters(model: str, budget: int | None, max_tokens: int) -> dict[str, Any]:
     """The parameters of a request that let the model think, or not (budget None)."""
+    how = thinking_of(model)
     if budget is None:
-        return {"max_tokens": max_tokens}
-    if is_adaptive(model):
-        effort = next((name for most, name in EFFORTS if budget <= most), "max")
-        return {
-            "max_tokens": max_tokens,
-            "thinking": {"type": "adaptive", "display": "summarized"},
-            "output_config": {"effort": effort},
-        }
-    tokens = min(max(budget, LEAST_BUDGET), MOST_OUTPUT - ROOM_FOR_THE_ANSWER)
-    return {
-        "max_tokens": max(max_tokens, tokens + ROOM_FOR_THE_ANSWER),
-        "thinking": {"type": "enabled", "budget_tokens": tokens},
-    }
+        return {"max_tokens": max_tokens} | _OFF[how.off]
+    tokens = min(max(budget, LEAST_BUDGET), MOST_OUTPUT - LEAST_ANSWER)
+    # Thoughts count as output: what the answer may have is not to be thought away.
+    room = {"max_tokens": max(max_tokens, min(max_tokens + tokens, MOST_OUTPUT))}
+    if how.on == BUDGET:
+        return room | {"thinking": {"type": BUDGET, "budget_tokens": tokens, **_SHOWN}}
+    effort = next((name for most, name in EFFORTS if budget <= most), "max")
+    return room | _adaptive(effort)
+
+
+def betas(request: dict[str, Any]) -> list[str]:
+    """The features of this request that the API gives only when asked by name."""
+    return [INTERLEAVED] if request.get("thinking", {}).get("type") == BUDGET else []
+
+
+_SHOWN = {"display": "summarized"}  # newer models leave the text out unless asked
+
+
+def _adaptive(effort: str) -> dict[str, Any]:
+    return {"thinking": {"type": ADAPTIVE, **_SHOWN}, "output_config": {"effort": effort}}
+
+
+_OFF: dict[str, dict[str, Any]] = {
+    UNASKED: {},
+    DISABLED: {"thinking": {"type": DISABLED}},
+    BETWEEN_TOOLS: {"thinking": {"type": BETWEEN_TOOLS}},
+    ALWAYS: _adaptive("low"),
+}

@@ -116,7 +116,10 @@ class Message(Event, frozen=True, kw_only=True, tag="message"):
         return citations_of(self.blocks)
 
     def shown(self) -> dict[str, Any]:
-        return super().shown() | {"content": self.content, "citations": self.citations}
+        shown = super().shown() | {"content": self.content, "citations": self.citations}
+        if refused := self.details.get("stop_details"):  # why the model would not answer
+            shown["stopDetails"] = refused
+        return shown
 
 
 class ToolUse(Event, frozen=True, kw_only=True, tag="tool_use"):
@@ -223,6 +226,18 @@ class HistoryAnchored(Event, frozen=True, kw_only=True, tag="history_anchored"):
     internal: ClassVar[bool] = True
 
     anchor: int
+
+
+class WebSearched(Event, frozen=True, kw_only=True, tag="web_searched"):
+    """The model searched the web: what it asked for and what it was given. For the audit."""
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
+
+    message_id: str
+    query: str
+    results: list[dict[str, Any]]  # title and url
+    error: str | UnsetType = UNSET
 
 
 class Complete(Event, frozen=True, kw_only=True, tag="complete"):

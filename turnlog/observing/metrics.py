@@ -33,6 +33,12 @@ class Metrics:
         self.model_errors = Counter(
             "turnlog_model_errors_total", "Turns that failed because the model did.", ["code"]
         )
+        self.provider_errors = Counter(
+            "turnlog_provider_errors_total", "Requests that the provider did not take.", ["code"]
+        )
+        self.provider_retries = Counter(
+            "turnlog_provider_retries_total", "Requests sent again, by what failed.", ["code"]
+        )
         self.errors = Counter("turnlog_turn_errors_total", "Turns that failed.", ["code"])
         self.tokens = Counter("turnlog_tokens_total", "Tokens used.", ["model", "kind"])
         self.tool_calls = Counter("turnlog_tool_calls_total", "Tool calls answered.", ["outcome"])

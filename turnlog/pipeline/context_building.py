@@ -6,11 +6,12 @@ Out: an Ask, and the anchor's move when the history has grown too long.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from turnlog.errors import BadInput, NotFound, TooLarge
 from turnlog.events.kinds import HistoryAnchored, ToolUse
 from turnlog.ports import Agent, Ask, EventLog, Question, Session
-from turnlog.projections.history import history, moved_anchor
+from turnlog.projections.history import history, moved_anchor, open_container
 
 LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
 MOST_REQUEST_ID = 200
@@ -24,6 +25,7 @@ class Limits:
     max_tokens: int = 8192
     max_calls: int = 50
     max_characters: int = 200_000
+    searches: int = 10  # on the web, in one session
 
 
 def admit(question: Question, limits: Limits) -> None:
@@ -62,14 +64,17 @@ async def build_context(
     log: EventLog,
     limits: Limits,
     open_calls: Sequence[ToolUse] = (),
+    *,
+    too_long: bool = False,
 ) -> tuple[Ask, HistoryAnchored | None]:
     """Reads only from the anchor on: a long session costs no more than a short one.
 
     `open_calls` are those of a turn that goes on, whose results come next; in mid-turn the
-    anchor stays where it is.
+    anchor stays where it is. `too_long`: the model could not take in what was built before;
+    without a move of the anchor in return, it cannot be told less.
     """
     events = await log.read(session.user_id, session.id, after=session.anchor - 1)
-    anchor = None if open_calls else moved_anchor(events)
+    anchor = None if open_calls else moved_anchor(events, too_long)
     if anchor is not None:
         events = [at for at in events if at.position >= anchor]
     ask = Ask(
@@ -84,8 +89,17 @@ async def build_context(
         max_tokens=limits.max_tokens,
         max_calls=limits.max_calls,
         thinking_budget=_budget(question, session),
+        searches=_searches(session, agent, limits),
+        container=open_container(events, datetime.now(UTC)),
     )
     return ask, None if anchor is None else HistoryAnchored(anchor=anchor)
+
+
+def _searches(session: Session, agent: Agent, limits: Limits) -> int | None:
+    """How many are left, where both the agent and the user allow it."""
+    if not (agent.web_search and session.web_search):
+        return None
+    return max(0, limits.searches - session.searches)
 
 
 def _budget(question: Question, session: Session) -> int | None:

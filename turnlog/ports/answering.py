@@ -94,6 +94,8 @@ class Ask:
     thinking_budget: int | None = None  # None: don't think
     max_calls: int = 50  # model calls in one turn, against loops without end
     open_calls: Sequence[ToolUse] = ()  # asked for at the end of `messages`: answered first
+    searches: int | None = None  # web searches that are left; None: the model may not search
+    container: str | None = None  # of the provider's own tools, to go back to
 
 
 class CallStarted(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +135,10 @@ class Engine(Protocol):
     """
 
     def answer(self, ask: Ask, tools: ToolBox) -> AsyncGenerator[Said, None]: ...
+
+    async def count(self, ask: Ask, tools: ToolBox) -> int:
+        """How many tokens the model would be told. Raises EngineFailed."""
+        ...
 
     async def open(self) -> None:
         """Get ready in the background; returns at once."""

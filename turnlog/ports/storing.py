@@ -20,6 +20,8 @@ class Session(Value, frozen=True, kw_only=True):
     archived: bool = False
     thinking_enabled: bool = False
     thinking_budget: int = 10_000
+    web_search: bool = False
+    searches: int = 0  # made so far, as the log has them
 
 
 OPEN = ("running", "waiting")  # states of a turn that is not over
@@ -143,7 +145,7 @@ class Sessions(Protocol):
         ...
 
     async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
-        """Set title, archived or the thinking settings. Raises NotFound as get_session does."""
+        """Set title, archived, thinking or web search. Raises NotFound as get_session does."""
         ...
 
 

@@ -8,6 +8,7 @@ blocks depend on. When the anchor has moved, thoughts from before the move are l
 
 import logging
 from collections.abc import Iterable, Sequence, Set
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -74,23 +75,60 @@ def as_plain_text(log: Iterable[Stamped]) -> list[ApiMessage]:
     return messages
 
 
-def moved_anchor(log: Sequence[Stamped]) -> int | None:
-    """Where the window should start from now on, when it has grown too long."""
+def moved_anchor(log: Sequence[Stamped], too_long: bool = False) -> int | None:
+    """Where the window should start from now on, when it has grown too long.
+
+    It has, too, when the model said so (`too_long`, or in the log): then less of it is kept.
+    """
+    too_long = too_long or _was_too_long(log)
     messages, size = _amount(log)
-    if messages <= MOST_MESSAGES and size <= MOST_BYTES:
+    if messages <= MOST_MESSAGES and size <= MOST_BYTES and not too_long:
         return None
+    most = min(KEPT_BYTES, size // 2) if too_long else KEPT_BYTES
     anchor: int | None = None
     messages = size = 0
     for at in reversed(log):
         more_messages, more_bytes = _amount([at])
         messages, size = messages + more_messages, size + more_bytes
-        if size > KEPT_BYTES and anchor is not None:
+        if size > most and anchor is not None:
             break
         if isinstance(at.event, k.UserMessageSent):
             anchor = at.position
             if messages >= KEPT_MESSAGES:
                 break
     return anchor if anchor is not None and anchor > log[0].position else None
+
+
+def container_of(message: k.Message) -> str | None:
+    """Where the provider's own tools worked for this answer."""
+    container = message.details.get("container")
+    return container.get("id") if isinstance(container, dict) else None
+
+
+def open_container(log: Sequence[Stamped], now: datetime) -> str | None:
+    """The newest one of the window, unless it has expired: the API would refuse that."""
+    messages = (at.event for at in reversed(log) if isinstance(at.event, k.Message))
+    newest = next((message for message in messages if container_of(message)), None)
+    if newest is None:
+        return None
+    try:
+        expires = datetime.fromisoformat(newest.details["container"]["expires_at"])
+        return container_of(newest) if expires > now else None
+    except (LookupError, TypeError, ValueError):  # nobody can tell when: not worth the risk
+        return None
+
+
+def _was_too_long(log: Sequence[Stamped]) -> bool:
+    """Whether the model could not take in what it was last told."""
+    for at in reversed(log):
+        match at.event:
+            case k.Error(code=code):
+                return code == "context_exceeded"
+            case k.Message(stop_reason=reason):
+                return reason == "model_context_window_exceeded"
+            case k.HistoryAnchored():
+                return False
+    return False
 
 
 def _amount(log: Iterable[Stamped]) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from typing import Any
 from turnlog.errors import UnknownEvent
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
-from turnlog.events.content import TokenUsage, usage_of
+from turnlog.events.content import TokenUsage, usage_of, web_searches
 from turnlog.events.grammar import GOES_ON, broken_rule
 from turnlog.events.record import NO_SEAL, Record, sealed, stamped
 from turnlog.ports import OPEN, Evidence
@@ -79,6 +79,7 @@ def prove(evidence: Evidence) -> Proof:
             *_table_mismatches(evidence, log),
             *_turn_mismatches(evidence, log),
             *_anchor_mismatches(evidence, log),
+            *_search_mismatches(evidence, log),
         ],
     )
 
@@ -244,6 +245,12 @@ def _anchor_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[s
     moves = [at.event.anchor for at in log if isinstance(at.event, k.HistoryAnchored)]
     if (moves[-1] if moves else 0) != evidence.session.anchor:
         yield f"sessions {evidence.session.id}: anchor not as the log has it"
+
+
+def _search_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
+    made = sum(web_searches(at.event.reported) for at in log if isinstance(at.event, k.Message))
+    if made != evidence.session.searches:
+        yield f"sessions {evidence.session.id}: searches not as the log has them"
 
 
 def _difference(wanted: Row | None, found: Row | None) -> str:

@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
+from turnlog.events.content import web_searches
 from turnlog.ports import ToolStarted, Turn
 
 KEYS: dict[str, tuple[str, ...]] = {
@@ -29,12 +30,16 @@ Rows = dict[str, dict[tuple[Any, ...], dict[str, Any]]]
 
 
 class Write(NamedTuple):
-    """One row to insert, or to change where `new` is false."""
+    """One row to insert, or to change where `new` is false.
+
+    A value that is `added` is added to the one that is there.
+    """
 
     table: str
     values: dict[str, Any]
     new: bool = True
     only_while: str | None = None  # a change that is refused once `status` is another one
+    added: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -95,6 +100,9 @@ def _message(event: k.Message, place: dict[str, Any], at: Stamped) -> Iterable[W
     yield Write("usage", {"message_id": event.message_id, "model": event.model, **place, **counts})
     for position, citation in enumerate(event.citations):
         yield Write("message_citations", _citation_row(event, position, citation, place))
+    if searches := web_searches(event.reported):
+        count = {"id": at.session_id, "searches": searches}
+        yield Write("sessions", count, new=False, added=("searches",))
 
 
 def _message_row(

@@ -69,7 +69,10 @@ def _thinking(turn: TurnView, event: Shown) -> None:
 def _message(turn: TurnView, event: Shown) -> None:
     turn.drafts = []
     names = ("messageId", "content", "citations", "stopReason", "model", "tokenUsage", "agent")
-    turn.items.append({"kind": "message"} | {name: event[name] for name in names})
+    item = {"kind": "message"} | {name: event[name] for name in names}
+    if "stopDetails" in event:  # why the model refused
+        item["stopDetails"] = event["stopDetails"]
+    turn.items.append(item)
     turn.tokens += event["tokenUsage"]["totalTokens"]
     turn.state = "running" if event["stopReason"] in GOES_ON else "done"
 

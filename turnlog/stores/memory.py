@@ -99,6 +99,7 @@ class MemoryStore:
         changes: dict[str, Any] = {n: v for n, v in write.values.items() if n != "id"}
         if write.table == "sessions":
             session = self._sessions[write.values["id"]]
+            changes |= {name: getattr(session, name) + changes[name] for name in write.added}
             self._sessions[session.id] = msgspec.structs.replace(session, **changes)
         elif write.table == "turns":
             turn = self._turns[write.values["id"]]

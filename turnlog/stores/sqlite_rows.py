@@ -22,7 +22,8 @@ from turnlog.ports import Evidence, Session, ToolStarted, Turn
 from turnlog.projections import tables
 
 SESSION = (
-    "id, user_id, title, agent_id, created_at, anchor, archived, thinking_enabled, thinking_budget"
+    "id, user_id, title, agent_id, created_at, anchor, archived, thinking_enabled,"
+    " thinking_budget, web_search, searches"
 )
 TURN = "id, session_id, user_id, state, first_seq, started_at, request_id, draft"
 RECORD = ", ".join(Record._fields)
@@ -92,11 +93,13 @@ def tail(
 
 
 def _write(db: sqlite3.Connection, write: tables.Write) -> None:
-    sql = _insert_sql if write.new else _update_sql
+    names = tuple(write.values)
     if write.only_while is not None:
         _refuse_unless(db, write)
+    new = write.new
+    sql = _insert_sql(write.table, names) if new else _update_sql(write.table, names, write.added)
     try:
-        db.execute(sql(write.table, tuple(write.values)), write.values)
+        db.execute(sql, write.values)
     except sqlite3.IntegrityError as error:
         if write.table == "messages" and "messages.message_id" in str(error):
             raise MessageIdTaken(f"message id {write.key[0]!r} is taken") from None
@@ -117,8 +120,12 @@ def _insert_sql(table: str, names: tuple[str, ...]) -> str:
 
 
 @cache
-def _update_sql(table: str, names: tuple[str, ...]) -> str:
-    changes = ", ".join(f"{n} = :{n}" for n in names if n not in tables.KEYS[table])
+def _update_sql(table: str, names: tuple[str, ...], added: tuple[str, ...] = ()) -> str:
+    changes = ", ".join(
+        f"{n} = {n} + :{n}" if n in added else f"{n} = :{n}"
+        for n in names
+        if n not in tables.KEYS[table]
+    )
     place = " AND ".join(f"{key} = :{key}" for key in tables.KEYS[table])
     return f"UPDATE {table} SET {changes} WHERE {place}"
 
@@ -134,7 +141,7 @@ def session(db: sqlite3.Connection, user_id: str | None, session_id: str) -> Ses
 
 def _as_session(row: tuple[Any, ...]) -> Session:
     values = dict(zip(_names(SESSION), row, strict=True))
-    flags = {name: bool(values[name]) for name in ("archived", "thinking_enabled")}
+    flags = {name: bool(values[name]) for name in ("archived", "thinking_enabled", "web_search")}
     return Session(**(values | flags))
 
 

@@ -48,7 +48,7 @@ KEY_FIELDS: dict[str, tuple[str, ...]] = {
     "thinking_complete": ("content",),
     "thinking":          ("content", "redacted"),
     "citations_found":   ("count",),
-    "message":           ("content", "stopReason"),
+    "message":           ("content", "stopReason", "stopDetails"),
     "tool_use":          ("toolUseId", "toolName", "args"),
     "tool_result":       ("toolUseId", "success", "result", "error"),
     "approval_requested": ("toolUseId", "description"),
@@ -72,7 +72,8 @@ async def perform(page: Page, store: Store, send: Send) -> Performance:
     """Play the page over this store and this transport."""
     sim = SimulatedClaude(pace=0)
     async with sim.serve() as url:
-        agent = Agent("assistant", prompt="You are helpful.", tools=_tools(page))
+        tools = _tools(page)
+        agent = Agent("assistant", prompt="You are helpful.", tools=tools, web_search=True)
         settings = Settings(api_key="test", base_url=url, approval_timeout=_patience(page))
         app = create_app([agent], settings=settings, store=store)
         async with app:
@@ -84,6 +85,8 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
     live: list[Shown] = []
     for turn in page.turns:
         sim.queue(*turn.entries)
+        if turn.searching:
+            await app.change_session(USER, session.id, web_search=True)
         live += await send(app, session.id, turn)
         for step in turn.people:
             live += await ACTS[send](app, session.id, live, step)

@@ -37,7 +37,7 @@ def _events() -> str:
 def _event_row(kind: type[Event]) -> str:
     names = [name for name in kind.__struct_encode_fields__ if name not in kind.log_only]
     if kind is KINDS["message"]:
-        names += ["content", "citations"]
+        names += ["content", "citations", "stopDetails"]
     says = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
     fields = ", ".join(f"`{name}`" for name in names)
     return f"| `{kind.__struct_config__.tag}` | {kind.shown_as} | {fields} | {says} |"

@@ -22,11 +22,13 @@ from turnlog.simulators.claude import (
     Text,
     Thinking,
     ToolCall,
+    Usage,
     failure,
 )
 from turnlog.simulators.claude.stream import events as stream_events
 
 _SCRIPT = re.compile(r"```script\n(.*?)```", re.S)
+_WISH = re.compile(r"\[(thinking|searching)\] ")
 _TABLE = re.compile(r"^\|.*\|\n(?:\|.*\|\n?)+", re.M)
 HEADER = ("seq", "event", "kept", "key fields")
 
@@ -54,6 +56,7 @@ class UserStep:
 
     text: str
     thinking: bool = False
+    searching: bool = False  # the session may search the web from here on
     entries: list[Entry] = field(default_factory=list)
     tools: dict[str, ToolStep] = field(default_factory=dict)  # by tool_use_id
     calls: dict[str, ToolCall] = field(default_factory=dict)
@@ -118,6 +121,7 @@ class _Reader:
         self.options: dict[str, Any] = {}  # of the reply that is being read
         self.unanswered: list[str] = []
         self.asking: set[str] = set()
+        self.sought = 0  # searches so far
 
     def read(self, script: str) -> list[UserStep]:
         for line in filter(None, map(str.strip, script.splitlines())):
@@ -132,8 +136,12 @@ class _Reader:
 
     def user(self, text: str) -> None:
         self.end_reply()
-        thinking = text.startswith("[thinking] ")
-        self.turns.append(UserStep(text.removeprefix("[thinking] "), thinking))
+        """`[thinking]` and `[searching]` before the text switch these on."""
+        wishes = []
+        while wish := _WISH.match(text):
+            wishes.append(wish[1])
+            text = text[wish.end() :]
+        self.turns.append(UserStep(text, "thinking" in wishes, "searching" in wishes))
 
     def says(self, text: str) -> None:
         self.blocks.append(Text(json.loads(text) if text.startswith('"') else text))
@@ -145,8 +153,15 @@ class _Reader:
         self.blocks.append(RedactedThinking(data))
 
     def cites(self, what: str) -> None:
-        """`TEXT << SOURCE`: the text, citing those words of the first document."""
+        """`TEXT << SOURCE`: the text, citing those words of the first document.
+
+        `TEXT << SOURCE @ URL` cites a page that a search has found.
+        """
         text, _, source = what.partition(" << ")
+        words, _, url = source.partition(" @ ")
+        if url:
+            self.blocks.append(Text(text, citations=(_web_citation(words, url),)))
+            return
         citation = {
             "type": "char_location",
             "cited_text": source,
@@ -173,10 +188,34 @@ class _Reader:
         self.turns[-1].calls[call.id or ""] = call
 
     def searches(self, query: str) -> None:
-        asked = {"type": "server_tool_use", "id": "srvtoolu_01", "name": "web_search"}
+        """A search and what it finds: one page."""
+        self.seeks(query)
+        self.finds("https://example.com/found")
+
+    def seeks(self, query: str) -> None:
+        """A search that has no result yet."""
+        self.sought += 1
+        asked = {"type": "server_tool_use", "id": f"srvtoolu_{self.sought}", "name": "web_search"}
         self.blocks.append(RawBlock(asked | {"input": {"query": query}}))
-        found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_01", "content": []}
-        self.blocks.append(RawBlock(found))
+        used = self.options.get("usage", Usage()).web_searches
+        self.options["usage"] = Usage(web_searches=used + 1)
+
+    def finds(self, url: str) -> None:
+        """The result of the last search; `nothing more` is one search too many."""
+        result = {"type": "web_search_result", "title": "A page", "url": url}
+        found: Any = [result | {"encrypted_content": "c2VjcmV0", "page_age": None}]
+        if url == "nothing more":
+            found = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
+        answer = {"type": "web_search_tool_result", "tool_use_id": f"srvtoolu_{self.sought}"}
+        self.blocks.append(RawBlock(answer | {"content": found}))
+
+    def refuses(self, what: str) -> None:
+        """`CATEGORY EXPLANATION`: after what was said so far, or without a word."""
+        category, _, explanation = what.partition(" ")
+        details = {"type": "refusal", "category": category, "explanation": explanation}
+        reply = Reply(*self.blocks, stop_reason="refusal", stop_details=details)
+        self.turns[-1].entries.append(reply)
+        self.blocks, self.options = [], {}
 
     def stops(self, reason: str) -> None:
         self.options["stop_reason"] = reason
@@ -197,9 +236,10 @@ class _Reader:
         self.options["ending"] = Break(self.written(), type=kind)
         self.end_reply()
 
-    def fails(self, kind: str) -> None:
-        """Before the first byte, with a wait that nobody would wait for."""
-        self.turns[-1].entries.append(failure(kind, f"simulated {kind}", 60.0))
+    def fails(self, what: str) -> None:
+        """`TYPE MESSAGE`: before the first byte, with a wait that nobody would wait for."""
+        kind, _, message = what.partition(" ")
+        self.turns[-1].entries.append(failure(kind, message or f"simulated {kind}", 60.0))
 
     def tool(self, verb: str, what: str) -> None:
         self.end_reply()
@@ -230,6 +270,16 @@ class _Reader:
         self.blocks, self.options = [], {}
 
 
+def _web_citation(words: str, url: str) -> dict[str, Any]:
+    return {
+        "type": "web_search_result_location",
+        "cited_text": words,
+        "url": url,
+        "title": "A page",
+        "encrypted_index": "c2VjcmV0",
+    }
+
+
 def _tool(verb: str) -> Callable[[_Reader, str], None]:
     return lambda reader, what: reader.tool(verb, what)
 
@@ -246,6 +296,9 @@ VERBS: dict[tuple[str, str], Callable[[_Reader, str], None]] = {
     ("model", "calls"): _Reader.calls,
     ("model", "mumbles"): _Reader.mumbles,
     ("model", "searches"): _Reader.searches,
+    ("model", "seeks"): _Reader.seeks,
+    ("model", "finds"): _Reader.finds,
+    ("model", "refuses"): _Reader.refuses,
     ("model", "stops"): _Reader.stops,
     ("model", "signs"): _Reader.is_named,  # the id of the message
     ("model", "is"): _Reader.is_cut,

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from msgspec.structs import replace
+
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event, Placed, Stamped
 from turnlog.events.content import Block, usage_of
@@ -59,6 +61,12 @@ def said(*blocks: Block | str, stop: str = "end_turn", id: str | None = None) ->
         token_usage=usage_of(reported),
         reported=reported,
     )
+
+
+def searched(times: int, id: str | None = None) -> k.Message:
+    """An answer after so many web searches, as the API bills them."""
+    reported = {"server_tool_use": {"web_search_requests": times}}
+    return replace(said("Found.", id=id), reported=reported, token_usage=usage_of(reported))
 
 
 def used(id: str, name: str = "look", **args: Any) -> k.ToolUse:

@@ -40,7 +40,7 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ),
     ("POST", "/api/sessions"): Operation("Start a conversation.", NewSession, status=201),
     ("GET", _ONE): Operation("One session."),
-    ("PATCH", _ONE): Operation("Rename or archive a session.", Change),
+    ("PATCH", _ONE): Operation("Rename or archive a session, let it search.", Change),
     ("PATCH", f"{_ONE}/thinking"): Operation("Let the model think, or not.", ThinkingChange),
     ("GET", f"{_ONE}/messages"): Operation(
         "The reload: the newest page of kept events, and the cursor to go on from.",

@@ -57,6 +57,8 @@ def line(event: Event) -> str:
             return f"result    {as_text(result)}"
         case k.ToolResult(error=error):
             return f"failed    {error}"
+        case k.WebSearched(query=query, results=results):
+            return f"searched  {query}  [{len(results)} found]"
         case k.Error(error=error, code=code):
             return f"error     {error}  [{code}]"
     return f"{event.type}  {as_text(event.shown())}"

@@ -19,11 +19,12 @@ class NewSession(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     agent: str | None = None
 
 
-class Change(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class Change(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """PATCH /api/sessions/{id}"""
 
     title: str | UnsetType = UNSET
     archived: bool | UnsetType = UNSET
+    web_search: bool | UnsetType = UNSET
 
 
 class ThinkingChange(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -96,6 +97,7 @@ def shown(session: Session) -> dict[str, Any]:
             "enabled": session.thinking_enabled,
             "budgetTokens": session.thinking_budget,
         },
+        "webSearch": session.web_search,
     }
 
 

@@ -1,4 +1,4 @@
-"""What each model family no longer takes, and since which version.
+"""What each model family takes, or takes no longer, and since which version.
 
 From the migration guides and "what's new" pages of platform.claude.com/docs/en/models (Opus 5.5,
 Sonnet 5 and 5.5, Haiku 5.5, Fable 5) and, for 4.6 to 4.8, from reported 400s. Mythos is
@@ -19,9 +19,19 @@ REFUSED_SINCE: dict[str, dict[str, Version]] = {
     "disabled": {"opus": (5, 5), "sonnet": (5, 5), "fable": (5, 0)},
     "forced":   {"opus": (5, 5), "sonnet": (5, 5), "fable": (5, 1)},
 }
-# fmt: on
 SAME_AS = {"mythos": "fable"}
-ADAPTIVE_SINCE: Version = (4, 6)
+# What came with a version, so that the ones before refuse it; a family without one never had it.
+#   effort: `output_config.effort`      max, xhigh: these efforts
+#   filtering: web search from 20260209 on
+TAKEN_SINCE: dict[str, dict[str, Version]] = {
+    "adaptive":      {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": (5, 0)},
+    "between_tools": {"sonnet": (5, 5)},
+    "effort":        {"opus": (4, 5), "sonnet": (4, 6), "haiku": (5, 5), "fable": (5, 0)},
+    "max":           {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": (5, 0)},
+    "xhigh":         {"opus": (4, 7), "sonnet": (5, 0), "haiku": (5, 5), "fable": (5, 0)},
+    "filtering":     {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": (5, 0)},
+}
+# fmt: on
 # `display` is "omitted" from here on, unless the request says otherwise.
 OMITS_SINCE: Version = (4, 7)
 
@@ -41,8 +51,9 @@ def refuses(model: str, what: str) -> bool:
     if known is None:
         return False
     family, version = known
-    if what == "adaptive":
-        return version < ADAPTIVE_SINCE
+    if what in TAKEN_SINCE:
+        since = TAKEN_SINCE[what].get(family)
+        return since is None or version < since
     since = REFUSED_SINCE.get(what, {}).get(family)
     return since is not None and version >= since
 

@@ -115,9 +115,10 @@ def _is_integer(value: Any) -> bool:
 
 # --- thinking ---
 
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+MOST_EFFORTS = ("xhigh", "max")
 THINKING_TYPES = ("enabled", "adaptive", "disabled", "between_tools")
 INSTEAD = 'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
-INSTEAD_OF_ADAPTIVE = "adaptive thinking is not supported on this model"
 
 
 def thinking_is_supported(request: Request) -> None:
@@ -128,9 +129,24 @@ def thinking_is_supported(request: Request) -> None:
         expected = ", ".join(f"'{name}'" for name in THINKING_TYPES)
         refuse(f"thinking: Input tag '{kind}' does not match any of the expected tags: {expected}")
     if refuses(request.body["model"], kind):
-        if kind == "adaptive":
-            refuse(INSTEAD_OF_ADAPTIVE)
+        if kind in ("adaptive", "between_tools"):
+            refuse(f"{kind} thinking is not supported on this model")
         refuse(f'"thinking.type.{kind}" is not supported for this model. {INSTEAD}')
+
+
+def effort_is_supported(request: Request) -> None:
+    effort = (request.body.get("output_config") or {}).get("effort")
+    if effort is None:
+        return
+    if effort not in EFFORTS:
+        refuse(f"output_config.effort: Input should be one of {', '.join(EFFORTS)}")
+    if refuses(request.body["model"], "effort"):
+        refuse("This model does not support the effort parameter.")
+    if effort in MOST_EFFORTS:
+        if refuses(request.body["model"], effort):
+            refuse(f"output_config.effort: '{effort}' is not supported for this model.")
+        if _thinking(request) in ("disabled", "between_tools"):
+            refuse(f"output_config.effort: '{effort}' needs thinking, which is turned off.")
 
 
 def thinking_budget_fits(request: Request) -> None:
@@ -180,6 +196,8 @@ def _thinking(request: Request) -> str | None:
 
 # --- tools ---
 
+WEB_SEARCHES = ("web_search_20250305", "web_search_20260209", "web_search_20260318")
+
 
 def tools_are_well_formed(request: Request) -> None:
     for index, tool in enumerate(request.body.get("tools") or ()):
@@ -187,6 +205,22 @@ def tools_are_well_formed(request: Request) -> None:
         if tool.get("type", "custom") == "custom":
             _check_tool_name(f"{at}.name", tool.get("name"))
             _check_schema(f"{at}.input_schema", tool.get("input_schema"))
+
+
+def web_search_is_well_formed(request: Request) -> None:
+    for index, tool in enumerate(request.body.get("tools") or ()):
+        at = f"tools.{index}.{tool.get('type')}"
+        if not str(tool.get("type")).startswith("web_search_"):
+            continue
+        if tool["type"] not in WEB_SEARCHES:
+            refuse(f"tools.{index}: Input tag '{tool['type']}' does not match any expected tag")
+        if tool["type"] != WEB_SEARCHES[0] and refuses(request.body["model"], "filtering"):
+            refuse(f"{at}: this version is not supported for this model.")
+        if tool.get("name") != "web_search":
+            refuse(f"{at}.name: Input should be 'web_search'")
+        uses = tool.get("max_uses")
+        if uses is not None and (not _is_integer(uses) or uses < 1):
+            refuse(f"{at}.max_uses: Input should be greater than 0")
 
 
 def tool_names_are_unique(request: Request) -> None:
@@ -263,10 +297,12 @@ CHECKS: tuple[Check, ...] = (
     max_tokens_is_positive,
     *message_rules.SHAPE,
     tools_are_well_formed,
+    web_search_is_well_formed,
     tool_names_are_unique,
     sampling_is_supported,
     thinking_is_supported,
     thinking_budget_fits,
+    effort_is_supported,
     thinking_and_tool_choice_agree,
     tool_choice_can_be_met,
     *message_rules.CONTENT,

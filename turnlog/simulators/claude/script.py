@@ -141,6 +141,7 @@ class Reply:
     stop_reason: str | None
     stop_sequence: str | None
     stop_details: Json | None
+    container: Json | None
     usage: Usage
     id: str | None
     model: str | None
@@ -155,6 +156,7 @@ class Reply:
         stop_reason: str | None = None,
         stop_sequence: str | None = None,
         stop_details: Json | None = None,
+        container: Json | None = None,
         usage: Usage = ESTIMATED,
         id: str | None = None,
         model: str | None = None,
@@ -195,6 +197,7 @@ class Failure:
 STATUS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
+    "billing_error": 402,
     "permission_error": 403,
     "not_found_error": 404,
     "request_too_large": 413,

@@ -38,6 +38,7 @@ def message(reply: Reply, body: Json) -> Json:
         "stop_reason": reply.final_stop_reason,
         "stop_sequence": reply.stop_sequence,
         "stop_details": reply.stop_details,
+        **({"container": reply.container} if reply.container else {}),
         "usage": _usage(reply, body),
     }
 
@@ -193,6 +194,10 @@ CUMULATIVE = (
 )
 LATE = ("output_tokens_details", "server_tool_use")
 STOP = ("stop_reason", "stop_sequence", "stop_details")
+ENDING = (
+    *STOP,
+    "container",
+)  # what message_delta says of the message; the last one if there is one
 
 
 def _opening(whole: Json, reply: Reply, body: Json) -> Json:
@@ -200,9 +205,11 @@ def _opening(whole: Json, reply: Reply, body: Json) -> Json:
     usage["output_tokens"] = 1
     if reply.usage.final_input_tokens is not None:
         usage["input_tokens"] = _input_tokens(reply, body)
-    return {**whole, "content": [], **dict.fromkeys(STOP), "usage": usage}
+    empty = dict.fromkeys(name for name in ENDING if name in whole)
+    return {**whole, "content": [], **empty, "usage": usage}
 
 
 def _closing(whole: Json) -> Json:
     usage = {name: whole["usage"][name] for name in CUMULATIVE if name in whole["usage"]}
-    return {"type": "message_delta", "delta": {name: whole[name] for name in STOP}, "usage": usage}
+    ending = {name: whole[name] for name in ENDING if name in whole}
+    return {"type": "message_delta", "delta": ending, "usage": usage}

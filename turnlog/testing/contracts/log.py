@@ -153,6 +153,14 @@ class EventLogContract(Contract):
         await store.append(turn, s.placed(HistoryAnchored(anchor=7)))
         assert (await store.get_session("alice", "s")).anchor == 7
 
+    async def test_web_searches_are_counted_in_the_same_step(self, store: Store) -> None:
+        turn, other = await self.begun(store), await self.begun(store, "other")
+        for times in (1, 3):
+            await store.append(turn, s.placed(s.searched(times), s.said("No search.")))
+        assert (await store.get_session("alice", turn.session_id)).searches == 4
+        assert (await store.get_session("alice", other.session_id)).searches == 0
+        assert prove(await store.evidence("s")).problems == []
+
     async def test_another_handle_reads_the_same_log(self, opened: Opened) -> None:
         store, other = await opened(), await opened()
         turn = await self.begun(store)
