@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from turnlog.errors import TurnlogError
+from turnlog.errors import EngineFailed, TurnlogError
 from turnlog.events import kinds as k
 from turnlog.events.base import Attributed, Event, Placed, Stamped
 from turnlog.events.clock import now
@@ -46,6 +46,7 @@ from turnlog.ports import (
 )
 
 _log = logging.getLogger(__name__)
+TOO_LONG = "context_exceeded"  # what an engine says when the model cannot take it all in
 UNEXPLAINED = k.Error(
     error="Something went wrong on the server. It has been recorded.",
     code="internal_error",
@@ -119,7 +120,12 @@ async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:
 async def work(question: Question, state: TurnState, parts: Parts) -> None:
     """Answer the question, until it is answered or a person must decide something."""
     while True:
-        await _answer(question, state, parts)
+        try:
+            await _answer(question, state, parts)
+        except EngineFailed as failure:
+            if failure.code != TOO_LONG or state.last_message is not None:
+                raise  # in mid-turn the anchor stays where it is
+            await _answer(question, state, parts, too_long=True)
         async with state.delivering:
             if state.pending and not state.ready:
                 await _to_the_end(_pause(state, parts.store))
@@ -133,18 +139,24 @@ async def _pause(state: TurnState, store: Store) -> None:
     state.paused = True
 
 
-async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
+async def _answer(
+    question: Question, state: TurnState, parts: Parts, too_long: bool = False
+) -> None:
     """Stages 1 and 2, and the others for each batch that comes of them."""
+    session = parts.session
+    if too_long or state.open_tools:  # the turn has moved on: its anchor, its searches
+        session = await parts.store.get_session(session.user_id, session.id)
     keeper = DraftKeeper(state, parts.store)
     pacer = Pacer(lambda said: _show_chunks(said, state, parts, keeper))
     try:
         ask, move = await build_context(
             question,
-            parts.session,
+            session,
             parts.agent,
             parts.store,
             parts.limits,
             list(state.open_tools.values()),
+            too_long=too_long,
         )
         await deliver(Said([move] if move else []), state, parts)
         tools = parts.tools_for(state.turn, state.standing)
