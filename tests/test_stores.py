@@ -7,16 +7,10 @@ import pytest
 from turnlog.stores.memory import MemoryStore
 from turnlog.stores.memory_bus import MemoryBus
 from turnlog.stores.sqlite import SqliteStore
-from turnlog.testing.contracts import (
-    AuditContract,
-    BusContract,
-    EventLogContract,
-    SessionsContract,
-    TurnsContract,
-)
+from turnlog.testing.contracts import BusContract, StoreContract
 
 
-class TestMemoryStore(EventLogContract, SessionsContract, TurnsContract, AuditContract):
+class TestMemoryStore(StoreContract):
     @pytest.fixture
     def opened(self):
         stores = []
@@ -39,7 +33,7 @@ class TestMemoryBus(BusContract):
         return MemoryBus()
 
 
-class TestSqliteStore(EventLogContract, SessionsContract, TurnsContract, AuditContract):
+class TestSqliteStore(StoreContract):
     @pytest.fixture
     async def opened(self, tmp_path):
         stores = []

@@ -83,6 +83,12 @@ def failed(id: str, error: str = "it broke", name: str = "look") -> k.ToolResult
     )
 
 
+def unclear(id: str, name: str = "look") -> k.ToolResult:
+    return k.ToolResult(
+        tool_use_id=id, tool_name=name, result=None, success=False, duration=1, in_doubt=True
+    )
+
+
 def approval(id: str, tool: str, name: str = "look") -> k.ApprovalRequested:
     return k.ApprovalRequested(
         approval_id=id,

@@ -1,6 +1,6 @@
 """What every store promises, as tests that anybody can inherit.
 
-    class TestMyStore(EventLogContract, SessionsContract, TurnsContract, AuditContract):
+    class TestMyStore(StoreContract):
         @pytest.fixture
         async def opened(self, tmp_path):
             ...  # a function: each await of it opens one more handle on the same place
@@ -15,20 +15,21 @@ import pytest
 
 # Before the imports, so that a failing assertion in them says what it compared.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{name}" for name in ("bus", "log", "sessions", "turns"))
+    *(f"{__name__}.{name}" for name in ("bus", "log", "permits", "sessions", "turns"))
 )
 
 from turnlog.testing.contracts.base import Contract  # noqa: E402
 from turnlog.testing.contracts.bus import BusContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
+from turnlog.testing.contracts.permits import PermitsContract  # noqa: E402
 from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
 from turnlog.testing.contracts.turns import TurnsContract  # noqa: E402
 
-__all__ = [
-    "AuditContract",
-    "BusContract",
-    "Contract",
-    "EventLogContract",
-    "SessionsContract",
-    "TurnsContract",
-]
+
+class StoreContract(
+    EventLogContract, SessionsContract, TurnsContract, PermitsContract, AuditContract
+):
+    """All that a Store promises."""
+
+
+__all__ = ["BusContract", "Contract", "StoreContract"]

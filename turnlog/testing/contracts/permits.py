@@ -1,0 +1,123 @@
+"""The contract of what people decide: approvals, pauses, and writes that began."""
+
+import pytest
+
+from turnlog.errors import AlreadyDecided, Busy, NotFound, TurnOver
+from turnlog.events.kinds import ApprovalRefused, ToolSettled
+from turnlog.ports import Store, Turn
+from turnlog.testing import samples as s
+from turnlog.testing.contracts.base import Contract, Opened, numbers
+
+LATER = "2026-11-16T12:00:00.000Z"
+
+
+class PermitsContract(Contract):
+    """An approval is its user's and is decided once; a turn that waits is nobody's."""
+
+    async def waiting(self, store: Store, session_id: str = "s", user_id: str = "alice") -> Turn:
+        """A turn that waits for the approval `ok-SESSION`."""
+        turn = await self.begun(store, session_id, user_id)
+        asked = s.approval(f"ok-{session_id}", "a")
+        await store.append(turn, s.placed(s.said(s.call("a"), stop="tool_use"), s.used("a"), asked))
+        await store.pause_turn(turn.id)
+        return turn
+
+    async def test_a_turn_that_waits_takes_no_events(self, store: Store) -> None:
+        turn = await self.waiting(store)
+        with pytest.raises(TurnOver):
+            await store.append(turn, s.placed(s.result("a")))
+        assert numbers(await store.read("alice", "s")) == [0, 1, 2, 3]
+
+    async def test_a_turn_that_waits_keeps_the_session_busy(self, store: Store) -> None:
+        turn = await self.waiting(store)
+        with pytest.raises(Busy) as busy:
+            await store.begin_turn(s.new_turn("t2"), s.placed(s.asked()))
+        assert (busy.value.turn_id, busy.value.waiting) == (turn.id, True)
+
+    async def test_a_turn_that_waits_is_not_abandoned(self, opened: Opened) -> None:
+        first, second = await opened(), await opened()
+        await self.waiting(first)
+        await self.dies(first)
+        assert await second.claim_abandoned() == []
+
+    async def test_one_of_many_goes_on_with_a_turn_that_waited(self, opened: Opened) -> None:
+        first, second = await opened(), await opened()
+        turn = await self.waiting(first)
+        claimed = await second.claim_waiting("alice", "s")
+        assert claimed is not None and claimed.id == turn.id
+        assert await first.claim_waiting("alice", "s") is None
+        with pytest.raises(TurnOver):
+            await first.append(turn, s.placed(s.decision("ok-s")))
+        assert await second.append(claimed, s.placed(s.decision("ok-s"))) == 4
+
+    async def test_nobody_else_claims_it(self, store: Store) -> None:
+        await self.waiting(store)
+        with pytest.raises(NotFound):
+            await store.claim_waiting("bob", "s")
+
+    async def test_an_approval_is_decided_once(self, store: Store) -> None:
+        await self.waiting(store)
+        turn = await store.claim_waiting("alice", "s")
+        assert turn is not None
+        await store.append(turn, s.placed(s.decision("ok-s")))
+        with pytest.raises(AlreadyDecided):
+            await store.append(turn, s.placed(s.decision("ok-s", approved=False)))
+        decided = await store.get_approval("alice", "ok-s")
+        assert (decided.status, decided.decided_by) == ("approved", "alice")
+        assert numbers(await store.read("alice", "s")) == [0, 1, 2, 3, 4]
+
+    async def test_an_approval_that_was_never_asked_for_cannot_be_decided(
+        self, store: Store
+    ) -> None:
+        turn = await self.begun(store)
+        with pytest.raises(AlreadyDecided):
+            await store.append(turn, s.placed(s.decision("forged")))
+
+    async def test_approvals_are_their_users(self, store: Store) -> None:
+        await self.waiting(store, "s1", "alice")
+        await self.waiting(store, "s2", "bob")
+        assert [a.id for a in await store.list_approvals("alice")] == ["ok-s1"]
+        assert [a.id for a in await store.list_approvals("bob", status="pending")] == ["ok-s2"]
+        assert await store.list_approvals("bob", status="approved") == []
+        with pytest.raises(NotFound):
+            await store.get_approval("bob", "ok-s1")
+
+    async def test_time_is_kept_for_everybody(self, store: Store) -> None:
+        assert await store.next_expiry() is None
+        await self.waiting(store, "s1", "alice")
+        await self.waiting(store, "s2", "bob")
+        assert await store.next_expiry() == s.AT
+        assert [user for user, _ in await store.due_approvals(LATER)] == ["alice", "bob"]
+        assert await store.due_approvals("2020-01-01T00:00:00.000Z") == []
+
+    async def test_a_write_that_began_is_known_until_it_ends(self, store: Store) -> None:
+        turn = await self.begun(store)
+        await store.append(turn, s.placed(s.said(s.call("a"), stop="tool_use"), s.used("a")))
+        await store.start_tools(turn, [s.started("a")])
+        assert await store.started_tools(turn) == {"a"}
+        await store.append(turn, s.placed(s.result("a")))
+        assert await store.started_tools(turn) == set()
+
+    async def test_a_turn_that_is_over_starts_nothing(self, store: Store) -> None:
+        turn = await self.begun(store)
+        await store.finish_turn(turn.id)
+        with pytest.raises(TurnOver):
+            await store.start_tools(turn, [s.started("a")])
+
+    async def test_a_doubt_is_its_users_until_it_is_settled(self, store: Store) -> None:
+        turn = await self.begun(store)
+        await store.append(turn, s.placed(s.said(s.call("a"), stop="tool_use"), s.used("a")))
+        await store.start_tools(turn, [s.started("a")])
+        await store.append(turn, s.placed(s.unclear("a")))
+        assert [d.tool_use_id for d in await store.list_doubts("alice")] == ["a"]
+        assert await store.list_doubts("bob") == []
+        settled = ToolSettled(tool_use_id="a", tool_name="look", happened=True, decided_by="alice")
+        await store.annotate(turn, s.placed(settled))
+        assert await store.list_doubts("alice") == []
+        with pytest.raises(AlreadyDecided):
+            await store.annotate(turn, s.placed(settled))
+
+    async def test_a_turn_that_is_over_can_be_annotated(self, store: Store) -> None:
+        turn = await self.waiting(store)
+        refused = ApprovalRefused(approval_id="ok-s", tried_by="alice", why="late")
+        assert await store.annotate(turn, s.placed(refused)) == 4
