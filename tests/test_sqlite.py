@@ -294,3 +294,16 @@ async def test_a_store_that_is_closed_leaves_no_sign_of_life(tmp_path):
     assert len(list((tmp_path / "owners").iterdir())) == 1
     await store.close()
     assert list((tmp_path / "owners").iterdir()) == []
+
+
+def test_turns_of_an_older_database_are_still_there():
+    values = ("t", "1", "2", "running", 0, "now", "r", b"draft", "me")
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        db.execute("PRAGMA foreign_keys = ON")
+        for number, sql in migrations()[:2]:
+            db.executescript(f"{sql};PRAGMA user_version={number};")
+        db.execute("INSERT INTO sessions VALUES (1, 2, 3, 4, 5, 6, 0, 0, 0)")
+        db.execute(f"INSERT INTO turns VALUES ({', '.join('?' * len(values))})", values)
+        migrate(db)
+        assert db.execute("SELECT * FROM turns").fetchall() == [values]
+        db.execute("UPDATE turns SET state = 'waiting'")
