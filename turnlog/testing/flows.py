@@ -26,8 +26,9 @@ from turnlog.events.kinds import UserMessageSent
 from turnlog.events.record import stamped
 from turnlog.ports import Agent, Store, ToolSpec
 from turnlog.projections.history import history
-from turnlog.projections.lint import lint
+from turnlog.projections.lint import Finding, lint
 from turnlog.projections.proof import prove
+from turnlog.projections.request import Request
 from turnlog.projections.transcript import Shown
 from turnlog.simulators.claude import SimulatedClaude, ToolCall
 from turnlog.simulators.claude.listening import listen
@@ -93,7 +94,7 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
     broken = [
         *invariants.broken(live, log),
         *prove(evidence).problems,
-        *(f"history: {finding}" for finding in lint(history([*kept, _next_question(kept)]))),
+        *(f"history: {finding}" for finding in _findings([*kept, _next_question(kept)])),
         *(f"refused by the API: {refused}" for refused in sim.refused),
         *([f"{sim.pending} replies of the script were not asked for"] if sim.pending else []),
         *([f"turns still run: {evidence.running}"] if evidence.running else []),
@@ -105,6 +106,10 @@ def _patience(page: Page) -> float:
     """How long a person is waited for."""
     waits = any(step.verb == "waits" for turn in page.turns for step in turn.people)
     return people.SHORT if waits else 3600.0
+
+
+def _findings(log: list[Stamped]) -> list[Finding]:
+    return lint(Request({"messages": history(log)}))
 
 
 def _next_question(kept: list[Stamped]) -> Stamped:

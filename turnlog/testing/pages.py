@@ -172,9 +172,13 @@ class _Reader:
         self.blocks.append(call)
         self.turns[-1].calls[call.id or ""] = call
 
-    def searches(self, query: str) -> None:
+    def seeks(self, query: str) -> None:
+        """A search of the provider's own that gives no result."""
         asked = {"type": "server_tool_use", "id": "srvtoolu_01", "name": "web_search"}
         self.blocks.append(RawBlock(asked | {"input": {"query": query}}))
+
+    def searches(self, query: str) -> None:
+        self.seeks(query)
         found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_01", "content": []}
         self.blocks.append(RawBlock(found))
 
@@ -245,6 +249,7 @@ VERBS: dict[tuple[str, str], Callable[[_Reader, str], None]] = {
     ("model", "cites"): _Reader.cites,
     ("model", "calls"): _Reader.calls,
     ("model", "mumbles"): _Reader.mumbles,
+    ("model", "seeks"): _Reader.seeks,
     ("model", "searches"): _Reader.searches,
     ("model", "stops"): _Reader.stops,
     ("model", "signs"): _Reader.is_named,  # the id of the message

@@ -57,6 +57,8 @@ def line(event: Event) -> str:
             return f"result    {as_text(result)}"
         case k.ToolResult(error=error):
             return f"failed    {error}"
+        case k.HistoryRepaired(repairs=repairs):
+            return "repaired  " + ", ".join(f"{r['rule']} at {r['place']}" for r in repairs)
         case k.Error(error=error, code=code):
             return f"error     {error}  [{code}]"
     return f"{event.type}  {as_text(event.shown())}"
