@@ -271,12 +271,13 @@ async def test_a_loop_of_pauses_is_ended_too():
 async def test_a_model_that_refuses_its_thoughts_is_asked_without_them():
     bound = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound"
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "foreign"}
-    before = [HI, {"role": "assistant", "content": [thought]}, HI]
+    said_so = {"type": "text", "text": "So it is."}
+    before = [HI, {"role": "assistant", "content": [thought, said_so]}, HI]
     said, failed, sim = await outcome(invalid_request(bound), Reply("Hello."), messages=before)
     assert failed is None
     assert [
         block["type"] for message in sim.requests[1]["messages"] for block in message["content"]
-    ] == ["text", "text"]
+    ] == ["text", "text", "text"]
     assert of(k.Message, said)[0].content == "Hello."
 
 

@@ -15,8 +15,11 @@ from turnlog.projections.history import (
     MOST_OF_A_RESULT,
     history,
     moved_anchor,
+    newly_repaired,
+    tell,
 )
 from turnlog.projections.lint import lint
+from turnlog.projections.request import Request
 from turnlog.simulators.claude import rules, sign
 from turnlog.testing import samples as s
 
@@ -30,7 +33,7 @@ def thought(said="Hm."):
 def told(*turns, **more):
     """The history, once lint and the API's own rules have taken it."""
     messages = history(s.log_of(*turns), **more)
-    assert lint(messages) == []
+    assert lint(Request({"messages": messages})) == []
     body = {"model": "claude-sonnet-5-5", "max_tokens": 100, "messages": messages}
     rules.check(KEY, json.dumps(body).encode())
     return messages
@@ -162,12 +165,84 @@ def test_thoughts_from_before_a_move_are_left_out():
     assert messages[3] == claude(thought("New."), "Ho.")
 
 
-def test_what_breaks_a_rule_all_the_same_is_told_as_plain_text():
-    twice = [*ROUND, s.result("a"), s.said("Done.")]
-    again = [*ROUND, s.result("a"), s.said("Once more.")]
-    messages = told(twice, again, NEXT)
-    assert messages[1] == claude("I look.", "Done.")
-    assert messages[3] == claude("I look.", "Once more.")
+def test_calls_of_one_id_are_told_apart_and_keep_their_results():
+    other = [*ROUND, s.result("a", "other"), s.said("Once more.")]
+    messages = told([*ROUND, s.result("a"), s.said("Done.")], other, NEXT)
+    assert messages[1:3] == [claude("I look.", s.call("a")), user(tool_result("a"))]
+    assert messages[5:7] == [claude("I look.", s.call("a_2")), user(tool_result("a_2", "other"))]
+
+
+def test_a_call_without_its_result_is_told_that_there_is_none():
+    messages = told(ROUND, NEXT)
+    answered, asked = messages[2]["content"]
+    assert (answered["tool_use_id"], answered["is_error"], asked) == ("a", True, s.text("And now?"))
+
+
+def test_a_call_that_still_runs_is_left_open():
+    messages = history(s.log_of(ROUND), to_be_answered={"a"})
+    assert messages == [user("Look."), claude("I look.", s.call("a"))]
+
+
+def test_a_note_that_came_before_a_result_is_told_after_it():
+    note = k.ToolSettled(tool_use_id="z", tool_name="pay", happened=True, decided_by="bob")
+    messages = told([*ROUND, note, s.result("a"), s.said("Done.")], NEXT)
+    assert [block["type"] for block in messages[2]["content"]] == ["tool_result", "text"]
+    assert tell(s.log_of([*ROUND, note, s.result("a")])).repaired == []
+
+
+def test_what_the_model_said_goes_back_as_it_came():
+    """Citations, encrypted results, and fields and blocks that we have never heard of."""
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    page = {"type": "web_search_result", "encrypted_content": "EqgC", "title": "T", "url": "u"}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [page]}
+    cited = s.text("So.") | {"citations": [{"type": "char_location", "cited_text": "S"}]}
+    newer = {"type": "brand_new", "data": 1}
+    blocks = [thought() | {"extra": 1}, search, found, newer, cited]
+    messages = history(s.log_of([s.asked("One."), s.said(*blocks)], NEXT))
+    assert messages[1]["content"] == blocks
+
+
+# a changed beginning
+
+
+def after(prefix, *blocks, stop="end_turn"):
+    return replace(s.said(*blocks, stop=stop), prefix=prefix)
+
+
+def test_thoughts_are_told_only_after_the_prefix_that_they_came_after():
+    talk = [
+        [s.asked("One."), after("a", thought(), "A.")],
+        [s.asked("Two."), after("b", thought(), "B.")],
+    ]
+    assert told(*talk, NEXT, prefix="b")[1:4:2] == [claude("A."), claude(thought(), "B.")]
+    assert told(*talk, NEXT, prefix="a")[1:4:2] == [claude(thought(), "A."), claude("B.")]
+    assert told(*talk, NEXT)[1:4:2] == [claude(thought(), "A."), claude(thought(), "B.")]
+
+
+def test_the_thoughts_of_the_turn_that_runs_are_always_told():
+    asks = after("a", thought(), s.call("a"), stop="tool_use")
+    turn = [s.asked("Look."), asks, s.used("a"), s.result("a")]
+    assert told(turn, prefix="b", thoughts=False)[1] == claude(thought(), s.call("a"))
+
+
+# what was repaired
+
+
+def test_a_repair_is_recorded_once_and_again_when_something_else_is_repaired():
+    blank = [s.asked("One."), s.said(" ", "Two.")]
+    log = s.log_of(blank, NEXT)
+    record = newly_repaired(log, tell(log).repaired)
+    assert record.repairs == [{"rule": "text-is-not-blank", "place": "messages.1.content.0"}]
+    log = s.log_of(blank, [*NEXT, record, s.said("Three.")], NEXT)
+    assert newly_repaired(log, tell(log).repaired) is None
+    log = s.log_of(blank, [*NEXT, record, s.said("", "Three.")], NEXT)
+    assert len(newly_repaired(log, tell(log).repaired).repairs) == 2
+
+
+def test_nothing_is_recorded_where_nothing_was_repaired():
+    log = s.log_of([s.asked("One."), s.said("Two.")], NEXT)
+    assert tell(log).repaired == []
+    assert newly_repaired(log, []) is None
 
 
 # the window

@@ -40,7 +40,8 @@ FROZEN = {  # type: (persistenceState, its own fields)
     "resync_required":    ("transient", {"why"}),
 }
 INTERNAL = {  # in the log, never on a user's wire
-    "approval_refused", "history_anchored", "tool_settled", "turn_resumed", "web_searched",
+    "approval_refused", "history_anchored", "history_repaired", "tool_settled", "turn_resumed",
+    "web_searched",
 }
 # fmt: on
 

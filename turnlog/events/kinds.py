@@ -95,7 +95,7 @@ class Message(Event, frozen=True, kw_only=True, tag="message"):
 
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
-    log_only: ClassVar[frozenset[str]] = frozenset({"blocks", "reported", "details"})
+    log_only: ClassVar[frozenset[str]] = frozenset({"blocks", "reported", "details", "prefix"})
 
     message_id: str
     blocks: list[Block]
@@ -106,6 +106,7 @@ class Message(Event, frozen=True, kw_only=True, tag="message"):
     cost_usd: Decimal | None = None  # None: unknown, which is not zero
     reported: dict[str, Any] = {}  # the usage object, as the API sent it
     details: dict[str, Any] = {}  # other fields of the API's message, as sent
+    prefix: str = ""  # which prompt, tools and model it was said after: a fingerprint
 
     @property
     def content(self) -> str:
@@ -238,6 +239,18 @@ class WebSearched(Event, frozen=True, kw_only=True, tag="web_searched"):
     query: str
     results: list[dict[str, Any]]  # title and url
     error: str | UnsetType = UNSET
+
+
+class HistoryRepaired(Event, frozen=True, kw_only=True, tag="history_repaired"):
+    """What the log holds breaks rules of the API: the model is told it without that, from here on.
+
+    Recorded once, and again when something else is repaired.
+    """
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
+
+    repairs: list[dict[str, str]]  # the rule, and its place in the messages
 
 
 class Complete(Event, frozen=True, kw_only=True, tag="complete"):

@@ -1,17 +1,23 @@
 """Stage 1. What the model is told.
 
 In:  the user's question, the session, the agent.
-Out: an Ask, and the anchor's move when the history has grown too long.
+Out: an Ask, and what is to be recorded about the history: that its anchor moves, what was
+     repaired in it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
+from typing import NamedTuple
+
+import msgspec
 
 from turnlog.errors import BadInput, NotFound, TooLarge
+from turnlog.events.base import Event
 from turnlog.events.kinds import HistoryAnchored, ToolUse
-from turnlog.ports import Agent, Ask, EventLog, Question, Session
-from turnlog.projections.history import history, moved_anchor, open_container
+from turnlog.ports import Agent, Ask, EventLog, Question, Session, ToolSpec
+from turnlog.projections.history import moved_anchor, newly_repaired, open_container, tell
 
 LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
 MOST_REQUEST_ID = 200
@@ -57,6 +63,14 @@ def _check_text(text: str, most: int) -> None:
         raise BadInput(f"'message' is not valid Unicode at position {error.start}.") from None
 
 
+class Context(NamedTuple):
+    """What the model is told, what is recorded about that, and which prefix it is told after."""
+
+    ask: Ask
+    records: list[Event]
+    prefix: str
+
+
 async def build_context(
     question: Question,
     session: Session,
@@ -64,9 +78,10 @@ async def build_context(
     log: EventLog,
     limits: Limits,
     open_calls: Sequence[ToolUse] = (),
+    tools: Sequence[ToolSpec] = (),
     *,
     too_long: bool = False,
-) -> tuple[Ask, HistoryAnchored | None]:
+) -> Context:
     """Reads only from the anchor on: a long session costs no more than a short one.
 
     `open_calls` are those of a turn that goes on, whose results come next; in mid-turn the
@@ -77,22 +92,37 @@ async def build_context(
     anchor = None if open_calls else moved_anchor(events, too_long)
     if anchor is not None:
         events = [at for at in events if at.position >= anchor]
+    model = agent.model or limits.model
+    searches = _searches(session, agent, limits)
+    prefix = fingerprint(model, agent, tools, searches)
+    telling = tell(
+        events,
+        thoughts=anchor is None,
+        prefix=prefix,
+        to_be_answered={call.tool_use_id for call in open_calls},
+    )
     ask = Ask(
-        model=agent.model or limits.model,
+        model=model,
         system=agent.prompt,
-        messages=history(
-            events,
-            thoughts=anchor is None,
-            to_be_answered={call.tool_use_id for call in open_calls},
-        ),
+        messages=telling.messages,
         open_calls=open_calls,
         max_tokens=limits.max_tokens,
         max_calls=limits.max_calls,
         thinking_budget=_budget(question, session),
-        searches=_searches(session, agent, limits),
+        searches=searches,
         container=open_container(events, datetime.now(UTC)),
     )
-    return ask, None if anchor is None else HistoryAnchored(anchor=anchor)
+    move = None if anchor is None else HistoryAnchored(anchor=anchor)
+    records = [move, newly_repaired(events, telling.repaired)]
+    return Context(ask, [record for record in records if record], prefix)
+
+
+def fingerprint(model: str, agent: Agent, tools: Sequence[ToolSpec], searches: int | None) -> str:
+    """Of all that stands before the messages. Thoughts that came after another one are not told:
+    the newest models tie a thought to everything before it, and refuse it when that changes."""
+    searching = "on" if searches else searches  # how many are left makes no difference
+    prefix = [model, agent.prompt, searching, list(tools)]
+    return sha256(msgspec.json.encode(prefix)).hexdigest()[:16]
 
 
 def _searches(session: Session, agent: Agent, limits: Limits) -> int | None:

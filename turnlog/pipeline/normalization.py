@@ -74,7 +74,10 @@ def _admitted(event: Event, state: TurnState) -> Event:
     match event:
         case k.MessageChunk() | k.ThinkingChunk():
             _drafted(event, state)
-        case k.Message() | k.Thinking() | k.CitationsFound() if not event.message_id:
+        case k.Message():
+            own_id = event.message_id or _own_id(state)
+            return msgspec.structs.replace(event, message_id=own_id, prefix=state.prefix)
+        case k.Thinking() | k.CitationsFound() if not event.message_id:
             return msgspec.structs.replace(event, message_id=_own_id(state))
     return event
 

@@ -149,17 +149,18 @@ async def _answer(
     keeper = DraftKeeper(state, parts.store)
     pacer = Pacer(lambda said: _show_chunks(said, state, parts, keeper))
     try:
-        ask, move = await build_context(
+        tools = parts.tools_for(state.turn, state.standing)
+        ask, records, state.prefix = await build_context(
             question,
             session,
             parts.agent,
             parts.store,
             parts.limits,
             list(state.open_tools.values()),
+            tools.specs,
             too_long=too_long,
         )
-        await deliver(Said([move] if move else []), state, parts)
-        tools = parts.tools_for(state.turn, state.standing)
+        await deliver(Said(records), state, parts)
         async with aclosing(execute(ask, parts.engine, tools)) as batches:
             async for said in batches:
                 if pacer.takes(said):

@@ -77,6 +77,7 @@ class TurnState:
         self.agent = agent  # who speaks now
         self.index = index  # of the next event on screen
         self.position = -1  # number of the last kept event
+        self.prefix = ""  # fingerprint of the prompt, the tools and the model
         self.asked_tools: set[str] = set()
         self.open_tools: dict[str, k.ToolUse] = {}
         self.standing = Standing()  # of its calls: allowed, refused, begun

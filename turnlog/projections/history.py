@@ -3,13 +3,14 @@
 The window is anchored. It starts at a turn's first event and grows until it is three times
 what must be kept, or large; then the anchor moves once, to a turn boundary, and stays. Between
 moves the prefix never changes, which is what the prompt cache and the signatures of thinking
-blocks depend on. When the anchor has moved, thoughts from before the move are left out.
+blocks depend on. Thoughts from before a move, or from before the prompt, the tools or the
+model changed, are left out. Everything else goes back as it came, unless it breaks a rule.
 """
 
-import logging
+import math
 from collections.abc import Iterable, Sequence, Set
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -17,62 +18,62 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.events.codec import encode
 from turnlog.events.content import Block
-from turnlog.projections.lint import SERVER_CALLS, is_server_result, lint
+from turnlog.projections.blocks import THOUGHTS
+from turnlog.projections.lint import Finding
+from turnlog.projections.repair import repair
+from turnlog.projections.request import Request
 
-_log = logging.getLogger(__name__)
 KEPT_MESSAGES, MOST_MESSAGES = 20, 60
 KEPT_BYTES, MOST_BYTES = 200_000, 600_000  # some 50,000 and 150,000 tokens
 MOST_OF_A_RESULT = 100_000  # characters of one tool's result that the model is told
-_THOUGHTS = ("thinking", "redacted_thinking")
+# What the model sent goes back with whatever the API has put into it, known to us or not.
+NOT_OURS_TO_JUDGE = ("blocks-are-known", "fields-are-known")
 ApiMessage = dict[str, Any]
 
 
-def history(
-    log: Sequence[Stamped], thoughts: bool = True, to_be_answered: Set[str] = frozenset()
-) -> list[ApiMessage]:
-    """The messages that these events amount to, valid for the API.
+class Telling(NamedTuple):
+    """A history that the API takes, and what had to be repaired for it."""
 
-    `log` begins at a turn boundary. Without `thoughts` no thinking block is told. The calls
-    `to_be_answered` are told although they have no result yet: the caller adds it. Whatever the
-    log holds, the session can go on: a history that breaks a rule of the API all the same is
-    told as plain text.
+    messages: list[ApiMessage]
+    repaired: list[Finding]
+
+
+def history(log: Sequence[Stamped], **how: Any) -> list[ApiMessage]:
+    """The messages that these events amount to; see `tell`."""
+    return tell(log, **how).messages
+
+
+def tell(
+    log: Sequence[Stamped],
+    thoughts: bool = True,
+    prefix: str | None = None,
+    to_be_answered: Set[str] = frozenset(),
+) -> Telling:
+    """The messages that these events amount to, valid for the API whatever the log holds.
+
+    `log` begins at a turn boundary. Thoughts of the turn that runs are always told, because
+    its tool results need them; those of earlier turns only with `thoughts`, and if `prefix` is
+    what they were thought after. The calls `to_be_answered` are told although they have no
+    result yet: the caller adds it.
     """
-    answered = {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolResult)}
-    answered |= to_be_answered
-    forgotten = _last_move(log)
-    refused = _refused_turns(log)
+    refused, asked = _refused_turns(log), _asked_tools(log)
+    forgotten = _last_move(log) if thoughts else math.inf
+    running = [at.turn_id for at in log if isinstance(at.event, k.UserMessageSent)][-1:]
     messages: list[ApiMessage] = []
     for at in log:
         if at.turn_id not in refused:
-            role, blocks = _told(at, answered, thoughts and at.position > forgotten)
-            add(messages, role, blocks)
-    whole: list[ApiMessage] = []
-    for message in messages:
-        add(whole, message["role"], _whole(message["content"]))
-    if findings := lint(_with_answers(whole, to_be_answered)):
-        _log.warning("the history breaks %s: telling it as plain text", findings)
-        return as_plain_text([at for at in log if at.turn_id not in refused])
-    return whole
+            known = at.position > forgotten and _is_after(at, prefix)
+            add(messages, *_told(at, asked, known or at.turn_id in running))
+    request = Request({"messages": messages}, frozenset(to_be_answered))
+    mended = repair(request, without=NOT_OURS_TO_JUDGE)
+    return Telling(mended.body["messages"], mended.found)
 
 
-def _with_answers(messages: list[ApiMessage], open_calls: Set[str]) -> list[ApiMessage]:
-    """As they will be once the open calls have results."""
-    whole = [{**message, "content": list(message["content"])} for message in messages]
-    answers = [{"type": "tool_result", "tool_use_id": call} for call in sorted(open_calls)]
-    add(whole, "user", answers)
-    return whole
-
-
-def as_plain_text(log: Iterable[Stamped]) -> list[ApiMessage]:
-    """Only what was said, which breaks no rule."""
-    messages: list[ApiMessage] = []
-    for at in log:
-        match at.event:
-            case k.UserMessageSent(content=content):
-                add(messages, "user", without_blanks([{"type": "text", "text": content}]))
-            case k.Message(content=content) if messages:
-                add(messages, "assistant", without_blanks([{"type": "text", "text": content}]))
-    return messages
+def newly_repaired(log: Sequence[Stamped], repaired: Sequence[Finding]) -> k.HistoryRepaired | None:
+    """The record of these repairs, unless the last one in the log says the same."""
+    record = k.HistoryRepaired(repairs=[{"rule": f.rule, "place": f.place} for f in repaired])
+    before = [at.event for at in log if isinstance(at.event, k.HistoryRepaired)]
+    return record if repaired and record not in before[-1:] else None
 
 
 def moved_anchor(log: Sequence[Stamped], too_long: bool = False) -> int | None:
@@ -138,13 +139,17 @@ def _amount(log: Iterable[Stamped]) -> tuple[int, int]:
     return messages, sum(len(encode(event)) for event in events)
 
 
-def _told(at: Stamped, answered: set[str], keep_thoughts: bool) -> tuple[str, list[Block]]:
+def _is_after(at: Stamped, prefix: str | None) -> bool:
+    """Whether it was said after this prefix: the same prompt, tools and model."""
+    return prefix is None or not isinstance(at.event, k.Message) or at.event.prefix == prefix
+
+
+def _told(at: Stamped, asked: set[str], keep_thoughts: bool) -> tuple[str, list[Block]]:
     match at.event:
         case k.UserMessageSent(content=content):
-            return "user", without_blanks([{"type": "text", "text": content}])
+            return "user", [{"type": "text", "text": content}]
         case k.Message(blocks=blocks):
-            told = without_blanks(blocks)
-            return "assistant", [b for b in told if _replayed(b, answered, keep_thoughts)]
+            return "assistant", [b for b in blocks if _replayed(b, asked, keep_thoughts)]
         case k.ToolResult() as result:
             return "user", [result_block(result)]
         case k.ToolSettled() as settled:
@@ -160,26 +165,11 @@ def _finding(settled: k.ToolSettled) -> str:
     return f"[A person checked the call {call} that was in doubt: it {said}.{note}]"
 
 
-def _replayed(block: Block, answered: set[str], keep_thoughts: bool) -> bool:
-    match block["type"]:
-        case "tool_use":
-            return block["id"] in answered
-        case kind if kind in _THOUGHTS:
-            # One that was cut before its signature came would be refused, now and ever after.
-            return keep_thoughts and bool(block.get("signature") or block.get("data"))
-    return True
-
-
-def _whole(blocks: list[Block]) -> list[Block]:
-    """Without the provider's own tools that were cut off: a call and its result, or neither."""
-    called = {block["id"] for block in blocks if block["type"] in SERVER_CALLS}
-    answered = {block["tool_use_id"] for block in blocks if is_server_result(block)}
-    return [
-        block
-        for block in blocks
-        if (block["type"] not in SERVER_CALLS or block["id"] in answered)
-        and (not is_server_result(block) or block["tool_use_id"] in called)
-    ]
+def _replayed(block: Block, asked: set[str], keep_thoughts: bool) -> bool:
+    """A call that was cut short was never one: half of its arguments are missing."""
+    if block["type"] == "tool_use":
+        return block["id"] in asked
+    return keep_thoughts or block["type"] not in THOUGHTS
 
 
 def without_blanks(blocks: Iterable[Block]) -> list[Block]:
@@ -207,18 +197,28 @@ def as_text(value: Any) -> str:
 
 
 def add(messages: list[ApiMessage], role: str, blocks: list[Block]) -> None:
-    """Append, joining neighbors of one role: the API wants the roles to take turns."""
+    """Append, joining neighbors of one role, because the API wants the roles to take turns;
+    results come first, because a person's note may stand between a call and its result."""
     if not blocks:
         return
     if messages and messages[-1]["role"] == role:
-        messages[-1]["content"] += blocks
+        joined = [*messages[-1]["content"], *blocks]
+        messages[-1]["content"] = sorted(joined, key=_is_no_result) if role == "user" else joined
     else:
         messages.append({"role": role, "content": blocks})
+
+
+def _is_no_result(block: Block) -> bool:
+    return bool(block["type"] != "tool_result")
 
 
 def _last_move(log: Iterable[Stamped]) -> int:
     moves = [at.position for at in log if isinstance(at.event, k.HistoryAnchored)]
     return moves[-1] if moves else -1
+
+
+def _asked_tools(log: Iterable[Stamped]) -> set[str]:
+    return {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolUse)}
 
 
 def _refused_turns(log: Iterable[Stamped]) -> set[str]:

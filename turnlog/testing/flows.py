@@ -26,8 +26,9 @@ from turnlog.events.kinds import UserMessageSent
 from turnlog.events.record import stamped
 from turnlog.ports import Agent, Store, ToolSpec
 from turnlog.projections.history import history
-from turnlog.projections.lint import lint
+from turnlog.projections.lint import Finding, lint
 from turnlog.projections.proof import prove
+from turnlog.projections.request import Request
 from turnlog.projections.transcript import Shown
 from turnlog.simulators.claude import SimulatedClaude, ToolCall
 from turnlog.simulators.claude.listening import listen
@@ -89,14 +90,14 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
             await app.change_session(USER, session.id, web_search=True)
         live += await send(app, session.id, turn)
         for step in turn.people:
-            live += await ACTS[send](app, session.id, live, step)
+            live += await ACTS.get(send, act_by_library)(app, session.id, live, step)
     evidence = await app.store.evidence(session.id)
     kept = [stamped(row) for row in evidence.log]
     log = [wire.decode(wire.encode(at)) for at in kept if not at.placed.internal]
     broken = [
         *invariants.broken(live, log),
         *prove(evidence).problems,
-        *(f"history: {finding}" for finding in lint(history([*kept, _next_question(kept)]))),
+        *(f"history: {finding}" for finding in _findings([*kept, _next_question(kept)])),
         *(f"refused by the API: {refused}" for refused in sim.refused),
         *([f"{sim.pending} replies of the script were not asked for"] if sim.pending else []),
         *([f"turns still run: {evidence.running}"] if evidence.running else []),
@@ -108,6 +109,10 @@ def _patience(page: Page) -> float:
     """How long a person is waited for."""
     waits = any(step.verb == "waits" for turn in page.turns for step in turn.people)
     return people.SHORT if waits else 3600.0
+
+
+def _findings(log: list[Stamped]) -> list[Finding]:
+    return lint(Request({"messages": history(log)}))
 
 
 def _next_question(kept: list[Stamped]) -> Stamped:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from turnlog.events.base import Event
 from turnlog.events.kinds import KINDS
+from turnlog.projections.lint import RULES
 
 _HEAD = "<!-- Written by `make docs`. Do not edit. -->\n\n"
+_RULES, _END = "<!-- rules: written by `make docs` -->", "<!-- end of rules -->"
 
 
 def pages(root: Path) -> dict[Path, str]:
@@ -14,6 +16,7 @@ def pages(root: Path) -> dict[Path, str]:
     return {
         root / "docs" / "events.md": _HEAD + _events(),
         root / "docs" / "flows.md": _HEAD + _flows(root),
+        root / "docs" / "lint.md": _with_rules((root / "docs" / "lint.md").read_text()),
     }
 
 
@@ -57,6 +60,22 @@ def _flows(root: Path) -> str:
             "",
         ]
     )
+
+
+def _with_rules(page: str) -> str:
+    """The page with the table of rules between its two marks."""
+    before, _, rest = page.partition(_RULES)
+    rows = [
+        f"| `{name}` | {rule.says} | {rule.fix} | {_quoted(rule.api)} |"
+        for name, rule in RULES.items()
+    ]
+    head = ["| rule | what must hold | what is done | what the API says |", "|---|---|---|---|"]
+    return before + "\n".join([_RULES, *head, *rows, _END + rest.partition(_END)[2]])
+
+
+def _quoted(sentence: str) -> str:
+    mark = "``" if "`" in sentence else "`"
+    return f"{mark} {sentence} {mark}".replace("|", "\\|") if sentence else ""
 
 
 def _title(path: Path) -> str:

@@ -59,6 +59,8 @@ def line(event: Event) -> str:
             return f"failed    {error}"
         case k.WebSearched(query=query, results=results):
             return f"searched  {query}  [{len(results)} found]"
+        case k.HistoryRepaired(repairs=repairs):
+            return "repaired  " + ", ".join(f"{r['rule']} at {r['place']}" for r in repairs)
         case k.Error(error=error, code=code):
             return f"error     {error}  [{code}]"
     return f"{event.type}  {as_text(event.shown())}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from . import message_rules
+from . import block_rules, message_rules
 from .models import refuses
 from .refusal import Request, refuse
 from .script import Json
@@ -289,6 +289,7 @@ COUNT_CHECKS: tuple[Check, ...] = (
     tools_are_well_formed,
     tool_names_are_unique,
     *message_rules.CONTENT,
+    *block_rules.CHECKS,
 )
 
 CHECKS: tuple[Check, ...] = (
@@ -306,6 +307,7 @@ CHECKS: tuple[Check, ...] = (
     thinking_and_tool_choice_agree,
     tool_choice_can_be_met,
     *message_rules.CONTENT,
+    *block_rules.CHECKS,
     message_rules.prefill_is_supported,
     thinking_opens_the_tool_loop,
     cache_breakpoints_are_few,
