@@ -22,7 +22,7 @@ from turnlog.events.record import stamped
 from turnlog.simulators.claude import Reply, ToolCall
 from turnlog.testing import invariants, samples
 from turnlog.testing.flows import serve_sockets, tab
-from turnlog.transports import sockets, wire
+from turnlog.transports import socket_asks, socket_client, sockets, wire
 from turnlog.transports.auth import LOCAL_USER, mint
 
 SECRET = "a secret of at least thirty-two characters"
@@ -145,7 +145,7 @@ async def test_a_bug_is_told_without_its_details(monkeypatch):
 
         monkeypatch.setattr(server.app.store, "get_session", broken)
         answer = await one.ask("session:join", {"sessionId": "s"})
-        assert answer["error"] == sockets._BUG
+        assert answer["error"] == socket_asks.BUG
 
 
 async def test_a_socket_can_join_so_many_sessions(monkeypatch):
@@ -277,7 +277,7 @@ async def test_who_does_not_read_slows_nobody_and_misses_nothing():
             seen = [(await one.told.get())["eventIndex"] for _ in events]
             assert seen == list(range(len(events)))
             waiting = [s.queue.qsize() for s in server.app._sockets._sio.eio.sockets.values()]
-            assert 0 < max(waiting) <= sockets.MOST_WAITING + 2  # and a ping, and an answer
+            assert 0 < max(waiting) <= socket_client.MOST_WAITING + 2  # and a ping, and an answer
             read = []
             while len(read) < len(events):
                 frame = (await line.receive()).data
@@ -287,7 +287,7 @@ async def test_who_does_not_read_slows_nobody_and_misses_nothing():
 
 
 async def test_who_reads_nothing_for_long_is_sent_away(monkeypatch):
-    monkeypatch.setattr(sockets, "PATIENCE", 0.3)
+    monkeypatch.setattr(socket_client, "PATIENCE", 0.3)
     async with served() as server:
         session = await server.session()
         async with stalled(server, session) as line, tab(server.url) as one:

@@ -5,7 +5,6 @@ A watcher only remembers how far it has read, so a slow one costs nothing and sl
 what waits for it is joined. One that has fallen behind the channel is told to reload.
 """
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 
@@ -13,7 +12,7 @@ from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor, cursor_of
 from turnlog.events.joining import joined
 from turnlog.events.kinds import Complete, Error, UserMessageSent
-from turnlog.events.waiting import HEARTBEAT, wait_for_more
+from turnlog.events.waiting import HEARTBEAT, Bell
 
 MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
 
@@ -24,7 +23,7 @@ class Channel:
     def __init__(self) -> None:
         self.events: list[Stamped] = []
         self.dropped = 0  # how many events came before these
-        self.watchers: set[asyncio.Event] = set()
+        self.watchers: set[Bell] = set()
 
     def publish(self, batch: Sequence[Stamped]) -> None:
         if isinstance(batch[0].event, UserMessageSent):  # a new turn: the one before is kept
@@ -32,7 +31,7 @@ class Channel:
             self.events = []
         self.events.extend(batch)
         for more in self.watchers:
-            more.set()
+            more.ring()
 
     def covers(self, after: Cursor) -> bool:
         """Whether everything that came after the cursor is still here."""
@@ -82,7 +81,7 @@ class MemoryBus:
         if after is not None and not channel.covers(after):
             yield None
             return
-        more = asyncio.Event()
+        more = Bell(self._heartbeat)
         channel.watchers.add(more)
         place = channel.place_of(after)
         try:
@@ -96,12 +95,13 @@ class MemoryBus:
                     after = cursor_of(new[-1])
                     yield joined(new)
                 else:
-                    await wait_for_more(more, self._heartbeat)
+                    await more.wait()
                     if channel.is_read(place):
                         yield []
             yield None
         finally:
             channel.watchers.discard(more)
+            more.close()
 
     def _channel(self, session_id: str) -> Channel:
         channel = self._channels.get(session_id)

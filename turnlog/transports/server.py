@@ -1,6 +1,7 @@
 """The server process: told to stop, it lets turns end before it hangs up on anybody."""
 
 import asyncio
+import gc
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -41,6 +42,12 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, on_stop: Callable[[], Awaitable[None]]) -> None:
         super().__init__(config)
         self._on_stop = on_stop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """What is there now stays: the collector need not look at it again and again."""
+        await super().startup(sockets)
+        gc.collect()
+        gc.freeze()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         ending = asyncio.ensure_future(self._on_stop())
