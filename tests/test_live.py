@@ -267,6 +267,34 @@ async def test_idle_sessions_are_forgotten_and_others_are_not(monkeypatch):
     assert await refused(bus.follow("running", Cursor(-2, 0)))
 
 
+async def test_channels_remember_so_many_bytes_and_no_more():
+    """Also with turns that do not end, of clients that watch and read nothing."""
+    bus = MemoryBus(most_bytes=100_000)
+    lazy = {n: bus.follow(str(n), None) for n in range(100)}
+    for n, following in lazy.items():
+        shown = turn(*(chunk(f"{i} ", block=i % 2) for i in range(20)))
+        bus.publish(str(n), shown[:1])
+        await until(following, shown[0])
+        for at in shown[1:]:
+            bus.publish(str(n), [at])
+            assert bus.remembered <= 100_000
+    assert bus.remembered == sum(channel.size for channel in bus._channels.values())
+    assert await refused(lazy[0])
+    for following in lazy.values():
+        await following.aclose()
+
+
+async def test_channels_of_turns_that_were_forgotten_go_when_they_are_over(monkeypatch):
+    monkeypatch.setattr(memory_bus, "MOST_CHANNELS", 2)
+    bus = MemoryBus(most_bytes=5_000)
+    for n in range(20):
+        *shown, last = turn(*(chunk("x" * 1000) for _ in range(5)), s.broke())
+        for at in shown:
+            bus.publish(str(n), [at])
+        bus.publish(str(n), [last])
+    assert len(bus._channels) <= 3
+
+
 # heartbeats
 
 

@@ -14,6 +14,7 @@ from turnlog.testing.contracts import (
     SessionsContract,
     TurnsContract,
 )
+from turnlog.testing.contracts.bus import SMALL
 
 
 class TestMemoryStore(EventLogContract, SessionsContract, TurnsContract, AuditContract):
@@ -37,6 +38,10 @@ class TestMemoryBus(BusContract):
     @pytest.fixture
     def bus(self):
         return MemoryBus()
+
+    @pytest.fixture
+    def small_bus(self):
+        return MemoryBus(most_bytes=SMALL)
 
 
 class TestSqliteStore(EventLogContract, SessionsContract, TurnsContract, AuditContract):
