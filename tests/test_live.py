@@ -178,6 +178,19 @@ async def test_a_reload_in_mid_answer_goes_on_from_there():
         assert invariants.broken([*live], log) == []
 
 
+async def test_asking_for_the_head_of_a_stream_starts_none():
+    async with served(YES) as server:
+        session = await server.session()
+        await server.ask(session, headers=STREAM)
+        response = await server.http.head(f"/api/sessions/{session}/stream")
+        assert (response.status_code, response.content) == (200, b"")
+        assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
+        assert server.app._bus._channels[session].watchers == set()
+        assert (await server.http.head("/api/sessions/nowhere/stream")).status_code == 404
+        bad = await server.http.head(f"/api/sessions/{session}/stream", params={"after": "x"})
+        assert bad.status_code == 400
+
+
 # many who watch
 
 

@@ -19,7 +19,7 @@ from turnlog.events.cursor import Cursor
 from turnlog.events.kinds import ApprovalRequested, ApprovalResolved, Error, Message
 from turnlog.observing.metrics import metrics_of
 from turnlog.pipeline import turn as pipeline
-from turnlog.pipeline.context_building import Limits, check_budget
+from turnlog.pipeline.context_building import Limits, check_budget, check_characters
 from turnlog.pipeline.deciding import Decisions
 from turnlog.pipeline.following import follow
 from turnlog.pipeline.limits import UserLimits
@@ -140,7 +140,7 @@ class Turnlog:
         )
         auth = Auth(settings.auth_secret, settings.issuer, admin_claim=settings.auth_admin_claim)
         origins = [site.strip() for site in settings.cors_origins.split(",") if site.strip()]
-        self._asgi = http_app(self, auth, lambda _: self, origins)
+        self._asgi = http_app(self, auth, lambda _: self, origins, settings.metrics_token)
         self._sockets = Sockets(self, auth, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -310,6 +310,7 @@ def _check_title(title: str) -> None:
         raise BadInput("'title' is empty.")
     if len(title) > MOST_TITLE:
         raise BadInput(f"'title' is longer than {MOST_TITLE} characters.")
+    check_characters(title, "title")
 
 
 def _context(turn: Turn, tool_use_id: str) -> ToolContext:
