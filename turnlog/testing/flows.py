@@ -83,13 +83,18 @@ async def perform(page: Page, store: Store, send: Send) -> Performance:
 async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -> Performance:
     session = await app.create_session(USER)
     live: list[Shown] = []
+    thoughtless: list[str] = []
     for turn in page.turns:
         sim.queue(*turn.entries)
         if turn.searching:
             await app.change_session(USER, session.id, web_search=True)
+        await _set_thinking(app, session.id, turn)
+        before = len(sim.requests)
         live += await send(app, session.id, turn)
         for step in turn.people:
             live += await ACTS[send](app, session.id, live, step)
+        wanted = turn.thinking or (await app.store.get_session(USER, session.id)).thinking_enabled
+        thoughtless += _asked_otherwise(sim.requests[before:], wanted)
     evidence = await app.store.evidence(session.id)
     kept = [stamped(row) for row in evidence.log]
     log = [wire.decode(wire.encode(at)) for at in kept if not at.placed.internal]
@@ -97,6 +102,7 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
         *invariants.broken(live, log),
         *prove(evidence).problems,
         *(f"history: {finding}" for finding in lint(history([*kept, _next_question(kept)]))),
+        *thoughtless,
         *(f"refused by the API: {refused}" for refused in sim.refused),
         *([f"{sim.pending} replies of the script were not asked for"] if sim.pending else []),
         *([f"turns still run: {evidence.running}"] if evidence.running else []),
@@ -110,6 +116,22 @@ def _patience(page: Page) -> float:
     return people.SHORT if waits else 3600.0
 
 
+async def _set_thinking(app: Turnlog, session_id: str, turn: UserStep) -> None:
+    """The session's own setting, which holds from here on."""
+    if turn.setting is not None:
+        async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
+            path = f"{url}/api/sessions/{session_id}/thinking"
+            async with client.patch(path, json=turn.setting) as response:
+                assert response.status == 200
+
+
+def _asked_otherwise(requests: Sequence[dict[str, Any]], wanted: bool) -> list[str]:
+    """What the model was asked to do about thinking, where it is not what the user wants."""
+    asked = [body.get("thinking", {}).get("type") for body in requests]
+    wrong = [kind for kind in asked if (kind in ("enabled", "adaptive")) != wanted]
+    return [f"thinking is wanted: {wanted}, the model was asked for {kind!r}" for kind in wrong]
+
+
 def _next_question(kept: list[Stamped]) -> Stamped:
     """The history must be valid when the user goes on."""
     event = UserMessageSent(message_id="next", content="And now?")
@@ -120,14 +142,14 @@ def _next_question(kept: list[Stamped]) -> Stamped:
 async def by_library(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """`run_turn`, as a Python program calls it."""
     result = await app.run_turn(
-        turn.text, session_id=session_id, user_id=USER, enable_thinking=turn.thinking
+        turn.text, session_id=session_id, user_id=USER, enable_thinking=turn.thinking or None
     )
     return [wire.decode(wire.encode(at)) for at in result.events]
 
 
 async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """HTTP with server-sent events, over a real socket."""
-    body = {"message": turn.text, "enableThinking": turn.thinking}
+    body = {"message": turn.text, "enableThinking": turn.thinking or None}
     accept = {"accept": "text/event-stream"}
     async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
         path = f"{url}/api/sessions/{session_id}/messages"
@@ -137,7 +159,7 @@ async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
 
 async def by_resuming(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """A client that loses its connection after every single event, and goes on each time."""
-    body = {"message": turn.text, "enableThinking": turn.thinking}
+    body = {"message": turn.text, "enableThinking": turn.thinking or None}
     seen: list[Shown] = []
     async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
         session = f"{url}/api/sessions/{session_id}"
@@ -153,7 +175,7 @@ async def by_resuming(app: Turnlog, session_id: str, turn: UserStep) -> list[Sho
 
 async def by_socket(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """Socket.IO over a websocket: joined first, then asked."""
-    message = {"message": turn.text, "enableThinking": turn.thinking}
+    message = {"message": turn.text, "enableThinking": turn.thinking or None}
     async with serve_sockets(app) as url, tab(url) as one, asyncio.timeout(60):
         await one.join(session_id)
         asked = await one.ask("chat:message", {"sessionId": session_id, **message})
