@@ -13,7 +13,7 @@ import msgspec
 
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor, cursor_of
-from turnlog.events.joining import joined
+from turnlog.events.joining import CHUNKS, joined
 from turnlog.events.kinds import Complete, Error, UserMessageSent
 from turnlog.events.waiting import HEARTBEAT, Bell
 
@@ -38,7 +38,7 @@ class Channel:
             self._drop()
             self._forgotten = None
         self.events.extend(batch)
-        self.size += sum(ENVELOPE + len(_encode(at.event)) for at in batch)
+        self.size += sum(map(_size, batch))
         for more in self.watchers:
             more.ring()
 
@@ -163,6 +163,12 @@ class MemoryBus:
             if channel.events:
                 self._size -= channel.size
                 channel.forget()
+
+
+def _size(at: Stamped) -> int:
+    """About how many bytes it costs."""
+    event = at.event
+    return ENVELOPE + len(event.content if isinstance(event, CHUNKS) else _encode(event))
 
 
 def _skips(at: Stamped, after: Cursor) -> bool:
