@@ -1,6 +1,7 @@
 """How a socket's life goes: who never says who it is, waits in line, is counted, and hung up on."""
 
 import asyncio
+import signal
 
 import aiohttp
 import pytest
@@ -9,10 +10,11 @@ from test_sockets import SECRET, WAITS, served, token, until
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.record import stamped
 from turnlog.observing.metrics import metrics_of
-from turnlog.simulators.claude import Reply, ToolCall
+from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory import MemoryStore
 from turnlog.testing import invariants
 from turnlog.testing.flows import tab
+from turnlog.testing.serving import serving
 from turnlog.transports import socket_client, sockets
 
 OPEN = "/socket.io/?EIO=4&transport="
@@ -196,3 +198,26 @@ async def test_when_the_server_stops_turns_end_first_and_then_sockets_do(transpo
         await until(lambda: not one.client.connected and not idle.client.connected)
         assert invariants.broken(one.seen, await server.log(session)) == []
         await until(lambda: not server.app._sockets._clients)
+
+
+@BOTH
+async def test_a_server_that_is_told_to_stop_tells_how_turns_end(transport, tmp_path):
+    """SIGTERM in mid-answer: the answer is finished, told, and then the line goes dead."""
+    story = Reply("".join(f"{n} " for n in range(100)), chunk=4, delay=0.01)
+    async with (
+        SimulatedClaude(story).serve() as claude,
+        serving(tmp_path, claude) as server,
+        tab(server.url, transports=[transport]) as one,
+        aiohttp.ClientSession(server.url) as http,
+        asyncio.timeout(60),
+    ):
+        async with http.post("/api/sessions") as response:
+            session = (await response.json())["id"]
+        await one.join(session)
+        await one.ask("chat:message", {"sessionId": session, "message": "Go"})
+        await one.until("message_chunk")
+        async with http.get(f"/api/sessions/{session}/stream") as watching:
+            assert await server.stop() == -signal.SIGTERM
+            assert b"event: complete" in await watching.read()
+        assert (await one.until("complete"))[-1]["reason"] == "success"
+        await until(lambda: not one.client.connected)

@@ -152,6 +152,7 @@ class Turnlog:
     async def __aenter__(self) -> None:
         """Open the store, end what a dead process left, and have somebody to ask."""
         async with AsyncExitStack() as stack:
+            self._bus = MemoryBus()
             await self.store.open()
             stack.push_async_callback(self.store.close)
             await stack.enter_async_context(self._answering())
@@ -186,8 +187,9 @@ class Turnlog:
             yield
 
     async def end_turns(self) -> None:
-        """Running turns get the grace period, then are ended with what they have."""
+        """Running turns get the grace period, then are ended; those who watch see that, and go."""
         await self._turns.end(self.settings.grace)
+        self._bus.close()
         await self._sockets.hang_up()
 
     # what transports ask for

@@ -26,7 +26,7 @@ def serve(args: argparse.Namespace) -> int:
         say(f"  {name:10} {value}")
     settings = app.settings
     logs.set_up(settings.log_format, settings.log_level, content=settings.log_content)
-    return run(app, settings.host, settings.port, grace=settings.grace, on_stop=app.end_turns)
+    return run(app, settings.host, settings.port, on_stop=app.end_turns)
 
 
 def token(args: argparse.Namespace) -> int:

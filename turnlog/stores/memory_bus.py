@@ -92,6 +92,7 @@ class MemoryBus:
         self._most_bytes = most_bytes
         self._channels: OrderedDict[str, Channel] = OrderedDict()
         self._size = 0  # bytes of all channels
+        self._closed = False
 
     @property
     def remembered(self) -> int:
@@ -106,6 +107,12 @@ class MemoryBus:
             self._size += channel.size - before
             if self._size > self._most_bytes:
                 self._make_room()
+
+    def close(self) -> None:
+        self._closed = True
+        for channel in self._channels.values():
+            for more in channel.watchers:
+                more.ring()
 
     def is_empty(self, session_id: str) -> bool:
         channel = self._channels.get(session_id)
@@ -131,6 +138,8 @@ class MemoryBus:
                 if new:
                     after = cursor_of(new[-1])
                     yield joined(new)
+                elif self._closed:
+                    return
                 else:
                     await more.wait()
                     if channel.is_read(place):

@@ -7,7 +7,7 @@ token. `socket_asks` has what it may send, `socket_client` what it is told.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -32,6 +32,7 @@ from turnlog.transports.socket_client import Client, Packets
 PATH = "/socket.io"
 MOST_JOINED = 50  # sessions of one socket
 CONNECTS_WITHIN = 20.0  # seconds that a connection may take to say who it is
+LAST_WORDS = 2.0  # seconds that clients get to read what is left when the server stops
 ROUND = 1.0  # seconds between two looks at all sockets
 END = None  # engine.io's word for it in a queue: what stands before it is sent
 _log = logging.getLogger(__name__)
@@ -81,9 +82,11 @@ class Sockets:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def hang_up(self) -> None:
-        """On everybody; they come back with their cursors."""
-        for socket in list(self._sio.eio.sockets.values()):
-            await _close(socket)
+        """On everybody, when they have read what is there. They come back with their cursors."""
+        open_ones = [one for one in self._sio.eio.sockets.values() if not one.closed]
+        await _all_read(open_ones)
+        for socket in open_ones:
+            await socket.close(wait=False)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
@@ -237,6 +240,15 @@ ACTIONS: dict[str, tuple[type[msgspec.Struct], Act]] = {
     "approval:respond": (asks.Respond, Sockets._respond),
 }
 # fmt: on
+
+
+async def _all_read(open_ones: Sequence[Any]) -> None:
+    """Wait for those who read; not for long for those who do not."""
+    reading = [asyncio.ensure_future(socket.queue.join()) for socket in open_ones]
+    if reading:
+        _, stuck = await asyncio.wait(reading, timeout=LAST_WORDS)
+        for late in stuck:
+            late.cancel()
 
 
 async def _close(socket: Any) -> None:

@@ -138,6 +138,19 @@ class BusContract:
         async with aclosing(bus.follow("s", None)) as following:
             assert await until(following, shown[-1]) == shown
 
+    async def test_when_it_closes_followers_get_the_rest_and_are_done(self, bus: Bus) -> None:
+        first, *rest = turn(*WHOLE)
+        following, idle = bus.follow("s", None), bus.follow("other", None)
+        bus.publish("s", [first])
+        await until(following, first)
+        waiting = asyncio.create_task(anext(idle, "over"))
+        await asyncio.sleep(0)  # let it begin to wait
+        bus.publish("s", rest)
+        bus.close()
+        async with asyncio.timeout(60):
+            assert [at async for batch in following for at in batch or ()] == rest
+            assert await waiting in ("over", [])
+
     async def test_a_cursor_of_an_older_turn_is_refused(self, bus: Bus) -> None:
         first, second = turn(*WHOLE), turn(s.said("No."), after=4, turn_id="t2")
         bus.publish("s", first)
