@@ -31,7 +31,7 @@ from turnlog.projections.proof import prove
 from turnlog.projections.transcript import Shown
 from turnlog.simulators.claude import SimulatedClaude, ToolCall
 from turnlog.simulators.claude.listening import listen
-from turnlog.testing import invariants, people
+from turnlog.testing import invariants, people, thinking
 from turnlog.testing.pages import Page, PersonStep, ToolStep, UserStep
 from turnlog.tools.registry import Tool, ToolContext
 from turnlog.transports import wire
@@ -88,13 +88,13 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
         sim.queue(*turn.entries)
         if turn.searching:
             await app.change_session(USER, session.id, web_search=True)
-        await _set_thinking(app, session.id, turn)
+        await thinking.switch(app, session.id, turn.setting)
         before = len(sim.requests)
         live += await send(app, session.id, turn)
         for step in turn.people:
             live += await ACTS[send](app, session.id, live, step)
         wanted = turn.thinking or (await app.store.get_session(USER, session.id)).thinking_enabled
-        thoughtless += _asked_otherwise(sim.requests[before:], wanted)
+        thoughtless += thinking.asked_otherwise(sim.requests[before:], wanted)
     evidence = await app.store.evidence(session.id)
     kept = [stamped(row) for row in evidence.log]
     log = [wire.decode(wire.encode(at)) for at in kept if not at.placed.internal]
@@ -114,22 +114,6 @@ def _patience(page: Page) -> float:
     """How long a person is waited for."""
     waits = any(step.verb == "waits" for turn in page.turns for step in turn.people)
     return people.SHORT if waits else 3600.0
-
-
-async def _set_thinking(app: Turnlog, session_id: str, turn: UserStep) -> None:
-    """The session's own setting, which holds from here on."""
-    if turn.setting is not None:
-        async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
-            path = f"{url}/api/sessions/{session_id}/thinking"
-            async with client.patch(path, json=turn.setting) as response:
-                assert response.status == 200
-
-
-def _asked_otherwise(requests: Sequence[dict[str, Any]], wanted: bool) -> list[str]:
-    """What the model was asked to do about thinking, where it is not what the user wants."""
-    asked = [body.get("thinking", {}).get("type") for body in requests]
-    wrong = [kind for kind in asked if (kind in ("enabled", "adaptive")) != wanted]
-    return [f"thinking is wanted: {wanted}, the model was asked for {kind!r}" for kind in wrong]
 
 
 def _next_question(kept: list[Stamped]) -> Stamped:
