@@ -1,11 +1,14 @@
-// The npm client as an application uses it: joins, asks, loses its connection twice, stops.
-// Arguments: url, transport, session, folder with node_modules. Writes one JSON line a report.
+// The npm client as an application uses it. Arguments: folder with node_modules, mode, url,
+// transports (with commas), session. Writes one JSON line a report.
+//   use    joins, asks, loses its connection twice, stops
+//   watch  joins, and connects anew after every 30 events until the answer is complete
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
-const [url, transport, sessionId, folder] = process.argv.slice(2);
+const [folder, mode, url, transports, sessionId] = process.argv.slice(2);
 const { io } = createRequire(`${folder}/`)("socket.io-client");
-const socket = io(url, { transports: [transport], reconnectionDelay: 10, timeout: 60000 });
+const last = transports.split(",").at(-1);
+const socket = io(url, { transports: transports.split(","), reconnectionDelay: 10, timeout: 60000 });
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const report = (what, more = {}) => console.log(JSON.stringify({ what, ...more }));
 const ask = (event, payload) => socket.timeout(60000).emitWithAck(event, payload);
@@ -29,31 +32,55 @@ socket.on("connect", async () => {
 
 const next = (type) => new Promise((done) => waiting.push({ is: (e) => e.type === type, done }));
 
-// A question; the connection breaks in the middle of the answer, and comes back by itself.
-let started = next("session_start");
-await started;
-let call = next("tool_use");
-const asked = await ask("chat:message", { sessionId, message: "Hi", requestId: "one" });
-await call;
-started = next("session_start");
-socket.io.engine.close();
-await started;
+// On the last of the transports: an upgrade takes a moment.
+const settled = async () => {
+  const { engine } = socket.io;
+  if (engine.transport.name !== last) await new Promise((done) => engine.once("upgrade", done));
+};
 
-// Away, while the answer goes on and ends; then back.
-socket.disconnect();
-report("away");
-await lines.next();
-const complete = next("complete");
-socket.connect();
-await complete;
+async function use() {
+  // A question; the connection breaks in the middle of the answer, and comes back by itself.
+  await next("session_start");
+  let call = next("tool_use");
+  const asked = await ask("chat:message", { sessionId, message: "Hi", requestId: "one" });
+  await call;
+  const started = next("session_start");
+  socket.io.engine.close();
+  await started;
 
-// Another question, stopped in the middle.
-call = next("tool_use");
-const again = await ask("chat:message", { sessionId, message: "And now?" });
-await call;
-const over = next("complete");
-const stopped = await ask("chat:stop", { sessionId });
-await over;
-report("done", { events, starts, acks: [asked, again, stopped] });
+  // Away, while the answer goes on and ends; then back.
+  socket.disconnect();
+  report("away");
+  await lines.next();
+  const complete = next("complete");
+  socket.connect();
+  await complete;
+
+  // Another question, stopped in the middle.
+  call = next("tool_use");
+  const again = await ask("chat:message", { sessionId, message: "And now?" });
+  await call;
+  const over = next("complete");
+  const stopped = await ask("chat:stop", { sessionId });
+  await over;
+  await settled();
+  return [asked, again, stopped];
+}
+
+async function watch() {
+  const complete = next("complete");
+  let seen = 0;
+  socket.on("agent:event", (event) => {
+    seen += 1;
+    if (seen % 30 === 0 && event.type !== "complete") socket.io.engine.close();
+  });
+  await next("session_start");
+  report("joined");
+  await complete;
+  await settled();
+}
+
+const acks = await { use, watch }[mode]();
+report("done", { events, starts, acks, transport: socket.io.engine.transport.name });
 socket.disconnect();
-process.exit(0);
+process.stdout.write("", () => process.exit(0)); // a pipe holds 64 kB: the rest must have gone

@@ -81,12 +81,13 @@ def test_with_a_good_secret_everybody_may_knock():
     refuse_open_door(Settings(host="0.0.0.0", auth_secret=SECRET))
 
 
-def test_a_short_secret_is_refused_anywhere():
-    with pytest.raises(ConfigError, match="too short"):
-        refuse_open_door(Settings(auth_secret="short"))
+@pytest.mark.parametrize("name", ["auth_secret", "metrics_token"])
+def test_a_short_secret_is_refused_anywhere(name):
+    with pytest.raises(ConfigError, match=f"{name.upper()} is too short"):
+        refuse_open_door(Settings(**{name: "short"}))
 
 
 def test_secrets_are_not_printed():
-    settings = Settings(auth_secret=SECRET, api_key="sk-secret")
+    settings = Settings(auth_secret=SECRET, api_key="sk-secret", metrics_token="mt-secret")
     assert SECRET not in repr(settings)
-    assert "sk-secret" not in repr(settings)
+    assert "-secret" not in repr(settings)

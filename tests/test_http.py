@@ -166,6 +166,12 @@ BAD = {
     "an empty message": (b'{"message": ""}', 400, "bad_input"),
     "a blank message": (b'{"message": " \\n"}', 400, "bad_input"),
     "a NUL": (b'{"message": "a\\u0000b"}', 400, "bad_input"),
+    "a NUL in the id": (b'{"message": "Hi", "requestId": "a\\u0000b"}', 400, "bad_input"),
+    "half a character in the id": (
+        b'{"message": "Hi", "requestId": "\\udfff"}',
+        400,
+        "bad_input",
+    ),
     "a number": (b'{"message": 5}', 400, "bad_input"),
     "an unknown field": (b'{"message": "Hi", "user_id": "bob"}', 400, "bad_input"),
     "a small budget": (b'{"message": "Hi", "thinkingBudget": 999}', 400, "bad_input"),
@@ -189,10 +195,10 @@ async def test_a_bad_question_is_a_problem_and_leaves_no_trace(body, status, cod
 
 
 NO_SESSION = [b"[]", b'{"title": 5}', b'{"agent": "nobody"}', b'{"id": "mine"}']
-LONG_TITLE = b'{"title": "%s"}' % (b"a" * 201)
+BAD_TITLES = [b'{"title": "%s"}' % bad for bad in (b"a" * 201, b"a\\u0000b", b"\\ud800", b"\xff")]
 
 
-@pytest.mark.parametrize("body", [*NO_SESSION, LONG_TITLE])
+@pytest.mark.parametrize("body", [*NO_SESSION, *BAD_TITLES])
 async def test_a_bad_session_is_not_created(body):
     async with served() as server:
         is_problem(await server.http.post("/api/sessions", content=body), 400, "bad_input")

@@ -6,7 +6,7 @@ import anthropic  # noqa: F401, imported here so that it does not count as the t
 import pytest
 
 from turnlog import Agent, Settings, create_app
-from turnlog.errors import Busy, TooMany
+from turnlog.errors import BadInput, Busy, TooMany
 from turnlog.events import kinds as k
 from turnlog.pipeline.limits import UserLimits
 from turnlog.ports import Question
@@ -104,3 +104,20 @@ async def test_a_refused_question_leaves_nothing_behind():
         with pytest.raises(TooMany):
             await app.start_turn("ann", other.id, Question(message="Go"))
         assert await app.store.read("ann", other.id) == []
+
+
+async def test_messages_that_are_refused_or_repeated_are_not_counted():
+    sim, make = await asking(STUCK, Reply("Yes."), messages_a_minute=2)
+    async with sim.serve() as url, (app := make(url)):
+        session, other = await app.create_session("ann"), await app.create_session("ann")
+        first = Question(message="Go", request_id="r")
+        turn = await app.start_turn("ann", session.id, first)
+        for _ in range(3):
+            assert (await app.start_turn("ann", session.id, first)).turn_id == turn.turn_id
+            with pytest.raises(Busy):
+                await app.start_turn("ann", session.id, Question(message="And?"))
+            with pytest.raises(BadInput):
+                await app.start_turn("ann", session.id, Question(message=" "))
+        await app.start_turn("ann", other.id, Question(message="Go"))
+        with pytest.raises(TooMany):
+            await app.start_turn("ann", other.id, Question(message="Go"))

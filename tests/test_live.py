@@ -178,6 +178,19 @@ async def test_a_reload_in_mid_answer_goes_on_from_there():
         assert invariants.broken([*live], log) == []
 
 
+async def test_asking_for_the_head_of_a_stream_starts_none():
+    async with served(YES) as server:
+        session = await server.session()
+        await server.ask(session, headers=STREAM)
+        response = await server.http.head(f"/api/sessions/{session}/stream")
+        assert (response.status_code, response.content) == (200, b"")
+        assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
+        assert server.app._bus._channels[session].watchers == set()
+        assert (await server.http.head("/api/sessions/nowhere/stream")).status_code == 404
+        bad = await server.http.head(f"/api/sessions/{session}/stream", params={"after": "x"})
+        assert bad.status_code == 400
+
+
 # many who watch
 
 
@@ -265,6 +278,34 @@ async def test_idle_sessions_are_forgotten_and_others_are_not(monkeypatch):
             bus.publish(name, over)
         assert list(bus._channels) == ["watched", "running", "c", "d"]
     assert await refused(bus.follow("running", Cursor(-2, 0)))
+
+
+async def test_channels_remember_so_many_bytes_and_no_more():
+    """Also with turns that do not end, of clients that watch and read nothing."""
+    bus = MemoryBus(most_bytes=100_000)
+    lazy = {n: bus.follow(str(n), None) for n in range(100)}
+    for n, following in lazy.items():
+        shown = turn(*(chunk(f"{i} ", block=i % 2) for i in range(20)))
+        bus.publish(str(n), shown[:1])
+        await until(following, shown[0])
+        for at in shown[1:]:
+            bus.publish(str(n), [at])
+            assert bus.remembered <= 100_000
+    assert bus.remembered == sum(channel.size for channel in bus._channels.values())
+    assert await refused(lazy[0])
+    for following in lazy.values():
+        await following.aclose()
+
+
+async def test_channels_of_turns_that_were_forgotten_go_when_they_are_over(monkeypatch):
+    monkeypatch.setattr(memory_bus, "MOST_CHANNELS", 2)
+    bus = MemoryBus(most_bytes=5_000)
+    for n in range(20):
+        *shown, last = turn(*(chunk("x" * 1000) for _ in range(5)), s.broke())
+        for at in shown:
+            bus.publish(str(n), [at])
+        bus.publish(str(n), [last])
+    assert len(bus._channels) <= 3
 
 
 # heartbeats

@@ -193,13 +193,13 @@ async def test_clients_that_stream_are_counted():
         raise AssertionError("a client that went away is still counted")
 
 
-async def got(secret, **headers):
+async def got(secret, path="/metrics", token=None, **headers):
     async with (
-        running(auth_secret=secret) as app,
+        running(auth_secret=secret, metrics_token=token) as app,
         listen(app, "127.0.0.1", 0) as url,
         httpx2.AsyncClient(base_url=url, trust_env=False) as http,
     ):
-        return await http.get("/metrics", headers=headers)
+        return await http.get(path, headers=headers)
 
 
 async def test_metrics_are_open_on_this_machine():
@@ -212,3 +212,31 @@ async def test_metrics_are_open_on_this_machine():
 async def test_metrics_are_for_admins_where_there_are_users(admin, status):
     token = {} if admin is None else {"authorization": f"Bearer {mint(AUTH, 'p', admin=admin)}"}
     assert (await got(AUTH, **token)).status_code == status
+
+
+SCRAPER = "a token for Prometheus alone"
+
+
+@pytest.mark.parametrize(
+    ("bearer", "status"), [(SCRAPER, 200), (f"{SCRAPER}!", 401), (SCRAPER[:-1], 401), ("ü", 401)]
+)
+async def test_the_scraper_has_a_token_of_its_own(bearer, status):
+    header = {"authorization": f"Bearer {bearer}".encode()}
+    assert (await got(AUTH, token=SCRAPER, **header)).status_code == status
+
+
+async def test_the_scrapers_token_opens_nothing_else_and_admins_still_get_in():
+    header = {"authorization": f"Bearer {SCRAPER}"}
+    assert (await got(AUTH, "/api/sessions", SCRAPER, **header)).status_code == 401
+    admin = {"authorization": f"Bearer {mint(AUTH, 'p', admin=True)}"}
+    assert (await got(AUTH, token=SCRAPER, **admin)).status_code == 200
+
+
+async def test_without_a_scrapers_token_none_is_one():
+    assert (await got(AUTH, authorization="Bearer None")).status_code == 401
+
+
+async def test_the_process_is_counted_too():
+    numbers = dict(re.findall(r"^(process_\w+) (\S+)$", (await got(None)).text, re.MULTILINE))
+    assert float(numbers["process_cpu_seconds_total"]) > 0
+    assert float(numbers["process_resident_memory_bytes"]) > 1e6

@@ -3,6 +3,7 @@
 import pytest
 from test_http import STREAM, events, is_problem, served
 
+from turnlog.errors import BadInput
 from turnlog.simulators.claude import Reply, Thinking
 
 THINKING = {"enabled": False, "budgetTokens": 10_000}
@@ -232,3 +233,13 @@ async def test_a_thought_is_shown_from_its_start_to_its_end():
         chunks = [event["content"] for event in shown if event["type"] == "thinking_chunk"]
         assert whole["content"] == "".join(chunks) == "Let me think about it."
         assert whole["duration"] >= 0
+
+
+@pytest.mark.parametrize("title", ["a\0b", "\ud800", "duck \udfff"])
+async def test_a_title_that_no_store_can_write_is_refused_also_from_a_program(title):
+    async with served() as server:
+        session = await server.app.create_session("local")
+        with pytest.raises(BadInput, match="title"):
+            await server.app.create_session("local", title=title)
+        with pytest.raises(BadInput, match="title"):
+            await server.app.change_session("local", session.id, title=title)

@@ -2,12 +2,9 @@
 
 import asyncio
 import json
-import shutil
-import subprocess
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import aiohttp
 import jwt
@@ -21,13 +18,12 @@ from turnlog.events.base import Stamped
 from turnlog.events.record import stamped
 from turnlog.simulators.claude import Reply, ToolCall
 from turnlog.testing import invariants, samples
-from turnlog.testing.flows import serve_sockets, tab
-from turnlog.transports import sockets, wire
+from turnlog.testing.tabs import serve_sockets, tab
+from turnlog.transports import socket_asks, socket_client, sockets, wire
 from turnlog.transports.auth import LOCAL_USER, mint
 
 SECRET = "a secret of at least thirty-two characters"
 WAITS = (Reply("Let me see.", ToolCall("wait")), Reply("Done."))
-SCRIPT = Path(__file__).parent / "socket_client.mjs"
 
 
 @dataclass
@@ -47,9 +43,9 @@ class Server:
 
 
 @asynccontextmanager
-async def served(*entries, secret=None):
+async def served(*entries, secret=None, store=None):
     async with (
-        waiting_app(*entries, secret=secret) as (app, _, go),
+        waiting_app(*entries, secret=secret, store=store) as (app, _, go),
         serve_sockets(app) as url,
         asyncio.timeout(120),
     ):
@@ -114,7 +110,7 @@ BAD = {
     "half a character": ("chat:message", ({"sessionId": "s", "message": "\ud800"},)),
     "an unknown event": ("chat:massage", ({"sessionId": "s"},)),
     "an event without a name": ("", ()),
-    "what is not there yet": ("approval:respond", ({"approvalId": "a", "approved": True},)),
+    "half an answer": ("approval:respond", ({"approvalId": "a"},)),
 }
 
 
@@ -122,8 +118,7 @@ BAD = {
 async def test_nonsense_is_answered(event, payload):
     async with served() as server, tab(server.url) as one:
         answer = await one.ask(event, payload)  # a tuple is several arguments
-        code = "not_available" if event.startswith("approval") else "bad_input"
-        assert (answer["ok"], answer["error"]["code"]) == (False, code)
+        assert (answer["ok"], answer["error"]["code"]) == (False, "bad_input")
         assert answer["error"].keys() == {"code", "detail"}
         await one.join(await server.session())  # and it is still there
 
@@ -145,7 +140,7 @@ async def test_a_bug_is_told_without_its_details(monkeypatch):
 
         monkeypatch.setattr(server.app.store, "get_session", broken)
         answer = await one.ask("session:join", {"sessionId": "s"})
-        assert answer["error"] == sockets._BUG
+        assert answer["error"] == socket_asks.BUG
 
 
 async def test_a_socket_can_join_so_many_sessions(monkeypatch):
@@ -215,10 +210,11 @@ async def test_someone_elses_session_looks_like_an_unknown_one():
         assert await server.log(session) == []
 
 
-async def test_a_socket_ends_with_its_token():
+@pytest.mark.parametrize("transport", ["websocket", "polling"])
+async def test_a_socket_ends_with_its_token(transport):
     async with served(secret=SECRET) as server:
         auth = {"token": token(exp=int(time.time()) + 2)}
-        async with tab(server.url, auth=auth) as one:
+        async with tab(server.url, auth=auth, transports=[transport]) as one:
             await one.join(await server.session("alice"))
             await until(lambda: not one.client.connected)
             assert server.app._sockets._clients == {}
@@ -277,7 +273,7 @@ async def test_who_does_not_read_slows_nobody_and_misses_nothing():
             seen = [(await one.told.get())["eventIndex"] for _ in events]
             assert seen == list(range(len(events)))
             waiting = [s.queue.qsize() for s in server.app._sockets._sio.eio.sockets.values()]
-            assert 0 < max(waiting) <= sockets.MOST_WAITING + 2  # and a ping, and an answer
+            assert 0 < max(waiting) <= socket_client.MOST_WAITING + 2  # and a ping, and an answer
             read = []
             while len(read) < len(events):
                 frame = (await line.receive()).data
@@ -287,7 +283,7 @@ async def test_who_does_not_read_slows_nobody_and_misses_nothing():
 
 
 async def test_who_reads_nothing_for_long_is_sent_away(monkeypatch):
-    monkeypatch.setattr(sockets, "PATIENCE", 0.3)
+    monkeypatch.setattr(socket_client, "PATIENCE", 0.3)
     async with served() as server:
         session = await server.session()
         async with stalled(server, session) as line, tab(server.url) as one:
@@ -298,44 +294,3 @@ async def test_who_reads_nothing_for_long_is_sent_away(monkeypatch):
             await one.join(session)
             while not line.closed:
                 await line.receive()
-
-
-# the client that browsers have
-
-
-@pytest.fixture(scope="module")
-def npm_client(tmp_path_factory):
-    """A folder with socket.io-client, fetched for this run."""
-    if not (shutil.which("node") and shutil.which("npm")):
-        pytest.skip("node and npm are not installed: the real socket.io-client is NOT tested")
-    folder = tmp_path_factory.mktemp("npm")
-    install = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock"]
-    done = subprocess.run([*install, "socket.io-client@4"], cwd=folder, capture_output=True)
-    if done.returncode:
-        pytest.skip("npm cannot fetch socket.io-client: the real client is NOT tested")
-    return folder
-
-
-@pytest.mark.parametrize("transport", ["websocket", "polling"])
-async def test_the_npm_client_drops_off_and_misses_nothing(transport, npm_client):
-    async with served(*WAITS, Reply(ToolCall("wait"))) as server:
-        session = await server.session()
-        node = await asyncio.create_subprocess_exec(
-            *("node", SCRIPT, server.url, transport, session, npm_client),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            limit=2**24,
-        )
-        assert json.loads(await node.stdout.readline()) == {"what": "away"}
-        server.go.set()
-        await asyncio.gather(*server.app._turns._tasks)
-        server.go.clear()
-        node.stdin.write(b"back\n")
-        done = json.loads(await node.stdout.readline())
-        await node.communicate()
-        assert (done["what"], done["starts"]) == ("done", 3)
-        first, second, stopped = done["acks"]
-        turns = list(dict.fromkeys(event["turnId"] for event in done["events"]))
-        assert turns == [first["turnId"], second["turnId"]]
-        assert stopped == {"ok": True, "stopped": True}
-        assert invariants.broken(done["events"], await server.log(session)) == []

@@ -8,6 +8,7 @@ from turnlog.stores.memory import MemoryStore
 from turnlog.stores.memory_bus import MemoryBus
 from turnlog.stores.sqlite import SqliteStore
 from turnlog.testing.contracts import BusContract, StoreContract
+from turnlog.testing.contracts.bus import SMALL
 
 
 class TestMemoryStore(StoreContract):
@@ -31,6 +32,10 @@ class TestMemoryBus(BusContract):
     @pytest.fixture
     def bus(self):
         return MemoryBus()
+
+    @pytest.fixture
+    def small_bus(self):
+        return MemoryBus(most_bytes=SMALL)
 
 
 class TestSqliteStore(StoreContract):

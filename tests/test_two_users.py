@@ -15,6 +15,8 @@ from turnlog import create_app
 from turnlog.simulators.claude import Reply, Thinking, ToolCall
 from turnlog.stores.memory import MemoryStore
 from turnlog.stores.sqlite import SqliteStore
+from turnlog.testing.tabs import serve_sockets, tab
+from turnlog.transports import sockets
 from turnlog.transports.auth import Auth, mint
 from turnlog.transports.http import http_app
 
@@ -50,6 +52,15 @@ SHARED = {
     ("GET",  "/api/sessions"), ("POST", "/api/sessions"),
     ("GET",  "/api/approvals"), ("GET", "/api/doubts"),
 }
+# The same over Socket.IO: what Bob sends with each event, by the name of the field that is an id.
+SENT = {
+    "session:join":     [("sessionId", {}), ("sessionId", {"after": "0.0"})],
+    "session:leave":    [("sessionId", {})],
+    "chat:message":     [("sessionId", ASK), ("sessionId", ASK | {"onBusy": "enqueue"}),
+                         ("sessionId", ASK | {"requestId": "alice-request"})],
+    "chat:stop":        [("sessionId", {})],
+    "approval:respond": [("approvalId", {"approved": True}), ("approvalId", {"approved": False})],
+}
 # fmt: on
 
 
@@ -62,6 +73,10 @@ def routes():
 
 def test_every_route_has_a_row():
     assert routes() - SHARED == CROSSED.keys()
+
+
+def test_every_socket_event_has_a_row():
+    assert sockets.ACTIONS.keys() == SENT.keys()
 
 
 async def with_a_talk(server):
@@ -119,6 +134,22 @@ async def test_whatever_bob_asks_of_alices_session_is_not_found(crossed):
         details = [is_problem(answer, 404, "not_found") for answer in answers]
         assert details[0].replace(session, "nowhere") == details[1]
         assert not any(secret in answers[0].text for secret in SECRETS)
+
+
+async def test_whatever_bob_sends_over_a_socket_says_nothing_of_alices(crossed):
+    """The answer is the same as for an id that does not exist, and nothing else is told."""
+    server, session, ids = crossed
+    token = {"token": mint(SECRET, "bob")}
+    async with serve_sockets(server.app) as url, tab(url, auth=token) as bob:
+        sent = [(event, name, more) for event, rows in SENT.items() for name, more in rows]
+        for (event, name, more), known in product(sent, (session, *ids)):
+            answer = await bob.ask(event, {name: known, **more})
+            unknown = await bob.ask(event, {name: "nowhere", **more})
+            told = msgspec.json.encode(answer).decode()
+            assert told.replace(known, "nowhere") == msgspec.json.encode(unknown).decode()
+            assert answer["ok"] is (event == "session:leave")
+            assert not any(secret in told for secret in SECRETS)
+        assert bob.told.empty()
 
 
 async def test_no_other_id_of_alices_opens_anything(crossed):

@@ -19,7 +19,7 @@ from turnlog.events.cursor import Cursor
 from turnlog.events.kinds import ApprovalRequested, ApprovalResolved, Error, Message
 from turnlog.observing.metrics import metrics_of
 from turnlog.pipeline import turn as pipeline
-from turnlog.pipeline.context_building import Limits, check_budget
+from turnlog.pipeline.context_building import Limits, check_budget, check_characters
 from turnlog.pipeline.deciding import Decisions
 from turnlog.pipeline.following import follow
 from turnlog.pipeline.limits import UserLimits
@@ -140,7 +140,7 @@ class Turnlog:
         )
         auth = Auth(settings.auth_secret, settings.issuer, admin_claim=settings.auth_admin_claim)
         origins = [site.strip() for site in settings.cors_origins.split(",") if site.strip()]
-        self._asgi = http_app(self, auth, lambda _: self, origins)
+        self._asgi = http_app(self, auth, lambda _: self, origins, settings.metrics_token)
         self._sockets = Sockets(self, auth, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -152,6 +152,7 @@ class Turnlog:
     async def __aenter__(self) -> None:
         """Open the store, end what a dead process left, and have somebody to ask."""
         async with AsyncExitStack() as stack:
+            self._bus = MemoryBus()
             await self.store.open()
             stack.push_async_callback(self.store.close)
             await stack.enter_async_context(self._answering())
@@ -186,8 +187,9 @@ class Turnlog:
             yield
 
     async def end_turns(self) -> None:
-        """Running turns get the grace period, then are ended with what they have."""
+        """Running turns get the grace period, then are ended; those who watch see that, and go."""
         await self._turns.end(self.settings.grace)
+        self._bus.close()
         await self._sockets.hang_up()
 
     # what transports ask for
@@ -310,6 +312,7 @@ def _check_title(title: str) -> None:
         raise BadInput("'title' is empty.")
     if len(title) > MOST_TITLE:
         raise BadInput(f"'title' is longer than {MOST_TITLE} characters.")
+    check_characters(title, "title")
 
 
 def _context(turn: Turn, tool_use_id: str) -> ToolContext:

@@ -44,6 +44,7 @@ class Settings:
     auth_audience: str | None = None
     auth_jwks_url: str | None = None
     auth_admin_claim: str = "admin"
+    metrics_token: str | None = field(default=None, repr=False)  # opens /metrics, nothing else
     api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
     base_url: str | None = None  # ANTHROPIC_BASE_URL
 
@@ -114,6 +115,8 @@ def refuse_open_door(settings: Settings) -> None:
         raise ConfigError("Set TURNLOG_AUTH_SECRET or TURNLOG_AUTH_ISSUER, not both.")
     if secret is not None and len(secret) < 32:
         raise ConfigError("TURNLOG_AUTH_SECRET is too short: use 32 random characters or more.")
+    if settings.metrics_token is not None and len(settings.metrics_token) < 16:
+        raise ConfigError("TURNLOG_METRICS_TOKEN is too short: use 16 random characters or more.")
 
 
 def _from_file(file: Path) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def serve(args: argparse.Namespace) -> int:
         say(f"  {name:10} {value}")
     settings = app.settings
     logs.set_up(settings.log_format, settings.log_level, content=settings.log_content)
-    return run(app, settings.host, settings.port, grace=settings.grace, on_stop=app.end_turns)
+    return run(app, settings.host, settings.port, on_stop=app.end_turns)
 
 
 def token(args: argparse.Namespace) -> int:
@@ -58,9 +58,9 @@ def sim(args: argparse.Namespace) -> int:
 
 def bench(args: argparse.Namespace) -> int:
     """Measure what a turn costs, and print a table."""
-    from turnlog.bench import run
+    from turnlog.bench.all import run
 
-    return run(say, quick=args.quick)
+    return run(say, quick=args.quick, sockets=args.sockets)
 
 
 def _app(named: str | None) -> Any:
@@ -95,4 +95,6 @@ def register(add: Add) -> None:
     parser = add(sim)
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--pace", type=float, default=0.02, help="seconds between two events")
-    add(bench).add_argument("--quick", action="store_true", help="fewer rounds")
+    parser = add(bench)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--sockets", action="store_true", help="500 sockets at once, only")

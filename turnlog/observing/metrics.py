@@ -1,7 +1,10 @@
 """Every number that turnlog counts, in one table. One set for each store, so for each app."""
 
+import resource
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from weakref import finalize
 
 from turnlog.observing.registry import Counter, Gauge, Histogram, Metric, render
@@ -53,6 +56,10 @@ class Metrics:
         )
         self.store_queue = Gauge("turnlog_store_queue_depth", "Writes that wait for the writer.")
         self.open_streams = Gauge("turnlog_open_streams", "Clients that watch.", ["transport"])
+        self.cpu = Counter("process_cpu_seconds_total", "User and system time of the process.")
+        self.cpu.ask(time.process_time)
+        self.memory = Gauge("process_resident_memory_bytes", "Memory of the process.")
+        self.memory.ask(_resident_bytes)
 
     @contextmanager
     def watching(self, transport: str) -> Iterator[None]:
@@ -66,6 +73,15 @@ class Metrics:
     def page(self) -> str:
         """All of them, in the text form of Prometheus."""
         return render([m for m in vars(self).values() if isinstance(m, Metric)])
+
+
+def _resident_bytes() -> float:
+    """What it has now; where the system does not tell (macOS), the most it ever had."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * resource.getpagesize()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 _OF_STORES: dict[int, Metrics] = {}  # by id(store), while the store lives

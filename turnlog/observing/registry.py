@@ -15,9 +15,13 @@ Labels = tuple[str, ...]
 
 
 class Counter:
-    """A number for each combination of label values. As a counter it only grows."""
+    """A number for each combination of label values, or one that is asked for when somebody looks.
+
+    As a counter it only grows.
+    """
 
     kind = "counter"
+    _ask: Callable[[], float] | None = None
 
     def __init__(self, name: str, about: str, labels: Sequence[str] = ()) -> None:
         self.name = name
@@ -31,17 +35,6 @@ class Counter:
             labels = _bounded(labels, len(values))
         values[labels] = values.get(labels, 0) + amount
 
-    def lines(self) -> Iterator[str]:
-        for labels, value in list(self._values.items()):
-            yield f"{self.name}{_shown(self._names, labels)} {value:.15g}"
-
-
-class Gauge(Counter):
-    """A number that rises and falls, or is asked for when somebody looks."""
-
-    kind = "gauge"
-    _ask: Callable[[], float] | None = None
-
     def ask(self, value: Callable[[], float]) -> None:
         """From now on the value is whatever this returns. It must be quick."""
         self._ask = value
@@ -49,7 +42,14 @@ class Gauge(Counter):
     def lines(self) -> Iterator[str]:
         if self._ask is not None:
             self._values[()] = self._ask()
-        yield from super().lines()
+        for labels, value in list(self._values.items()):
+            yield f"{self.name}{_shown(self._names, labels)} {value:.15g}"
+
+
+class Gauge(Counter):
+    """A number that rises and falls."""
+
+    kind = "gauge"
 
 
 class Histogram:

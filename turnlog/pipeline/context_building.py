@@ -41,6 +41,7 @@ def admit(question: Question, limits: Limits) -> None:
         check_budget(question.thinking_budget, "thinkingBudget")
     if len(question.request_id or "") > MOST_REQUEST_ID:
         raise BadInput(f"'requestId' is longer than {MOST_REQUEST_ID} characters.")
+    check_characters(question.request_id or "", "requestId")
     if question.file_ids:  # there are no uploads yet, so no file can be this user's
         raise NotFound(f"There is no file {question.file_ids[0]!r}.")
 
@@ -55,8 +56,17 @@ def _check_text(text: str, most: int) -> None:
         raise BadInput("'message' is empty: say what you want to ask.")
     if len(text) > most:
         raise TooLarge(f"'message' has {len(text)} characters; the limit is {most}.")
+    check_characters(text, "message")
+
+
+def check_characters(text: str, name: str) -> None:
+    """What no store can write: NUL, and halves of characters."""
     if "\0" in text:
-        raise BadInput(f"'message' has a NUL character at position {text.index(chr(0))}.")
+        raise BadInput(f"{name!r} has a NUL character at position {text.index(chr(0))}.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"{name!r} has half a character at position {error.start}.") from None
     try:
         text.encode()
     except UnicodeEncodeError as error:

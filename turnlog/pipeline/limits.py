@@ -39,6 +39,11 @@ class UserLimits:
         """Count in a turn that goes on: it was admitted when it began."""
         self._running[user_id] += 1
 
+    def take_back(self, user_id: str) -> None:
+        """The message that was counted last is none: it was refused, or had been sent before."""
+        if sent := self._sent.get(user_id):
+            sent.pop()
+
     def end(self, user_id: str) -> None:
         self._running[user_id] -= 1
         if not self._running[user_id]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from turnlog.errors import TimedOut
 from turnlog.events.base import Event, Stamped
-from turnlog.events.waiting import HEARTBEAT, wait_for_more
+from turnlog.events.waiting import HEARTBEAT, Bell
 
 Deliver = Callable[[Event], Awaitable[None]]
 End = Callable[[BaseException | None], Awaitable[None]]
@@ -25,7 +25,7 @@ class LiveTurn:
         self.over = asyncio.Event()
         self.deliver: Deliver | None = None  # an event from outside, once the turn has begun
         self._shown: list[Sequence[Stamped]] = []
-        self._waiting: set[asyncio.Event] = set()
+        self._waiting: set[Bell] = set()
         self._because: BaseException | None = None
         self._work: asyncio.Task[None] | None = None
 
@@ -65,7 +65,7 @@ class LiveTurn:
 
     async def events(self) -> AsyncGenerator[Sequence[Stamped], None]:
         """Every batch from the first on, until the turn is over; an empty one is a heartbeat."""
-        more = asyncio.Event()
+        more = Bell(HEARTBEAT)
         self._waiting.add(more)
         seen = 0
         try:
@@ -75,12 +75,13 @@ class LiveTurn:
                     yield self._shown[seen - 1]
                 if self.over.is_set():
                     return
-                await wait_for_more(more, HEARTBEAT)
+                await more.wait()
                 if seen == len(self._shown) and not self.over.is_set():
                     yield []
         finally:
             self._waiting.discard(more)
+            more.close()
 
     def _wake(self) -> None:
         for more in self._waiting:
-            more.set()
+            more.ring()

@@ -125,6 +125,7 @@ class RunningTurns:
         try:
             state = await pipeline.begin(question, live.turn_id, parts)
         except BaseException as error:
+            self._limits.take_back(user_id)
             self._forget(live, user_id)
             live.finish()  # somebody may be waiting for it to stop
             if isinstance(error, AlreadyAsked):

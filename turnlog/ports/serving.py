@@ -37,6 +37,10 @@ class Bus(Protocol):
         """Without a cursor, from the start of the newest turn that is remembered."""
         ...
 
+    def close(self) -> None:
+        """Nothing more comes: whoever follows gets the rest, and is done."""
+        ...
+
 
 class Backend(Protocol):
     """What a transport may ask of turnlog."""

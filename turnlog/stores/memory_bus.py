@@ -2,20 +2,25 @@
 
 Each session has a channel that keeps the events of its newest turn, shared by all who watch.
 A watcher only remembers how far it has read, so a slow one costs nothing and slows nobody;
-what waits for it is joined. One that has fallen behind the channel is told to reload.
+what waits for it is joined. One that has fallen behind the channel is told to reload. All
+channels together remember so many bytes and no more.
 """
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 
+import msgspec
+
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor, cursor_of
-from turnlog.events.joining import joined
+from turnlog.events.joining import CHUNKS, joined
 from turnlog.events.kinds import Complete, Error, UserMessageSent
-from turnlog.events.waiting import HEARTBEAT, wait_for_more
+from turnlog.events.waiting import HEARTBEAT, Bell
 
 MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
+MOST_BYTES = 64_000_000  # of all channels together
+ENVELOPE = 500  # bytes that an event costs besides its content, about
+_encode = msgspec.json.Encoder().encode
 
 
 class Channel:
@@ -23,20 +28,34 @@ class Channel:
 
     def __init__(self) -> None:
         self.events: list[Stamped] = []
+        self.size = 0  # bytes of these events
         self.dropped = 0  # how many events came before these
-        self.watchers: set[asyncio.Event] = set()
+        self.watchers: set[Bell] = set()
+        self._forgotten: Cursor | None = None  # up to where this turn is not here any more
 
     def publish(self, batch: Sequence[Stamped]) -> None:
         if isinstance(batch[0].event, UserMessageSent):  # a new turn: the one before is kept
-            self.dropped += len(self.events)
-            self.events = []
+            self._drop()
+            self._forgotten = None
         self.events.extend(batch)
+        self.size += sum(map(_size, batch))
         for more in self.watchers:
-            more.set()
+            more.ring()
 
-    def covers(self, after: Cursor) -> bool:
+    def forget(self) -> None:
+        """Make room. Who has not read it reloads; a turn that is over is whole in the log."""
+        self._forgotten = None if self.over else cursor_of(self.events[-1])
+        self._drop()
+
+    def _drop(self) -> None:
+        self.dropped += len(self.events)
+        self.events, self.size = [], 0
+
+    def covers(self, after: Cursor | None) -> bool:
         """Whether everything that came after the cursor is still here."""
-        if not self.events:
+        if self._forgotten is not None and (after is None or after < self._forgotten):
+            return False
+        if after is None or not self.events:
             return True
         last = cursor_of(self.events[-1])
         foreign = after.position == last.position and after > last  # no event of ours had it
@@ -54,22 +73,46 @@ class Channel:
         return self.dropped + seen
 
     @property
+    def over(self) -> bool:
+        """Whether no turn runs: the log has all there is to know."""
+        if not self.events:
+            return self._forgotten is None
+        return isinstance(self.events[-1].event, Complete | Error)
+
+    @property
     def idle(self) -> bool:
-        """Whether nobody watches and no turn runs: the log has all there is to know."""
-        over = not self.events or isinstance(self.events[-1].event, Complete | Error)
-        return over and not self.watchers
+        return self.over and not self.watchers
 
 
 class MemoryBus:
     """A Bus for one process."""
 
-    def __init__(self, heartbeat: float = HEARTBEAT) -> None:
+    def __init__(self, heartbeat: float = HEARTBEAT, most_bytes: int = MOST_BYTES) -> None:
         self._heartbeat = heartbeat
+        self._most_bytes = most_bytes
         self._channels: OrderedDict[str, Channel] = OrderedDict()
+        self._size = 0  # bytes of all channels
+        self._closed = False
+
+    @property
+    def remembered(self) -> int:
+        """How many bytes."""
+        return self._size
 
     def publish(self, session_id: str, batch: Sequence[Stamped]) -> None:
         if batch:
-            self._channel(session_id).publish(batch)
+            channel = self._channel(session_id)
+            before = channel.size
+            channel.publish(batch)
+            self._size += channel.size - before
+            if self._size > self._most_bytes:
+                self._make_room()
+
+    def close(self) -> None:
+        self._closed = True
+        for channel in self._channels.values():
+            for more in channel.watchers:
+                more.ring()
 
     def is_empty(self, session_id: str) -> bool:
         channel = self._channels.get(session_id)
@@ -79,10 +122,10 @@ class MemoryBus:
         self, session_id: str, after: Cursor | None
     ) -> AsyncGenerator[Sequence[Stamped] | None, None]:
         channel = self._channel(session_id)
-        if after is not None and not channel.covers(after):
+        if not channel.covers(after):
             yield None
             return
-        more = asyncio.Event()
+        more = Bell(self._heartbeat)
         channel.watchers.add(more)
         place = channel.place_of(after)
         try:
@@ -95,13 +138,16 @@ class MemoryBus:
                 if new:
                     after = cursor_of(new[-1])
                     yield joined(new)
+                elif self._closed:
+                    return
                 else:
-                    await wait_for_more(more, self._heartbeat)
+                    await more.wait()
                     if channel.is_read(place):
                         yield []
             yield None
         finally:
             channel.watchers.discard(more)
+            more.close()
 
     def _channel(self, session_id: str) -> Channel:
         channel = self._channels.get(session_id)
@@ -115,7 +161,23 @@ class MemoryBus:
         """The oldest idle ones; their sessions are read from the log."""
         for session_id in list(self._channels)[:-MOST_CHANNELS]:
             if self._channels[session_id].idle:
-                del self._channels[session_id]
+                self._size -= self._channels.pop(session_id).size
+
+    def _make_room(self) -> None:
+        """Half of it: turns that are over first, then those that nobody watches, oldest first."""
+        known = self._channels.values()
+        for channel in sorted(known, key=lambda c: (not c.over, bool(c.watchers))):
+            if self._size <= self._most_bytes // 2:
+                return
+            if channel.events:
+                self._size -= channel.size
+                channel.forget()
+
+
+def _size(at: Stamped) -> int:
+    """About how many bytes it costs."""
+    event = at.event
+    return ENVELOPE + len(event.content if isinstance(event, CHUNKS) else _encode(event))
 
 
 def _skips(at: Stamped, after: Cursor) -> bool:

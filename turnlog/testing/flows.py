@@ -5,17 +5,12 @@ and that a reload leads to the same screen from every point where a client may d
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 import msgspec
-import socketio  # type: ignore[import-untyped]
-import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.server import ServerState
 
 from turnlog.app import Turnlog, create_app
 from turnlog.config import Settings
@@ -32,8 +27,9 @@ from turnlog.projections.request import Request
 from turnlog.projections.transcript import Shown
 from turnlog.simulators.claude import SimulatedClaude, ToolCall
 from turnlog.simulators.claude.listening import listen
-from turnlog.testing import invariants, people
+from turnlog.testing import invariants, people, thinking
 from turnlog.testing.pages import Page, PersonStep, ToolStep, UserStep
+from turnlog.testing.tabs import Tab, serve_sockets, tab
 from turnlog.tools.registry import Tool, ToolContext
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
@@ -84,13 +80,18 @@ async def perform(page: Page, store: Store, send: Send) -> Performance:
 async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -> Performance:
     session = await app.create_session(USER)
     live: list[Shown] = []
+    thoughtless: list[str] = []
     for turn in page.turns:
         sim.queue(*turn.entries)
         if turn.searching:
             await app.change_session(USER, session.id, web_search=True)
+        await thinking.switch(app, session.id, turn.setting)
+        before = len(sim.requests)
         live += await send(app, session.id, turn)
         for step in turn.people:
             live += await ACTS.get(send, act_by_library)(app, session.id, live, step)
+        wanted = turn.thinking or (await app.store.get_session(USER, session.id)).thinking_enabled
+        thoughtless += thinking.asked_otherwise(sim.requests[before:], wanted)
     evidence = await app.store.evidence(session.id)
     kept = [stamped(row) for row in evidence.log]
     log = [wire.decode(wire.encode(at)) for at in kept if not at.placed.internal]
@@ -98,6 +99,7 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
         *invariants.broken(live, log),
         *prove(evidence).problems,
         *(f"history: {finding}" for finding in _findings([*kept, _next_question(kept)])),
+        *thoughtless,
         *(f"refused by the API: {refused}" for refused in sim.refused),
         *([f"{sim.pending} replies of the script were not asked for"] if sim.pending else []),
         *([f"turns still run: {evidence.running}"] if evidence.running else []),
@@ -125,14 +127,14 @@ def _next_question(kept: list[Stamped]) -> Stamped:
 async def by_library(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """`run_turn`, as a Python program calls it."""
     result = await app.run_turn(
-        turn.text, session_id=session_id, user_id=USER, enable_thinking=turn.thinking
+        turn.text, session_id=session_id, user_id=USER, enable_thinking=turn.thinking or None
     )
     return [wire.decode(wire.encode(at)) for at in result.events]
 
 
 async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """HTTP with server-sent events, over a real socket."""
-    body = {"message": turn.text, "enableThinking": turn.thinking}
+    body = {"message": turn.text, "enableThinking": turn.thinking or None}
     accept = {"accept": "text/event-stream"}
     async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
         path = f"{url}/api/sessions/{session_id}/messages"
@@ -142,7 +144,7 @@ async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
 
 async def by_resuming(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """A client that loses its connection after every single event, and goes on each time."""
-    body = {"message": turn.text, "enableThinking": turn.thinking}
+    body = {"message": turn.text, "enableThinking": turn.thinking or None}
     seen: list[Shown] = []
     async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
         session = f"{url}/api/sessions/{session_id}"
@@ -158,7 +160,7 @@ async def by_resuming(app: Turnlog, session_id: str, turn: UserStep) -> list[Sho
 
 async def by_socket(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """Socket.IO over a websocket: joined first, then asked."""
-    message = {"message": turn.text, "enableThinking": turn.thinking}
+    message = {"message": turn.text, "enableThinking": turn.thinking or None}
     async with serve_sockets(app) as url, tab(url) as one, asyncio.timeout(60):
         await one.join(session_id)
         asked = await one.ask("chat:message", {"sessionId": session_id, **message})
@@ -209,10 +211,20 @@ async def act_by_socket(
     more: list[Shown] = []
     async with serve_sockets(app) as url, tab(url) as one, asyncio.timeout(60):
         await one.join(session_id, after=seen[-1]["cursor"])
-        await people.decide(app, session_id, seen, step)
+        await _decide_by_socket(one, session_id, seen, step)
         while not more or not people.is_at_rest([*seen, *more]):
             more.append(await one.told.get())
     return more
+
+
+async def _decide_by_socket(
+    one: Tab, session_id: str, seen: Sequence[Shown], step: PersonStep
+) -> None:
+    if step.verb == "stops":
+        assert (await one.ask("chat:stop", {"sessionId": session_id}))["ok"]
+    elif step.verb != "waits":
+        answer = {"approvalId": people.approval_of(seen, step.tool_id), **people.answer_of(step)}
+        assert await one.ask("approval:respond", answer) == {"ok": True}
 
 
 ACTS: dict[Send, Act] = {
@@ -221,64 +233,6 @@ ACTS: dict[Send, Act] = {
     by_resuming: act_by_http,
     by_socket: act_by_socket,
 }
-
-
-@dataclass
-class Tab:
-    """One Socket.IO client, and what it was told."""
-
-    client: Any
-    told: asyncio.Queue[Shown]
-    seen: list[Shown]
-
-    async def ask(self, event: str, *payload: Any) -> Any:
-        return await self.client.call(event, *payload, timeout=60)
-
-    async def join(self, session_id: str, **more: Any) -> Shown:
-        assert await self.ask("session:join", {"sessionId": session_id, **more}) == {"ok": True}
-        start = await self.told.get()
-        assert (start["type"], start["session"]["id"]) == ("session_start", session_id)
-        return start
-
-    async def until(self, *types: str) -> list[Shown]:
-        """All it has seen, up to the next event of these types."""
-        self.seen.append(await self.told.get())
-        while self.seen[-1]["type"] not in types:
-            self.seen.append(await self.told.get())
-        return self.seen
-
-
-@asynccontextmanager
-async def tab(url: str, **options: Any) -> AsyncIterator[Tab]:
-    """A connected client."""
-    one = Tab(socketio.AsyncClient(reconnection=False), asyncio.Queue(), [])
-    one.client.on("agent:event", one.told.put)
-    await one.client.connect(url, **{"transports": ["websocket"], "retry": False} | options)
-    try:
-        yield one
-    finally:
-        await one.client.shutdown()
-
-
-@asynccontextmanager
-async def serve_sockets(app: Any) -> AsyncIterator[str]:
-    """uvicorn with websockets inside of the running loop: no signals, closed at once."""
-    config = uvicorn.Config(
-        app, lifespan="off", log_config=None, access_log=False, proxy_headers=False
-    )
-    state = ServerState()
-    server = await asyncio.get_running_loop().create_server(
-        lambda: HttpToolsProtocol(config, state, {}), "127.0.0.1", 0
-    )
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        for connection in list(state.connections):
-            connection.shutdown()
-        for task in list(state.tasks):
-            task.cancel()
-        await asyncio.gather(*state.tasks, return_exceptions=True)
 
 
 async def _next_event(client: aiohttp.ClientSession, url: str, cursor: str) -> Shown:

@@ -61,6 +61,7 @@ class UserStep:
     tools: dict[str, ToolStep] = field(default_factory=dict)  # by tool_use_id
     calls: dict[str, ToolCall] = field(default_factory=dict)
     people: list[PersonStep] = field(default_factory=list)
+    setting: dict[str, Any] | None = None  # of the session's thinking, changed before it
 
 
 @dataclass
@@ -122,26 +123,35 @@ class _Reader:
         self.unanswered: list[str] = []
         self.asking: set[str] = set()
         self.sought = 0  # searches so far
+        self.setting: dict[str, Any] | None = None
 
     def read(self, script: str) -> list[UserStep]:
         for line in filter(None, map(str.strip, script.splitlines())):
             who, _, rest = line.partition(" ")
-            if who == "user":
+            verb, _, what = rest.strip().partition(" ")
+            if who == "user" and (who, verb) not in VERBS:
                 self.user(rest.strip())
                 continue
-            verb, _, what = rest.strip().partition(" ")
             VERBS[who, verb](self, what.strip())
         self.end_reply()
         return self.turns
 
     def user(self, text: str) -> None:
-        self.end_reply()
         """`[thinking]` and `[searching]` before the text switch these on."""
+        self.end_reply()
         wishes = []
         while wish := _WISH.match(text):
             wishes.append(wish[1])
             text = text[wish.end() :]
         self.turns.append(UserStep(text, "thinking" in wishes, "searching" in wishes))
+        self.turns[-1].setting, self.setting = self.setting, None
+
+    def sets(self, what: str) -> None:
+        """`thinking on BUDGET` or `thinking off`: for the session, before the next question."""
+        _, switch, *budget = what.split()
+        self.setting = {"enabled": switch == "on"}
+        if budget:
+            self.setting["budgetTokens"] = int(budget[0])
 
     def says(self, text: str) -> None:
         self.blocks.append(Text(json.loads(text) if text.startswith('"') else text))
@@ -289,6 +299,7 @@ def _person(verb: str) -> Callable[[_Reader, str], None]:
 
 
 VERBS: dict[tuple[str, str], Callable[[_Reader, str], None]] = {
+    ("user", "sets"): _Reader.sets,  # whatever else a user's line holds is a question
     ("model", "says"): _Reader.says,
     ("model", "thinks"): _Reader.thinks,
     ("model", "redacts"): _Reader.redacts,

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from hmac import compare_digest
 from importlib.metadata import version
 
 from starlette.applications import Starlette
@@ -37,6 +38,7 @@ def http_app(
     auth: Auth,
     lifespan: StatelessLifespan[Starlette],
     origins: Sequence[str] = (),
+    metrics_token: str | None = None,
 ) -> Starlette:
     """The ASGI application. `origins`: other sites whose pages may ask, none by default."""
     server = ServerRoutes(backend)
@@ -51,7 +53,7 @@ def http_app(
             Route("/", server.welcome),
             Route("/healthz", server.health),
             Route("/readyz", server.ready),
-            Route("/metrics", partial(_metrics, backend, auth)),
+            Route("/metrics", partial(_metrics, backend, auth, metrics_token)),
             Route("/openapi.json", server.openapi),
             Route("/docs", server.docs),
             Route("/api/config", server.config),
@@ -132,9 +134,12 @@ class ServerRoutes:
         return json_response(described | {"internalPrefixes": INTERNAL_PREFIXES})
 
 
-async def _metrics(backend: Backend, auth: Auth, request: Request) -> Response:
-    """For Prometheus. With authentication, for admins; without, whoever may knock is one."""
-    user = await auth.identify(request.headers.get("authorization"))
-    if not user.admin:
-        raise Forbidden("Metrics are for admins.")
+async def _metrics(backend: Backend, auth: Auth, token: str | None, request: Request) -> Response:
+    """For Prometheus: by its own token, or as an admin. Without users, whoever may knock is one."""
+    authorization = request.headers.get("authorization", "")
+    expected = f"Bearer {token}"
+    if token is None or not compare_digest(authorization.encode(), expected.encode()):
+        user = await auth.identify(authorization)
+        if not user.admin:
+            raise Forbidden("Metrics are for admins.")
     return Response(metrics_of(backend.store).page(), media_type=CONTENT_TYPE)

@@ -1,117 +1,44 @@
 """Socket.IO: a client joins sessions, asks, stops, and is told every event once and in order.
 
 Whatever a client sends is answered `{ok: true, …}` or `{ok: false, error}`, as the user of its
-token. Each session a client joins is one task that follows the bus; a client that does not
-read is not written to, and what waits for it is joined in the bus.
+token. `socket_asks` has what it may send, `socket_client` what it is told.
 """
 
 import asyncio
 import logging
 import time
-import uuid
-from collections.abc import Awaitable, Callable, Collection, Coroutine
-from contextlib import aclosing
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import jwt
 import msgspec
 import socketio  # type: ignore[import-untyped]
 from engineio.payload import Payload  # type: ignore[import-untyped]
-from starlette.types import Message as Frame
 from starlette.types import Receive, Scope, Send
 
-from turnlog.errors import BadInput, TooMany, TurnlogError, Unauthorized
-from turnlog.events.base import AgentRef, Placed, Stamped
-from turnlog.events.cursor import Cursor, parse
-from turnlog.events.kinds import SessionStart
-from turnlog.ports import Backend, Question, Session
-from turnlog.transports import problem, wire
+from turnlog.errors import BadInput, TurnlogError, Unauthorized
+from turnlog.events.cursor import parse
+from turnlog.observing.metrics import metrics_of
+from turnlog.ports import Backend, Decision, Question
+from turnlog.transports import problem, socket_client
+from turnlog.transports import socket_asks as asks
 from turnlog.transports.asking import MOST_BYTES
-from turnlog.transports.auth import Auth, User
+from turnlog.transports.auth import Auth
 from turnlog.transports.door import Door
-from turnlog.transports.session_routes import shown
-from turnlog.transports.turn_routes import BEGINNING
+from turnlog.transports.patience import Sends
+from turnlog.transports.socket_client import Client, Packets
 
 PATH = "/socket.io"
 MOST_JOINED = 50  # sessions of one socket
-MOST_WAITING = 64  # packets in a socket's queue; more are left in the bus
-PATIENCE = 60.0  # seconds that a client may read nothing while something waits for it
+CONNECTS_WITHIN = 20.0  # seconds that a connection may take to say who it is
+LAST_WORDS = 2.0  # seconds that clients get to read what is left when the server stops
+ROUND = 1.0  # seconds between two looks at all sockets
+END = None  # engine.io's word for it in a queue: what stands before it is sent
 _log = logging.getLogger(__name__)
 _protocol = logging.getLogger(f"{__name__}.protocol")  # what clients do wrong
 _protocol.setLevel(logging.CRITICAL)
-_BUG = {"code": "internal_error", "detail": "Something went wrong. Try again."}
-T = TypeVar("T", bound=msgspec.Struct)
 Answer = dict[str, Any]
-
-
-class NotAvailable(TurnlogError):
-    """A part of the contract that this version does not have."""
-
-    code = "not_available"
-
-
-EXPLAINED: tuple[type[TurnlogError], ...] = (*problem.STATUS, NotAvailable)
-
-
-class Asked(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What a client sends with an event."""
-
-
-class Join(Asked, kw_only=True):
-    session_id: str
-    after: str | None = None
-
-
-class Leave(Asked, kw_only=True):
-    session_id: str | None = None  # None: all of them
-
-
-class Stop(Asked, kw_only=True):
-    session_id: str
-
-
-class Message(Asked, kw_only=True):  # nothing that waits in line: pongs would wait behind it
-    session_id: str
-    message: str
-    file_ids: list[str] = []
-    enable_thinking: bool | None = None
-    thinking_budget: int | None = None
-    request_id: str | None = None
-
-
-class Respond(Asked, kw_only=True):
-    approval_id: str
-    approved: bool
-    reason: str | None = None
-
-
-class JsonPacket(socketio.packet.Packet):  # type: ignore[misc]
-    """What we are sent is JSON. Attachments, which may be endless, are never waited for."""
-
-    def decode(self, encoded_packet: Any) -> int:
-        super().decode(encoded_packet)
-        self.packet_type: int
-        if self.packet_type == socketio.packet.BINARY_EVENT:
-            self.packet_type = socketio.packet.EVENT  # and is told that it does not fit
-        return 0
-
-
-@dataclass(kw_only=True)
-class Client:
-    """A socket whose user is known."""
-
-    sid: str
-    engine_id: str
-    user: User
-    expiry: asyncio.TimerHandle | None = None
-    joined: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-
-    def leave(self, *session_ids: str) -> None:
-        for session_id in session_ids:
-            if session_id in self.joined:
-                self.joined.pop(session_id).cancel()
 
 
 class Sockets:
@@ -123,6 +50,8 @@ class Sockets:
         self._origins = frozenset(origins)
         self._clients: dict[str, Client] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._packets = Packets()
+        self._sends = Sends()
         self._app = self._serve if auth.required else Door(self._serve, origins)
         self._sio: Any = None  # python-socketio has no types
 
@@ -136,13 +65,14 @@ class Sockets:
             async_handlers=False,  # one at a time: a client's events keep their order
             cors_allowed_origins=self._is_welcome,
             max_http_buffer_size=MOST_BYTES,
-            serializer=JsonPacket,
+            serializer=asks.JsonPacket,
             logger=_protocol,
             engineio_logger=_protocol,
         )
         self._sio.on("connect", self._connect)
         self._sio.on("disconnect", self._gone)
-        self._sio.on("*", self._answer)
+        self._sio.on(asks.ASKED, self._asked)
+        self._spawn(self._go_round())
 
     async def __aexit__(self, *exc: object) -> None:
         await self.hang_up()
@@ -152,8 +82,10 @@ class Sockets:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def hang_up(self) -> None:
-        """On everybody; they come back with their cursors."""
-        for socket in list(self._sio.eio.sockets.values()):
+        """On everybody, when they have read what is there. They come back with their cursors."""
+        open_ones = [one for one in self._sio.eio.sockets.values() if not one.closed]
+        await _all_read(open_ones)
+        for socket in open_ones:
             await socket.close(wait=False)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -163,13 +95,8 @@ class Sockets:
             refused = problem.response(413, "Too large", detail, "too_large")
             await refused(scope, receive, send)
             return
-
-        async def patient_send(frame: Frame) -> None:
-            async with asyncio.timeout(PATIENCE):
-                await send(frame)
-
         try:
-            await self._sio.handle_request(scope, receive, patient_send)
+            await self._sio.handle_request(scope, receive, self._sends.watched(send))
         except Exception:
             if scope["type"] != "websocket":
                 raise
@@ -180,11 +107,21 @@ class Sockets:
         own = origin is None or origin.partition("://")[2] == environ.get("HTTP_HOST")
         return own or origin in self._origins
 
+    async def _go_round(self) -> None:
+        """Close what nobody reads, and connections that do not say who they are."""
+        met: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+        while True:
+            await asyncio.sleep(ROUND)
+            now = asyncio.get_running_loop().time()
+            self._sends.give_up(now - socket_client.PATIENCE)
+            known = {client.socket for client in self._clients.values()}
+            for socket in list(self._sio.eio.sockets.values()):
+                if socket not in known and met.setdefault(socket, now) <= now - CONNECTS_WITHIN:
+                    await _close(socket)
+
     # who is there
 
     async def _connect(self, sid: str, environ: Any, auth: Any) -> None:
-        if sid in self._clients:  # a client may send an event of this name
-            return
         token: Any = auth.get("token") if isinstance(auth, dict) else None
         try:
             if self._auth.required and not isinstance(token, str):
@@ -193,108 +130,100 @@ class Sockets:
         except TurnlogError as error:
             refusal = {"code": error.code, "detail": str(error)}
             raise socketio.exceptions.ConnectionRefusedError(str(error), refusal) from None
-        engine_id = self._sio.manager.eio_sid_from_sid(sid, "/")
-        client = self._clients[sid] = Client(sid=sid, engine_id=engine_id, user=user)
+        client = self._clients[sid] = Client(
+            sid=sid,
+            socket=self._sio.eio.sockets[self._sio.manager.eio_sid_from_sid(sid, "/")],
+            user=user,
+            packets=self._packets,
+            spawn=self._spawn,
+            end=self._sio.disconnect,
+        )
+        client.closing.enter_context(metrics_of(self._backend.store).watching("socketio"))
         if self._auth.required:
-            claims = jwt.decode(token, options={"verify_signature": False})  # proven above
-            loop = asyncio.get_running_loop()
-            when = loop.time() + int(claims["exp"]) - time.time()
-            client.expiry = loop.call_at(when, lambda: self._spawn(self._send_away(client)))
+            self._end_with(token, client)
+
+    def _end_with(self, token: str, client: Client) -> None:
+        """A socket lives no longer than its token, whatever it runs on."""
+        claims = jwt.decode(token, options={"verify_signature": False})  # proven before
+        left = int(claims["exp"]) - time.time()
+        expiry = asyncio.get_running_loop().call_later(left, client.send_away)
+        client.closing.callback(expiry.cancel)
 
     async def _gone(self, sid: str, reason: Any = None) -> None:
         client = self._clients.pop(sid, None)
         if client is None:
             return
         client.leave(*client.joined)
-        if client.expiry is not None:
-            client.expiry.cancel()
-        socket = self._sio.eio.sockets.get(client.engine_id)
-        if socket is not None:
-            socket.queue.put_nowait(None)  # engine.io's word for the end, once the rest is sent
-
-    async def _send_away(self, client: Client) -> None:
-        await self._sio.disconnect(client.sid)
+        client.closing.close()
+        if not client.socket.closing:
+            client.socket.queue.put_nowait(END)
 
     # what it asks for
 
-    async def _answer(self, event: Any, sid: str, *given: Any) -> Answer:
+    async def _asked(self, sid: str, number: int | None, *said: Any) -> None:
         client = self._clients.get(sid)
+        if client is None:
+            return
+        await client.room()
+        event, given = (said[0], said[1:]) if said else ("", ())
         try:
-            if client is None:
-                raise Unauthorized("Connect first.")
-            await self._room(client)
-            if event not in ACTIONS:
+            if not isinstance(event, str) or event not in ACTIONS:
                 raise BadInput(f"There is no event {event!r}. There are: {', '.join(ACTIONS)}.")
             kind, act = ACTIONS[event]
-            return {"ok": True, **await act(self, client, _payload(given, kind))}
-        except EXPLAINED as error:
-            return {"ok": False, "error": _explained(error)}
-        except Exception:
-            _log.exception("%s failed", event)
-            return {"ok": False, "error": _BUG}
+            asked = asks.payload(given, kind)
+        except BadInput as error:
+            client.answer(number, {"ok": False, "error": asks.explained(error)})
+            return
+        answering = self._answer(client, number, act(self, client, asked))
+        if isinstance(asked, asks.Message) and asked.on_busy == "enqueue":
+            self._spawn(answering)  # or its pongs, and a stop, would wait behind it
+        else:
+            await answering
 
-    async def _join(self, client: Client, asked: Join) -> Answer:
+    async def _answer(
+        self, client: Client, number: int | None, acting: Coroutine[Any, Any, Answer]
+    ) -> None:
+        try:
+            answer = {"ok": True, **await acting}
+        except asks.EXPLAINED as error:
+            answer = {"ok": False, "error": asks.explained(error)}
+        except Exception:
+            _log.exception("what a socket asked for failed")
+            answer = {"ok": False, "error": asks.BUG}
+        client.answer(number, answer)
+
+    async def _join(self, client: Client, asked: asks.Join) -> Answer:
         after = parse(asked.after) if asked.after else None
         session = await self._backend.store.get_session(client.user.id, asked.session_id)
         if session.id not in client.joined and len(client.joined) >= MOST_JOINED:
             raise BadInput(f"A socket can join {MOST_JOINED} sessions. Leave one first.")
-        client.leave(session.id)
         if self._clients.get(client.sid) is client:  # it may have gone in the meantime
-            start = _session_start(session, asked.after)
-            client.joined[session.id] = self._spawn(self._follow(client, session.id, after, start))
+            batches = self._backend.follow(client.user.id, session.id, after)
+            client.join(session, asked.after, batches)
         return {}
 
-    async def _leave(self, client: Client, asked: Leave) -> Answer:
+    async def _leave(self, client: Client, asked: asks.Leave) -> Answer:
         client.leave(*(client.joined if asked.session_id is None else [asked.session_id]))
         return {}
 
-    async def _message(self, client: Client, asked: Message) -> Answer:
+    async def _message(self, client: Client, asked: asks.Message) -> Answer:
         fields = msgspec.structs.asdict(asked)
         session_id = fields.pop("session_id")
-        turn = await self._backend.start_turn(client.user.id, session_id, Question(**fields))
+        question = Question(**fields)
+        if asked.on_busy == "enqueue":
+            async with client.in_line(session_id):
+                turn = await self._backend.start_turn(client.user.id, session_id, question)
+        else:
+            turn = await self._backend.start_turn(client.user.id, session_id, question)
         return {"turnId": turn.turn_id}
 
-    async def _stop(self, client: Client, asked: Stop) -> Answer:
+    async def _stop(self, client: Client, asked: asks.Stop) -> Answer:
         return {"stopped": await self._backend.stop_turn(client.user.id, asked.session_id)}
 
-    async def _respond(self, client: Client, asked: Respond) -> Answer:
-        raise NotAvailable("This server does not ask for approvals yet.")
-
-    # what it is told
-
-    async def _follow(
-        self, client: Client, session_id: str, after: Cursor | None, start: bytes
-    ) -> None:
-        me = asyncio.current_task()
-        try:
-            await self._tell(client, start)
-            follow = self._backend.follow(client.user.id, session_id, after)
-            async with aclosing(follow) as batches:
-                async for batch in batches:
-                    for at in batch:
-                        await self._tell(client, wire.encode(at))
-        except Exception:  # it comes back, and is told what it missed
-            _log.exception("a session could not be followed")
-            self._spawn(self._send_away(client))
-        finally:
-            if client.joined.get(session_id) is me:
-                del client.joined[session_id]
-
-    async def _tell(self, client: Client, event: bytes) -> None:
-        """One `agent:event`. The packet is put together here: the event is JSON already."""
-        await self._room(client)
-        await self._sio.eio.send(client.engine_id, f'2["agent:event",{event.decode()}]')
-
-    async def _room(self, client: Client) -> None:
-        """Wait until the client has read. One that has stopped reading is sent away."""
-        socket = self._sio.eio.sockets.get(client.engine_id)
-        if socket is None or socket.queue.qsize() < MOST_WAITING:
-            return
-        try:
-            await asyncio.wait_for(socket.queue.join(), PATIENCE)
-        except TimeoutError:
-            client.leave(*client.joined)
-            self._spawn(self._send_away(client))
+    async def _respond(self, client: Client, asked: asks.Respond) -> Answer:
+        decision = Decision(approved=asked.approved, reason=asked.reason, args=asked.args)
+        await self._backend.answer_approval(client.user.id, asked.approval_id, decision)
+        return {}
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
@@ -303,47 +232,28 @@ class Sockets:
         return task
 
 
-Act = Callable[[Sockets, Client, Any], Awaitable[Answer]]
+Act = Callable[[Sockets, Client, Any], Coroutine[Any, Any, Answer]]
 # fmt: off
 ACTIONS: dict[str, tuple[type[msgspec.Struct], Act]] = {
-    "session:join":     (Join, Sockets._join),
-    "session:leave":    (Leave, Sockets._leave),
-    "chat:message":     (Message, Sockets._message),
-    "chat:stop":        (Stop, Sockets._stop),
-    "approval:respond": (Respond, Sockets._respond),
+    "session:join":     (asks.Join, Sockets._join),
+    "session:leave":    (asks.Leave, Sockets._leave),
+    "chat:message":     (asks.Message, Sockets._message),
+    "chat:stop":        (asks.Stop, Sockets._stop),
+    "approval:respond": (asks.Respond, Sockets._respond),
 }
 # fmt: on
 
 
-def _payload(given: tuple[Any, ...], kind: type[T]) -> T:
-    """What came with the event, checked as the body of a request is."""
-    if len(given) > 1:
-        raise BadInput("Send one object with the event.")
-    try:
-        raw = msgspec.json.encode(given[0] if given else {})
-        return msgspec.json.decode(raw, type=kind)
-    except (msgspec.MsgspecError, UnicodeError, TypeError, RecursionError) as error:
-        raise BadInput(f"The payload does not fit: {error}.") from None
+async def _all_read(open_ones: Sequence[Any]) -> None:
+    """Wait for those who read; not for long for those who do not."""
+    reading = [asyncio.ensure_future(socket.queue.join()) for socket in open_ones]
+    if reading:
+        _, stuck = await asyncio.wait(reading, timeout=LAST_WORDS)
+        for late in stuck:
+            late.cancel()
 
 
-def _explained(error: TurnlogError) -> dict[str, Any]:
-    told: dict[str, Any] = {"code": error.code, "detail": str(error)}
-    if isinstance(error, TooMany):
-        told["retryAfter"] = error.retry_after
-    return told
-
-
-def _session_start(session: Session, after: str | None) -> bytes:
-    """The first thing a client is told: it moves no cursor."""
-    told = shown(session)
-    placed = Placed(
-        event=SessionStart(session=told, settings={"thinking": told["thinking"]}),
-        event_id=str(uuid.uuid4()),
-        at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        agent=AgentRef(id="turnlog", name="turnlog"),
-        index=None,
-        internal=False,
-        kept=False,
-    )
-    at = Stamped(session_id=session.id, turn_id="", placed=placed, seq=None, position=-1)
-    return msgspec.json.encode(wire.decode(wire.encode(at)) | {"cursor": after or BEGINNING})
+async def _close(socket: Any) -> None:
+    if not socket.closing:
+        await socket.close(wait=False)
+        socket.queue.put_nowait(END)

@@ -55,7 +55,10 @@ class TurnRoutes:
         """What was missed, then live; or one `resync_required`."""
         user = await self._auth.identify(request.headers.get("authorization"))
         session = await self._backend.store.get_session(user.id, request.path_params["session_id"])
-        missed = self._backend.follow(user.id, session.id, _after(request))
+        after = _after(request)
+        if request.method == "HEAD":
+            return Response(headers=sse.HEADERS)  # it has no body, so nobody would see it end
+        missed = self._backend.follow(user.id, session.id, after)
         return sse.EventStream(missed, metrics_of(self._backend.store))
 
     async def reload(self, request: Request) -> Response:

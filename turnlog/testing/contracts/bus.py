@@ -1,4 +1,7 @@
-"""The contract of the Bus. Subclass it and give it a `bus` fixture."""
+"""The contract of the Bus. Subclass it and give it a `bus` fixture, and a `small_bus` one.
+
+A small bus remembers `SMALL` bytes at most.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -14,6 +17,7 @@ from turnlog.testing import samples as s
 
 Following = AsyncGenerator[Sequence[Stamped] | None, None]
 BEGINNING = Cursor(-1, -1)
+SMALL = 50_000
 
 
 def turn(*events: Event, after: int = -1, turn_id: str = "t") -> list[Stamped]:
@@ -134,6 +138,19 @@ class BusContract:
         async with aclosing(bus.follow("s", None)) as following:
             assert await until(following, shown[-1]) == shown
 
+    async def test_when_it_closes_followers_get_the_rest_and_are_done(self, bus: Bus) -> None:
+        first, *rest = turn(*WHOLE)
+        following, idle = bus.follow("s", None), bus.follow("other", None)
+        bus.publish("s", [first])
+        await until(following, first)
+        waiting = asyncio.create_task(anext(idle, "over"))
+        await asyncio.sleep(0)  # let it begin to wait
+        bus.publish("s", rest)
+        bus.close()
+        async with asyncio.timeout(60):
+            assert [at async for batch in following for at in batch or ()] == rest
+            assert await waiting in ("over", [])
+
     async def test_a_cursor_of_an_older_turn_is_refused(self, bus: Bus) -> None:
         first, second = turn(*WHOLE), turn(s.said("No."), after=4, turn_id="t2")
         bus.publish("s", first)
@@ -176,3 +193,38 @@ class BusContract:
         await asyncio.sleep(0)  # let it begin to wait
         bus.publish("s", third)
         assert await reading
+
+    @pytest.mark.parametrize("ending", [(), (s.said("Yes."), s.broke())], ids=["running", "over"])
+    async def test_what_was_forgotten_to_make_room_is_not_passed_over(
+        self, small_bus: Bus, ending: tuple[Event, ...]
+    ) -> None:
+        shown = turn(*(chunk("x" * 1000) for _ in range(20)), *ending)
+        small_bus.publish("s", shown)
+        for n in range(SMALL // 1000):
+            small_bus.publish(f"other {n}", turn(chunk("y" * 1000)))
+        assert small_bus.is_empty("s")
+        if not ending:
+            small_bus.publish("s", turn(*(chunk("x" * 1000) for _ in range(21)))[-1:])
+            assert await refused(small_bus.follow("s", cursor_of(shown[5])))
+            assert await refused(small_bus.follow("s", None))
+
+    async def test_a_turn_that_was_forgotten_goes_on_for_those_who_had_seen_it(
+        self, small_bus: Bus
+    ) -> None:
+        *seen, last = turn(*(chunk("x" * 1000) for _ in range(20)))
+        async with aclosing(small_bus.follow("s", None)) as keen:
+            small_bus.publish("s", seen)
+            await until(keen, seen[-1])
+            lazy = small_bus.follow("s", cursor_of(seen[0]))
+            small_bus.publish("other", turn(chunk("y" * SMALL)))
+            small_bus.publish("s", [last])
+            assert await until(keen, last) == [last]
+            assert await refused(lazy)
+
+    async def test_the_turn_after_a_forgotten_one_is_whole(self, small_bus: Bus) -> None:
+        first, second = turn(chunk("x" * SMALL)), turn(s.said("No."), after=1, turn_id="t2")
+        small_bus.publish("s", first)
+        assert small_bus.is_empty("s")
+        small_bus.publish("s", second)
+        async with aclosing(small_bus.follow("s", None)) as following:
+            assert await until(following, second[-1]) == second

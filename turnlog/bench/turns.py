@@ -1,4 +1,4 @@
-"""What a turn costs, as CPU time of this process: printed as tables, never asserted.
+"""What a turn costs, as CPU time of this process.
 
 The simulated Claude runs in a process of its own, so that its work is not counted; nor is
 anybody's who listens: a turn's events are encoded for the wire and then dropped.
@@ -9,7 +9,6 @@ import os
 import platform
 import sqlite3
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -20,11 +19,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
-import uvicorn
 
-from turnlog import bench_cache
 from turnlog.app import Turnlog, create_app
-from turnlog.bench_parts import Say, appends, filled, head, line, stages
+from turnlog.bench import cache
+from turnlog.bench.parts import Say, appends, filled, head, line, stages
 from turnlog.config import Settings
 from turnlog.ports import Question
 from turnlog.simulators.claude import Reply, to_json
@@ -61,38 +59,27 @@ FULL = Effort(rounds=5, burst=3000, paced=110, looped=20_000, stored=2000)
 QUICK = Effort(rounds=3, burst=1000, paced=50, looped=5_000, stored=500)
 
 
-def run(say: Say, quick: bool = False) -> int:
-    """Measure everything, on the kind of event loop that the server has."""
-    loop_factory = uvicorn.Config("turnlog").get_loop_factory()
-    with asyncio.Runner(loop_factory=loop_factory) as runner:
-        runner.run(_measure(say, QUICK if quick else FULL))
-    return 0
+async def measure(say: Say, folder: Path, effort: Effort) -> None:
+    async with _simulator() as url:
+        settings = Settings(
+            api_key="bench",
+            base_url=url,
+            data=str(folder / "app"),
+            messages_a_minute=1_000_000,
+            turns_at_once=1_000,
+        )
+        app = create_app(settings=settings)
+        async with app, aiohttp.ClientSession(url) as http:
+            bench = Bench(app, http, url)
+            await bench.new_turns(1, FEW, 0.0)  # the first turn is not like the others
+            await _chunks(say, bench, effort)
+            await _history(say, bench, effort)
+    stages(say, effort.looped, effort.rounds)
+    await appends(say, folder / "store", effort.stored)
+    await cache.run(say)
 
 
-async def _measure(say: Say, effort: Effort) -> None:
-    with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as name:
-        folder = Path(name)
-        _describe(say, folder)
-        async with _simulator() as url:
-            settings = Settings(
-                api_key="bench",
-                base_url=url,
-                data=str(folder / "app"),
-                messages_a_minute=1_000_000,
-                turns_at_once=1_000,
-            )
-            app = create_app(settings=settings)
-            async with app, aiohttp.ClientSession(url) as http:
-                bench = Bench(app, http, url)
-                await bench.new_turns(1, FEW, 0.0)  # the first turn is not like the others
-                await _chunks(say, bench, effort)
-                await _history(say, bench, effort)
-        stages(say, effort.looped, effort.rounds)
-        await appends(say, folder / "store", effort.stored)
-        await bench_cache.run(say)
-
-
-def _describe(say: Say, folder: Path) -> None:
+def describe(say: Say, folder: Path) -> None:
     loop = type(asyncio.get_running_loop()).__module__
     say("CPU time, user and system, of this process. The simulated Claude runs in another one.")
     say(

@@ -3,7 +3,7 @@
 import tempfile
 
 from turnlog.app import create_app
-from turnlog.bench_parts import Say, head, line
+from turnlog.bench.parts import Say, head, line
 from turnlog.config import Settings
 from turnlog.events.content import TokenUsage
 from turnlog.ports import Agent

@@ -1,0 +1,1 @@
+"""`turnlog bench`: what a turn costs, and how a server does under load. `all.py` runs it."""

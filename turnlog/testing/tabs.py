@@ -1,0 +1,72 @@
+"""Socket.IO clients to test with, and a server for them inside of the running loop."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import socketio  # type: ignore[import-untyped]
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from turnlog.projections.transcript import Shown
+
+
+@dataclass
+class Tab:
+    """One Socket.IO client, and what it was told."""
+
+    client: Any
+    told: asyncio.Queue[Shown]
+    seen: list[Shown]
+
+    async def ask(self, event: str, *payload: Any) -> Any:
+        return await self.client.call(event, *payload, timeout=60)
+
+    async def join(self, session_id: str, **more: Any) -> Shown:
+        assert await self.ask("session:join", {"sessionId": session_id, **more}) == {"ok": True}
+        start = await self.told.get()
+        assert (start["type"], start["session"]["id"]) == ("session_start", session_id)
+        return start
+
+    async def until(self, *types: str) -> list[Shown]:
+        """All it has seen, up to the next event of these types."""
+        self.seen.append(await self.told.get())
+        while self.seen[-1]["type"] not in types:
+            self.seen.append(await self.told.get())
+        return self.seen
+
+
+@asynccontextmanager
+async def tab(url: str, **options: Any) -> AsyncIterator[Tab]:
+    """A connected client."""
+    one = Tab(socketio.AsyncClient(reconnection=False), asyncio.Queue(), [])
+    one.client.on("agent:event", one.told.put)
+    await one.client.connect(url, **{"transports": ["websocket"], "retry": False} | options)
+    try:
+        yield one
+    finally:
+        await one.client.shutdown()
+
+
+@asynccontextmanager
+async def serve_sockets(app: Any) -> AsyncIterator[str]:
+    """uvicorn with websockets inside of the running loop: no signals, closed at once."""
+    config = uvicorn.Config(
+        app, lifespan="off", log_config=None, access_log=False, proxy_headers=False
+    )
+    state = ServerState()
+    server = await asyncio.get_running_loop().create_server(
+        lambda: HttpToolsProtocol(config, state, {}), "127.0.0.1", 0
+    )
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for connection in list(state.connections):
+            connection.shutdown()
+        for task in list(state.tasks):
+            task.cancel()
+        await asyncio.gather(*state.tasks, return_exceptions=True)
