@@ -1,9 +1,9 @@
 """What the simulated Claude says by itself: short, honest, and always the same."""
 
 import pytest
+from turnlog.simulators.claude.answers import answer
 
 from turnlog.simulators.claude import Text, Thinking, ToolCall
-from turnlog.simulators.claude.answers import answer
 
 WEATHER = {
     "name": "get_weather",
