@@ -209,13 +209,14 @@ class Chat:
     body: dict[str, Any] = field(default_factory=dict)
     messages: list[dict[str, Any]] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
+    betas: str = ""
 
     def request(self) -> dict[str, Any]:
         body = {"model": "claude-sonnet-4-6", "max_tokens": 4000, "messages": self.messages}
         return body | ({"tools": self.tools} if self.tools else {}) | self.body
 
     def next(self) -> Reply:
-        return answer(self.request(), today=TODAY)
+        return answer(self.request(), self.betas, TODAY)
 
     def say(self, content: Any) -> str:
         """One turn, tools included; the text of its last answer."""

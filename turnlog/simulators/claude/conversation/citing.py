@@ -16,7 +16,7 @@ OVERVIEW = re.compile(
 
 def answer(question: str, passages: Sequence[Passage], or_nothing: bool = False) -> list[Block]:
     """A text for each passage that answers, with its citation. `or_nothing`: only a good match."""
-    best = relevant(question, passages)
+    best = relevant(question, passages, least=2 if or_nothing else 1)
     if best:
         return _cited(_opening(best), best)
     if or_nothing or not passages:
@@ -29,15 +29,17 @@ def answer(question: str, passages: Sequence[Passage], or_nothing: bool = False)
     ]
 
 
-def relevant(question: str, passages: Sequence[Passage]) -> list[Passage]:
-    """The best passages in the order of the text; rare words count more than common ones."""
+def relevant(question: str, passages: Sequence[Passage], least: int) -> list[Passage]:
+    """The best passages in the order of the text; rare words count more than common ones.
+
+    At least one of them shares that many words with the question."""
     asked = set(content(question))
     said = [set(content(passage.text)) for passage in passages]
     often = Counter(word for words in said for word in words & asked)
     scores = [sum(1.0 / often[word] for word in words & asked) for words in said]
     shared = [len(words & asked) for words in said]
     most = max(scores, default=0.0)
-    if most == 0 or max(shared) < min(2, len(asked)):
+    if most == 0 or max(shared) < min(least, len(asked)):
         return []
     good = [at for at, score in enumerate(scores) if score >= most * 0.6 and shared[at] > 0]
     best = sorted(good, key=lambda at: -scores[at])[:MOST_PASSAGES]

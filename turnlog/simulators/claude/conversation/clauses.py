@@ -10,7 +10,9 @@ from .words import (
     EVERYTHING,
     FILLERS,
     PRONOUNS,
+    READS,
     VERBS,
+    WRITES,
     concept,
     content,
     tokens,
@@ -80,8 +82,7 @@ class Clause:
             return self._phrase[0]
         if self.arithmetic and len(content(ARITHMETIC.sub(" ", self.plain))) <= 2:
             return "calculate"
-        verbs = [concept(word) for word in tokens(self.plain)[:8] if concept(word) in VERBS]
-        return verbs[0] if verbs else None
+        return _command(tokens(self.plain))
 
     @property
     def verb(self) -> str | None:
@@ -124,8 +125,18 @@ class Clause:
     @property
     def is_specific(self) -> bool:
         """Whether it names one: a number, something in quotes, or a word with a capital."""
-        inner = self.text.strip().partition(" ")[2]
+        inner = re.sub(r"\b(?:first|top|last|latest|newest) \d+", "", self.text, flags=re.I)
+        inner = inner.strip().partition(" ")[2]
         return bool(re.search(r"\d|[\"“„«`]|(?<!\w)[A-Z][\w&-]+", inner)) and not self.counts
+
+
+def _command(words: list[str]) -> str | None:
+    """The first verb. One that writes must be said up front: "tasks done well" orders nothing."""
+    for at, word in enumerate(words[:8]):
+        verb = concept(word)
+        if verb in READS or (verb in WRITES and FILLERS.issuperset(words[:at])):
+            return verb
+    return None
 
 
 def begins_with_verb(text: str) -> bool:

@@ -66,6 +66,8 @@ def _item_noun(name: str, schema: Json) -> str | None:
 
 
 def _item(noun: str, name: str, phrase: str, desk: Desk) -> Generator[Batch, list[Done], Any]:
+    if desk.forced:
+        return phrase
     asked = f"{noun} {phrase}"
     phrase = desk.given.get(asked, phrase)
     record = yield from look_up(noun, phrase, desk, asked, raw=False)

@@ -72,7 +72,8 @@ def _without_front(text: str, tool: Tool, verb_is_open: bool) -> str:
 
 
 def _is_filler(raw: str, word: str) -> bool:
-    return word in FILLERS and raw == raw.lower() and word not in KEPT
+    is_word = word in FILLERS or word in ("new", "another")
+    return is_word and raw == raw.lower() and word not in KEPT
 
 
 def _leads(word: str, tool: Tool) -> bool:

@@ -25,12 +25,13 @@ def refer(tool: Tool, name: str, scrap: Scrap, desk: Desk) -> Looking:
     phrase = desk.given.get(name) or _phrase(tool, noun, scrap)
     if name not in tool.required and not phrase:
         return None
-    if desk.forced and not phrase:
-        return None
-    record = yield from look_up(noun, phrase, desk, name)
+    if desk.forced:  # this tool and no other: what is not known stays open
+        record = next(iter(desk.known.meant(noun, phrase)), None) or _number(phrase)
+    else:
+        record = yield from look_up(noun, phrase, desk, name)
     if isinstance(record, Record):
         return record.field(name)
-    return _typed(tool.parameters[name], record)
+    return None if record is None else _typed(tool.parameters[name], record)
 
 
 def look_up(noun: str, phrase: str, desk: Desk, name: str, raw: bool = True) -> Looking:

@@ -59,7 +59,7 @@ HEARD: dict[str, dict[str, str]] = {
                "de": r"tschüss|auf wiedersehen", "fr": r"au revoir|à bientôt",
                "es": r"adi[oó]s|hasta luego", "it": r"arrivederci"},
     "nothing": {"en": r"never ?mind|forget (?:it|that)|nothing|no(?:,? thanks?)?|stop|"
-                      r"that'?s (?:all|it)"},
+                      r"that'?s (?:all|it)|(?:do not|don'?t|never) (?!let me |forget).*"},
     "who":    {"en": r"(?:and )?(?:who|what) (?:are|is) (?:you|this)|what(?:'s| is) your name|"
                      r"are you (?:a |an |the )?(?:real|claude|human|model|ai|bot|simulat\w+)\b.*|"
                      r"introduce yourself|tell me about yourself|what can you do|help(?: me)?|"
@@ -79,7 +79,7 @@ def heard(question: str) -> tuple[list[tuple[str, str]], str]:
         occasion, language, end = one
         found.append((occasion, language))
         rest = re.sub(
-            r"^[\s,.!?;:)–-]*(?:(?:and|there|claude|everyone|all)\b[\s,.!?]*)?",
+            r"^[\s,.!?;:)–-]*(?:(?:and|there|again|claude|everyone|all)\b[\s,.!?]*)?",
             "",
             rest[end:],
             flags=re.I,

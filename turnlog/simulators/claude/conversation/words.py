@@ -64,7 +64,8 @@ FILLERS = frozenset(
     of for to in on at by from with and or then also just now can could would will shall should do
     does did is are was were be been am what which that this these those there it
     them him her one ones
-    want need like would'd let lets let's so up out as about into currently current right hey ok
+    yes sure want need like would'd let lets let's so up out as about into currently
+    current right hey ok
     okay many much how tell list lists s t d ll ve re m
     """)
 )
@@ -80,7 +81,8 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 def tokens(text: str) -> list[str]:
     """The words of a text or of an identifier, in lower case."""
-    return [token.lower() for token in _TOKEN.findall(_CAMEL.sub(" ", text))]
+    plain = re.sub(r"\bto-do", "todo", _CAMEL.sub(" ", text), flags=re.I)
+    return [token.lower() for token in _TOKEN.findall(plain)]
 
 
 def singular(word: str) -> str:
@@ -123,7 +125,7 @@ def concept(word: str) -> str:
 
 
 def concepts(text: str) -> list[str]:
-    return [concept(token) for token in tokens(text.replace("to-do", "todo"))]
+    return [concept(token) for token in tokens(text)]
 
 
 def content(text: str) -> list[str]:
