@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from turnlog.agents.demo import calculate
 from turnlog.simulators.claude import Reply, Text, Thinking, ToolCall
 from turnlog.simulators.claude.conversation import answer
 from turnlog.simulators.claude.stream import message
@@ -194,7 +195,7 @@ class Box:
         return {"utc": "2026-11-16T09:30:00+00:00"}
 
     def _calculate(self, expression):
-        return {"result": 84}
+        return calculate.function(expression)
 
     def _get_weather(self, city, days=1, unit="celsius"):
         return f"Sunny in {city}, 21 °C."

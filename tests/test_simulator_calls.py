@@ -1,7 +1,20 @@
 """Which tools the conversational simulator calls for what people say: one table."""
 
 import pytest
-from sim_tools import ALL_TOOLS, ERP_TOOLS, HAND_OFFS, TASK_TOOLS, Box, Chat, first_calls, tasks
+from sim_tools import (
+    ALL_TOOLS,
+    ERP_TOOLS,
+    HAND_OFFS,
+    INTEGER,
+    NUMBER,
+    OTHER_TOOLS,
+    TASK_TOOLS,
+    Box,
+    Chat,
+    first_calls,
+    spec,
+    tasks,
+)
 
 # fmt: off
 # what is said                                        the calls of the first answer
@@ -196,6 +209,17 @@ def test_a_plan_of_several_steps_is_carried_out():
     assert chat.box.invoices[0]["status"] == "Open"
 
 
+def test_nothing_follows_a_step_that_failed():
+    chat = Chat(ERP_TOOLS)
+    chat.say("create an invoice for Adatum with 2 lamps")
+    chat.box.broken["create_sales_invoice"] = "User rejected"
+    told = chat.say("create an invoice for Trey Research with 1 lamp and post it")
+    assert [name for name, _ in chat.called()][-1] == "create_sales_invoice"
+    assert chat.box.invoices[0]["status"] == "Draft"
+    assert "did not create the sales invoice" in told
+    assert "did not do the rest" in told
+
+
 def test_one_call_at_a_time_where_the_request_says_so():
     choice = {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}
     chat = Chat(TASK_TOOLS, tasks("a task", "another", "a third"), choice)
@@ -215,3 +239,107 @@ def test_a_tool_that_must_be_called_is_called():
         for body in (forced, some, none)
     ]
     assert names == [[None, "get_customer"], [None, "list_all_entities"], [None]]
+
+
+# --- tools that want more than an id: as Business Central's tools do ---
+
+TEXT, FLAG = {"type": "string"}, {"type": "boolean"}
+CAREFUL_TOOLS = [
+    spec("find_customer", "Find customers by name.", "text", text=TEXT, limit=INTEGER),
+    spec("get_customer", "One customer.", "number", number=TEXT),
+    spec(
+        "update_customer",
+        "Change a customer. Read it with get_customer first.",
+        "number current_name etag",
+        **dict.fromkeys(("number", "current_name", "etag", "name", "city"), TEXT),
+    ),
+    spec("find_invoice", "Invoices, newest first.", "", customer_number=TEXT),
+    spec("get_invoice", "One invoice.", "number", number=TEXT),
+    spec(
+        "post_invoice",
+        "Post a draft.",
+        "invoice_id number customer_name total_including_tax",
+        invoice_id={"type": "string", "pattern": "^[0-9a-f-]{36}$"},
+        number=TEXT,
+        customer_name=TEXT,
+        total_including_tax=NUMBER,
+    ),
+]
+FOUND = {"customers": [{"number": "10000", "displayName": "Adatum"}], "count": 1, "hasMore": False}
+INVOICE = {
+    "id": "cc469fd4-0a04-528e-9984-186b616b5ac2",
+    "number": "1001",
+    "customerName": "Adatum",
+    "totalAmountIncludingTax": 12.5,
+}
+
+
+def careful():
+    chat = Chat(CAREFUL_TOOLS)
+    chat.box._find_customer = lambda text: FOUND
+    chat.box._get_customer = lambda number: FOUND["customers"][0] | {"etag": 'W/"7"'}
+    chat.box._update_customer = lambda number, **changes: FOUND["customers"][0] | changes
+    chat.box._get_invoice = lambda number: INVOICE
+    chat.box._find_invoice = lambda customer_number=None: {"invoices": [INVOICE], "count": 1}
+    chat.box._post_invoice = lambda **args: INVOICE | {"status": "Open"}
+    return chat
+
+
+@pytest.mark.parametrize("first", [["find customer Adatum"], []])
+def test_a_record_is_read_anew_for_what_a_change_must_confirm(first):
+    chat = careful()
+    for said in first:
+        chat.say(said)
+    chat.called()
+    chat.say("change the city of Adatum to Berlin")
+    change = {"number": "10000", "current_name": "Adatum", "etag": 'W/"7"', "city": "Berlin"}
+    look_up = [] if first else [("find_customer", {"text": "Adatum"})]
+    read = ("get_customer", {"number": "10000"})
+    assert chat.called() == [*look_up, read, ("update_customer", change)]
+
+
+def test_a_number_leads_to_the_id_that_a_tool_wants():
+    chat = careful()
+    chat.say("post invoice 1001")
+    confirmed = {"number": "1001", "customer_name": "Adatum", "total_including_tax": 12.5}
+    posted = {"invoice_id": INVOICE["id"], **confirmed}
+    assert chat.called() == [("get_invoice", {"number": "1001"}), ("post_invoice", posted)]
+
+
+def test_whose_records_are_wanted_narrows_a_list():
+    chat = careful()
+    chat.say("find customer Adatum")
+    chat.say("show me the invoices of Adatum")
+    assert chat.called()[-1] == ("find_invoice", {"customer_number": "10000"})
+
+
+def test_wrapped_lists_and_plain_ids_work_as_well():
+    box = tasks("Buy milk", "Call Bob")
+    by_id = {"id": INTEGER}
+    chat = Chat(
+        [
+            spec("list_tasks", "The user's tasks."),
+            spec("delete_task", "Delete a task for good.", "id", **by_id),
+            spec("update_task", "Change a task.", "id", **by_id, title=TEXT, completed=FLAG),
+        ],
+        box,
+    )
+    box._list_tasks = lambda: {"tasks": box.tasks, "count": len(box.tasks)}
+    box._delete_task = lambda id: box.tasks.remove(box._task(id)) or {"id": id, "deleted": True}
+    box._update_task = lambda id, **changes: box._task(id) | changes
+    chat.say("mark call bob as not done")
+    assert chat.called()[-1] == ("update_task", {"id": 12, "completed": False})
+    assert "I deleted all 2 tasks. Verified: your task list is now empty." in chat.say(
+        "delete all my tasks"
+    )
+
+
+# --- arithmetic ---
+
+
+def test_arithmetic_can_be_said_in_words_and_goes_on():
+    chat = Chat(OTHER_TOOLS)
+    for said in ("what is 17 times 23?", "and divided by 4?", "what is 19% of 250?"):
+        chat.say(said)
+    expressions = [args["expression"] for _, args in chat.called()]
+    assert expressions == ["17 * 23", "391 / 4", "250 * 19 / 100"]

@@ -100,6 +100,19 @@ def test_a_plain_text_is_told_as_it_is():
     assert Chat(ALL_TOOLS).say("weather in Bern").endswith("Sunny in Bern, 21 °C.")
 
 
+def test_a_list_that_goes_on_is_not_counted_as_whole():
+    chat = Chat([spec("find_order", "Sales orders.")])
+    chat.box._find_order = lambda: {"orders": [{"number": "1"}], "count": 1, "hasMore": True}
+    told = chat.say("how many orders are there?")
+    assert "more than 1 order; these are the first 1" in told
+
+
+def test_an_empty_list_ends_what_was_known():
+    chat = Chat(TASK_TOOLS, tasks("Buy milk"))
+    chat.say("delete all my tasks")
+    assert "There is no task 1." in chat.say("delete task 1")
+
+
 # --- failures ---
 
 # fmt: off
@@ -190,6 +203,17 @@ def test_it_remembers_what_is_in_the_history():
 
 def test_a_story_is_long_enough_to_be_interrupted():
     assert len(Chat([]).say("Tell me a story")) > 5000
+
+
+def test_an_answer_ends_where_the_request_says():
+    chat = Chat([], body={"max_tokens": 10})
+    chat.messages = [{"role": "user", "content": "Tell me a story"}]
+    cut = chat.next()
+    chat.body = {"stop_sequences": ["day 3 "]}
+    stopped = chat.next()
+    assert (cut.stop_reason, len(cut.blocks[0].text)) == ("max_tokens", 40)
+    assert (stopped.stop_reason, stopped.stop_sequence) == ("stop_sequence", "day 3 ")
+    assert stopped.blocks[0].text.endswith("On ")
 
 
 # --- thinking ---

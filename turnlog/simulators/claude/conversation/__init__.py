@@ -10,7 +10,18 @@ from datetime import UTC, date, datetime
 
 from ..script import Block, Json, Reply, Text, ToolCall, Usage
 from ..tokens import CHARACTERS_PER_TOKEN, input_tokens
-from . import citing, documents, memory, pictures, searching, smalltalk, story, structured, thinking
+from . import (
+    citing,
+    documents,
+    limits,
+    memory,
+    pictures,
+    searching,
+    smalltalk,
+    story,
+    structured,
+    thinking,
+)
 from .acting import act
 from .plans import Batch, Told
 from .talk import Talk, read
@@ -52,8 +63,8 @@ def answer(body: Json, betas: str = "", today: date | None = None) -> Reply:
     said = next(said for skill in SKILLS if (said := skill(asked)) is not None)
     blocks = _introduced(said.blocks, talk)
     if thinking.is_on(body, bool(talk.now.calls), betas):
-        return thinking.with_thought(blocks, said.thinks, body, said.usage)
-    return Reply(*blocks, usage=said.usage)
+        return limits.within(thinking.with_thought(blocks, said.thinks, body, said.usage), body)
+    return limits.within(Reply(*blocks, usage=said.usage), body)
 
 
 def _introduced(blocks: list[Block], talk: Talk) -> list[Block]:

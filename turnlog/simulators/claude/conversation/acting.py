@@ -1,10 +1,10 @@
 """From a question to tool calls: which clauses it has, which tools they need, what comes next."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from datetime import date
 
-from . import smalltalk
+from . import smalltalk, sums
 from .actions import plan_for
 from .clauses import Clause, cut
 from .phrases import spread
@@ -59,7 +59,7 @@ def _jobs(question: str, desk: Desk) -> list[tuple[Clause, Tool]]:
         return tool.name if tool else None
 
     _, rest = smalltalk.heard(question)
-    clauses = cut(rest or question, name_for)
+    clauses = cut(sums.written(rest or question, desk.talk), name_for)
     picked = [(clause, tool) for clause in clauses if (tool := tool_for(clause))]
     jobs = [(one, tool) for clause, tool in picked for one in spread(clause, tool)]
     if not jobs and len(clauses) == 1 and SEARCH.match(clauses[0].plain):
@@ -81,12 +81,23 @@ def _whole(jobs: Sequence[tuple[Clause, Tool]], desk: Desk) -> Plan:
     if not any(tool.writes for _, tool in jobs) or _same_adds(jobs):
         ends = yield from side_by_side([plan_for(tool, clause, desk) for clause, tool in jobs])
     else:
-        ends = []
-        for clause, tool in jobs:
-            ends.append((yield from plan_for(tool, clause, desk)))
-            if ends[-1].asks:
-                break
+        ends = yield from _in_order(jobs, desk)
     return _joined(ends)
+
+
+def _in_order(
+    jobs: Sequence[tuple[Clause, Tool]], desk: Desk
+) -> Generator[Batch, list[Done], list[Told]]:
+    """One after the other. After a failure nothing follows: "it" would be something else."""
+    ends: list[Told] = []
+    for at, (clause, tool) in enumerate(jobs):
+        ends.append((yield from plan_for(tool, clause, desk)))
+        if ends[-1].asks:
+            break
+        if ends[-1].failed and at + 1 < len(jobs):
+            ends.append(Told("So I stopped there, and did not do the rest."))
+            break
+    return ends
 
 
 def _same_adds(jobs: Sequence[tuple[Clause, Tool]]) -> bool:
@@ -97,8 +108,9 @@ def _joined(ends: Sequence[Told]) -> Told:
     return Told(
         "\n\n".join(dict.fromkeys(end.text for end in ends)),
         " ".join(dict.fromkeys(end.thinks for end in ends if end.thinks)),
-        next((end.asks for end in ends if end.asks), None),
-        tuple(source for end in ends for source in end.sources),
+        asks=next((end.asks for end in ends if end.asks), None),
+        failed=any(end.failed for end in ends),
+        sources=tuple(source for end in ends for source in end.sources),
     )
 
 

@@ -11,10 +11,11 @@ from .clauses import Clause
 from .filling import fill
 from .plans import Batch, Desk, Missing, Plan, Told, Wanted
 from .records import Record, of_result, said
+from .schema import words_of
 from .talk import Done
 from .telling import act, acted, asked_fields, failure, listing, result, rows_told
 from .toolbox import HAND_OFF, Tool, lister
-from .words import concept, counted, is_verb, plural, tokens
+from .words import counted, is_verb, plural
 
 
 def plan_for(tool: Tool, clause: Clause, desk: Desk) -> Plan:
@@ -32,9 +33,8 @@ def plan_for(tool: Tool, clause: Clause, desk: Desk) -> Plan:
 
 def _means_all(clause: Clause, tool: Tool) -> bool:
     """`delete all tasks`, and also `delete my tasks`: a plural, and no name."""
-    is_plural = any(concept(w) == tool.head and w.endswith("s") for w in tokens(clause.plain))
     rest = [word for word in said(clause.plain, tool.head) if not is_verb(word)]
-    return clause.everything or (is_plural and not rest)
+    return clause.everything or (clause.is_plural(tool.head) and not rest)
 
 
 def _own_id(tool: Tool) -> str | None:
@@ -53,7 +53,7 @@ def _once(tool: Tool, clause: Clause, desk: Desk) -> Plan:
     (done,) = yield batch
     desk.learn(done)
     thinks = f"{tool.name} {'failed' if done.failed else 'answered'}: I tell the user what it says."
-    return Told(result(tool, done, clause), thinks, sources=(done,))
+    return Told(result(tool, done, clause), thinks, sources=(done,), failed=done.failed)
 
 
 def _known(tool: Tool, clause: Clause, desk: Desk) -> str | None:
@@ -161,15 +161,35 @@ def _hand_over(tool: Tool, clause: Clause, desk: Desk) -> Plan:
     return Told(f"I have handed this over to the {target} agent." if trivial else done.text)
 
 
+# fmt: off
+# What is said, and thought, before a tool that only reads.
+READING = {
+    "list":      ("Let me look at the {many}.",    "The user wants to see the {many}"),
+    "find":      ("Let me look for the {one}.",    "The user asks for the {one}"),
+    "calculate": ("Let me calculate that.",        "This is arithmetic, which tools do better"),
+    None:        ("Let me check the {one}.",       "The user wants to know the {one}"),
+}
+# fmt: on
+
+
 def _opening(tool: Tool, arguments: Json) -> str:
     if not tool.writes:
-        what = plural(tool.label) if tool.verb == "list" else tool.label
-        return f"Let me look at the {what}." if tool.verb else f"Let me check the {tool.label}."
-    name = next((v for v in arguments.values() if isinstance(v, str) and v), None)
-    about = f" “{name}”" if tool.verb == "add" and name and len(name) < 80 else ""
-    return f"I will {act(tool.verb)} the {tool.label}{about}."
+        return READING[tool.verb][0].format(one=tool.label, many=plural(tool.label))
+    return f"I will {act(tool.verb)} the {tool.label}{_about(tool, arguments)}."
+
+
+def _about(tool: Tool, arguments: Json) -> str:
+    """The name that it gets, or for whom it is."""
+    for name, value in arguments.items():
+        *whose, last = words_of(name).split() or [""]
+        if last in ("name", "title", "subject") and isinstance(value, str) and len(value) < 80:
+            is_own = not whose or whose[0] in ("display", "current")
+            return f" “{value}”" if is_own else f" for “{value}”"
+    return ""
 
 
 def _thought(tool: Tool) -> str:
-    wants: Any = f"to {act(tool.verb)} something" if tool.writes else "to know something"
-    return f"The user wants {wants}. {tool.name} is the tool for the {tool.label}, so I call it."
+    wants = f"The user wants me to {act(tool.verb)} a {tool.label}"
+    if not tool.writes:
+        wants = READING[tool.verb][1].format(one=tool.label, many=plural(tool.label))
+    return f"{wants}: I call {tool.name}."

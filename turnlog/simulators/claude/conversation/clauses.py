@@ -110,6 +110,9 @@ class Clause:
     def counts(self) -> bool:
         return COUNTED.search(self.plain) is not None
 
+    def is_plural(self, noun: str) -> bool:
+        return any(concept(word) == noun and word.endswith("s") for word in tokens(self.plain))
+
     @property
     def points_back(self) -> bool:
         return (

@@ -10,17 +10,18 @@ from typing import Any
 from ..script import Json
 from . import values
 from .clauses import Clause
+from .companions import bring_along
 from .lines import read_lines
 from .phrases import free_text, update_parts, without_command
 from .plans import Batch, Desk, Missing
+from .records import Record
 from .references import refer
 from .schema import QUERY, words_of
 from .talk import Done
-from .toolbox import Tool, query_parameter
+from .toolbox import SEARCHES, Tool, query_parameter
 from .values import Scrap
 
 Filling = Generator[Batch, list[Done], Json]
-DIGITS = r"-?\d[\d.,]*"
 
 # fmt: off
 # Kinds that are found by their form alone, in this order.
@@ -49,14 +50,25 @@ def fill(tool: Tool, clause: Clause, desk: Desk) -> Filling:
         lines = yield from read_lines(tool, name, scrap, desk)
         if lines:
             found[name] = lines
+    picked: dict[str, Record] = {}
     for name in _of_kind(tool, found, "reference"):
-        value = yield from refer(tool, name, scrap, desk)
+        if _is_given_anew(tool, name):
+            value: Any = values.after_its_name(scrap, name, r"[\w-]*\d[\w-]*")
+        else:
+            value = yield from refer(tool, name, scrap, desk, picked)
         if value is not None:
             found[name] = value
+    if not desk.forced:
+        yield from bring_along(tool, found, picked, desk)
     _fill_numbers(tool, scrap, found)
     _fill_texts(tool, clause, scrap, found, desk)
     _require(tool, found, desk)
     return {name: found[name] for name in tool.parameters if name in found}
+
+
+def _is_given_anew(tool: Tool, name: str) -> bool:
+    """The number that a new record gets is no reference to an old one."""
+    return tool.verb == "add" and tool.noun_of(name) == tool.head
 
 
 def _of_kind(tool: Tool, found: Json, *kinds: str) -> list[str]:
@@ -70,6 +82,12 @@ def _changes(tool: Tool, clause: Clause, scrap: Scrap, desk: Desk) -> Json:
     if clause.verb != "update" or (parts := update_parts(scrap.text)) is None:
         return {}
     target, value = parts
+    flag = next(
+        (n for n in tool.parameters if tool.kind(n) == "boolean" and _state(n, value)), None
+    )
+    if flag is not None:
+        scrap.text = target
+        return {flag: not re.match(r"not\b|un|in|open|pending", value, re.I)}
     name = next((n for n in tool.parameters if _is_changed(tool, n, target)), None)
     if name is None:
         name = next((n for n in tool.parameters if _is_changed_text(tool, n)), None)
@@ -77,6 +95,13 @@ def _changes(tool: Tool, clause: Clause, scrap: Scrap, desk: Desk) -> Json:
         return {}
     scrap.text = _without_field(target, name)
     return {name: _typed(tool, name, value, desk)}
+
+
+def _state(name: str, value: str) -> bool:
+    """Whether the value says yes or no to a flag: `not done`, `completed`, `open`."""
+    words = {name.lower(), *values.CHOICES.get(name.lower(), "").split()}
+    said = re.sub(r"^(?:not |un|in)-?", "", value.strip(" .!").lower())
+    return said in words or (name.lower() == "completed" and said in ("open", "pending"))
 
 
 def _is_changed(tool: Tool, name: str, target: str) -> bool:
@@ -131,7 +156,7 @@ def _by_form(tool: Tool, name: str, schema: Json, scrap: Scrap, desk: Desk) -> A
             said = values.after_its_name(scrap, name, values.PHONE.pattern)
             return said or values.after_its_name(scrap, "phone", values.PHONE.pattern)
         case "number":
-            said = values.after_its_name(scrap, name, DIGITS)
+            said = values.after_its_name(scrap, name, values.DIGITS)
             return said and _typed(tool, name, said, desk)
     return None
 
@@ -232,6 +257,10 @@ def question(tool: Tool, name: str) -> str:
         return f"Which {words} should it be: {choices}?"
     if tool.kind(name) == "reference":
         return f"Which {tool.noun_of(name)} do you mean? I found none that fits."
+    if not tool.writes and tool.verb == "find" and SEARCHES.search(name):
+        return f"Which {tool.label} should I look for?"
+    if tool.kind(name) == "sum":
+        return "What should I calculate?"
     if tool.kind(name) == "lines":
         return f"What should be on the {tool.label}: how many, and of what?"
     if tool.writes and re.search(r"\b(name|title)\b", words):

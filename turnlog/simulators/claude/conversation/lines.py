@@ -22,8 +22,8 @@ _LINE = re.compile(
     r"(?:\s*(?:at|@|for)\s*[€$£]?(\d+(?:\.\d+)?)(?:\s*(?:€|\$|eur|usd|each))*)?",
     re.I,
 )
-_QUANTITY = re.compile(r"quantity|qty|count|amount|pieces|units", re.I)
-_PRICE = re.compile(r"price|rate", re.I)
+_QUANTITY = re.compile(r"\b(quantity|qty|count|amount|pieces|units)\b")
+_PRICE = re.compile(r"\b(price|rate)\b")
 
 
 def read_lines(
@@ -46,9 +46,9 @@ def _line(
     line: Json = {}
     for name, part in properties(schema).items():
         one = plain(part, tool.schema)
-        if _QUANTITY.search(name):
+        if _QUANTITY.search(words_of(name)):
             line[name] = _count(found[1])
-        elif _PRICE.search(name):
+        elif _PRICE.search(words_of(name)):
             if found[3]:
                 line[name] = _count(found[3])
         elif (noun := _item_noun(name, one)) is not None:

@@ -10,13 +10,14 @@ from .words import FILLERS, NOUNS, VERBS, concept, plural, singular, tokens
 OPENINGS = re.compile(
     POLITE + r"|\b(?:remind me (?:to|about|of|that)|don'?t (?:let me )?forget (?:to)?|"
     r"i (?:have|need) to|get rid of|throw away|look(?:ing)? (?:for|up)|how many|who is|"
-    r"what(?:'s| is| are)?|do i have|(?:are|is) there)\b",
+    r"what does|how much (?:is|are|does|do)|what(?:'s| is| are)?|do i have|(?:are|is) there)\b",
     re.I,
 )
 IMPLIES = re.compile(r"remind|forget|i (?:have|need) to", re.I)  # the verb itself
 CLOSINGS = re.compile(
     r"[\s,]*\b(?:please|thanks|thank you|for me|right now|off|(?:as|is|are) (?:now )?"
-    r"(?:done|completed?|finished|well)|done|again)\b[\s.!]*$",
+    r"(?:done|completed?|finished|well)|done|again|(?:are|is) there|do (?:we|i|you) have|exist)"
+    r"\b[\s.!?]*$",
     re.I,
 )
 LEADING = {
@@ -45,6 +46,7 @@ def without_command(text: str, tool: Tool) -> str:
     opening = OPENINGS.search(text)
     text = _closed(OPENINGS.sub(" ", text, count=1).strip())
     if not tool.writes:  # "the phone number of Adatum": it is Adatum that can be found
+        text = re.sub(r"\s+(?:costs?|price|sell for)\W*$", "", text)
         text = re.sub(r"^(?:[a-z-]+\s+){1,4}of\s+(?=[A-Z\"“\d])", "", text)
     implied = opening is not None and IMPLIES.search(opening[0]) is not None
     return _without_front(text, tool, verb_is_open=not (is_named or implied))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from ..script import Json
-from .records import Known
+from .records import Known, Record
 from .talk import Done, Talk
 from .toolbox import Tool, by_name
 
@@ -38,6 +38,7 @@ class Told:
     text: str
     thinks: str = ""
     asks: str | None = None
+    failed: bool = False  # what was to follow must not happen
     sources: tuple[Done, ...] = ()  # results with search results in them, to be cited
 
 
@@ -61,6 +62,7 @@ class Desk:
     today: date
     known: Known = field(default_factory=Known)
     given: dict[str, str] = field(default_factory=dict)  # answers to what was asked back
+    fresh: list[Record] = field(default_factory=list)  # read by their key in this very turn
     forced: bool = False  # a tool must be called, whatever is missing
 
     def learn(self, done: Done) -> None:

@@ -15,14 +15,14 @@ from .talk import Done
 from .words import FILLERS, VERBS, concept, numbered, singular, tokens
 
 NAMES = ("title", "displayname", "display_name", "name", "subject", "label", "description", "text")
-KEYS = ("id", "number", "no", "code", "key", "uuid", "guid")
+KEYS = ("number", "id", "no", "code", "key", "uuid", "guid")
 ORDINALS = {
     **numbered("first second third fourth fifth sixth seventh eighth ninth tenth"),
     "last": -1,
 }
 GUID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.I)
 _ORDINAL = re.compile(rf"\b(?:({'|'.join(ORDINALS)})|(\d+)(?:st|nd|rd|th))\b", re.I)
-_BACK = re.compile(r"\b(it|that|this|him|her|the same|one)\b", re.I)
+_BACK = re.compile(r"\b(its?|his|their|that|this|him|her|the same|one)\b", re.I)
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,11 @@ def wrapped(value: Json) -> tuple[str, list[Any]] | None:
     return lists[0] if len(lists) == 1 and not is_record else None
 
 
+def is_empty_list(value: Any) -> bool:
+    inside = wrapped(value) if isinstance(value, dict) else None
+    return value == [] or (inside is not None and inside[1] == [])
+
+
 @dataclass
 class Known:
     """All that tools have told so far, oldest first."""
@@ -104,6 +109,8 @@ class Known:
         found = of_result(done, noun)
         if found:
             self.shelves.append(found)
+        elif not done.failed and not done.input and is_empty_list(done.value):
+            self.shelves = [shelf for shelf in self.shelves if shelf[0].noun != noun]
         return found
 
     def point_at(self, noun: str, key: Any) -> None:

@@ -9,7 +9,7 @@ from .clauses import Clause
 from .records import KEYS, NAMES, Record, rows, wrapped
 from .schema import words_of
 from .talk import Done
-from .toolbox import Tool
+from .toolbox import Tool, query_parameter
 from .words import FILLERS, WRITES, concept, counted, plural, tokens
 
 MOST_ROWS = 25
@@ -33,7 +33,7 @@ FAILURES: list[tuple[str, str]] = [
      "I have not repeated it."),
     (r"\breject|declined|not approved|disapproved|denied by the user",
      "All right, I did not {act} {it}: the request was rejected{reason}. Nothing was changed."),
-    (r"expired",
+    (r"expired|nobody (?:answered|approved)|not approved in time",
      "I did not {act} {it}: nobody approved it in time. Ask me again if you still want it."),
     (r"not found|no such|does not exist|unknown (?:id|number|task|customer|item)|there is no",
      "I could not {act} {it}: {why}. Ask me to list the {nouns} to see which ones there are."),
@@ -46,10 +46,22 @@ FAILURES: list[tuple[str, str]] = [
      "again."),
 ]
 # fmt: on
+INSTANT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d(?::\d\d)?)(?:\.\d+)?(?:Z|\+00:00)$")
 MONEY = re.compile(r"^(total|amount|balance|sum|price|cost|remaining)|amount|balance|total", re.I)
 DULL = re.compile(r"etag|odata|lastmodified|last_modified|created_?at|updated_?at|user_?id$", re.I)
 # Fields that decide what a row looks like: the more to the left, the more a person asks for it.
-FIRST = ("number", *NAMES, "status", "completed", "quantity", "city", "email", "phone", "date")
+FIRST = (
+    "number",
+    *NAMES,
+    "customername",
+    "status",
+    "completed",
+    "quantity",
+    "city",
+    "email",
+    "phone",
+    "date",
+)
 
 
 def act(verb: str | None) -> str:
@@ -67,9 +79,9 @@ def failure(tool: Tool, done: Done, it: str = "") -> str:
     pattern, words = next((p, w) for p, w in FAILURES if re.search(p, text, re.I))
     reason = re.sub(r"^(the )?user rejected( it| this)?[\s:.,(-]*|\)$", "", text, flags=re.I)
     verb = tool.verb if tool.writes else None
-    it = it or (f"the {tool.label}" if tool.writes else tool.name.replace("_", " "))
+    it = it or f"the {tool.label}"
     return words.format(
-        act=act(verb) if tool.writes else "finish",
+        act=act(verb) if tool.writes else "look up",
         it=it,
         why=_short(text),
         reason=f" ({_short(reason)})" if reason and reason != text else "",
@@ -85,7 +97,10 @@ def result(tool: Tool, done: Done, clause: Clause) -> str:
         return written(tool, done)
     listed = listing(done)
     if listed is not None:
-        return _list(tool, clause, _filtered(tool, done) + tool.label, *listed)
+        more = isinstance(done.value, dict) and done.value.get("hasMore") is True
+        if not listed[0] and (query := done.input.get(query_parameter(tool) or "")):
+            return f"I found no {plural(tool.label)} for “{_short(str(query))}”."
+        return _list(tool, clause, _filtered(tool, done) + tool.label, *listed, more)
     if isinstance(done.value, dict):
         return _record(tool, clause, done.value)
     return _short(done.text, LONGEST_TEXT) or f"{tool.name} returned nothing."
@@ -134,7 +149,9 @@ def _filtered(tool: Tool, done: Done) -> str:
     return " ".join(f"{str(value).lower()} " for value in chosen if value != "all")
 
 
-def _list(tool: Tool, clause: Clause, noun: str, values: list[Any], total: int) -> str:
+def _list(
+    tool: Tool, clause: Clause, noun: str, values: list[Any], total: int, is_cut: bool
+) -> str:
     owner = "You have" if re.search(r"\b(my|i)\b", clause.plain, re.I) else "There are"
     if owner == "There are":
         owner = "I found" if tool.verb == "find" else "There is" if total == 1 else owner
@@ -143,6 +160,8 @@ def _list(tool: Tool, clause: Clause, noun: str, values: list[Any], total: int) 
     if total == 1 and isinstance(values[0], dict) and _asked(clause, values[0]):
         return _record(tool, clause, values[0])
     head = f"{owner} {counted(total, noun)}{_breakdown(values)}"
+    if is_cut:  # the tool does not say how many more, so nobody does
+        head = f"{owner} more than {counted(total, noun)}; these are the first {total}"
     if clause.counts:
         return f"{head}."
     shown = values[:MOST_ROWS]
@@ -255,7 +274,7 @@ def _record(tool: Tool, clause: Clause, fields: Json) -> str:
         return asked
     if len(fields) == 1:
         ((name, value),) = fields.items()
-        what = words_of(name) if tool.verb else f"{tool.label} ({name})"
+        what = words_of(name) if tool.verb else tool.label
         return f"The {what} is {_cell(value)}." if not _nested(value) else _cell(value)
     shown = [name for name in fields if _worth(fields[name]) and not DULL.search(name)]
     lines = [f"- {words_of(name)}: {_cell(fields[name])}" for name in shown]
@@ -274,7 +293,7 @@ def _asked(clause: Clause, fields: Json) -> list[str]:
         for name in fields
         if isinstance(fields[name], str | int | float)
         and (words := {concept(w) for w in tokens(name) if w not in FILLERS})
-        and words <= said
+        and (words <= said or tokens(name)[-1] in said)
         and not words & {"name", "id", "number", "type"}
         and not words & set(WRITES)
     ]
@@ -299,7 +318,8 @@ def _cell(value: Any) -> str:
             return row_told(value)
         case list():
             return ", ".join(_cell(part) for part in value[:8])
-    return _short(str(value).replace("|", "/").replace("\n", " "), LONGEST_CELL * 3)
+    told = INSTANT.sub(r"\1 \2 UTC", str(value)).replace("|", "/").replace("\n", " ")
+    return _short(told, LONGEST_CELL * 3)
 
 
 def _short(text: str, longest: int = 400) -> str:

@@ -24,9 +24,11 @@ FIELDS = {
     "knowledge": {"document", "handbook", "say", "cite", "source", "summarize"},
 }
 ENOUGH = 4.0
-SEARCHES = re.compile(r"query|search|term|keyword|contains|question")
-# Verbs that name the tool by themselves, where only one tool has them.
-TELLING = {"remove", "complete", "post", "cancel", "approve", "reject", "pay", "ship", "release"}
+SEARCHES = re.compile(r"query|search|term|keyword|contains|question|^text$")
+# Verbs that name the tool by themselves, where only one tool has them; the specific ones are
+# said of one kind of thing, so that "it" is of that kind, whatever was talked about last.
+SPECIFIC = {"post", "approve", "pay", "ship", "release"}
+TELLING = SPECIFIC | {"remove", "complete", "cancel", "reject"}
 # Parameters that nearly everything has: they say nothing about what is meant.
 VAGUE = {"name", "title", "description", "query", "id", "number", "status", "limit", "text", "line"}
 
@@ -119,7 +121,7 @@ def offered(body: Json) -> list[Tool]:
 
 def pick(tools: Sequence[Tool], clause: Clause, focus: str = "") -> Tool | None:
     """The best tool for the clause. `focus` is the noun that it leaves out: what "it" is."""
-    focus = focus or _implied(tools, clause)
+    focus = _implied_by_verb(tools, clause, SPECIFIC) or focus or _implied(tools, clause)
     scored = [(score(tool, clause, focus, tools), tool) for tool in tools]
     best = max(scored, key=lambda pair: pair[0], default=None)
     return best[1] if best and best[0] >= ENOUGH else None
@@ -143,17 +145,24 @@ def _implied(tools: Sequence[Tool], clause: Clause) -> str:
     """The noun behind a field: "the phone number" is that of a customer here."""
     if is_named_in(tools, clause):
         return ""
-    able = [tool for tool in tools if tool.verb == clause.verb and clause.verb in TELLING]
-    if not set(clause.nouns).isdisjoint({tool.head for tool in tools}):
-        able = []  # "delete all customers" is not for the one tool that deletes tasks
-    if len(able) == 1 and any(able[0].kind(name) == "reference" for name in able[0].required):
-        return able[0].head
+    if head := _implied_by_verb(tools, clause, TELLING):
+        return head
     for tool in tools:
         for name in tool.parameters:
             words = content(words_of(name))
-            if words and set(words) <= set(clause.nouns) and not set(words) <= VAGUE:
+            by_last = words[-1:] and words[-1] in clause.nouns and words[-1] not in VAGUE
+            if (by_last or set(words) <= set(clause.nouns)) and not set(words) <= VAGUE:
                 return tool.head
     return ""
+
+
+def _implied_by_verb(tools: Sequence[Tool], clause: Clause, verbs: set[str]) -> str:
+    """The noun of the only tool with this verb; never against a noun that was said."""
+    if clause.verb not in verbs or not {tool.head for tool in tools}.isdisjoint(clause.nouns):
+        return ""  # "delete all customers" is not for the one tool that deletes tasks
+    able = [tool for tool in tools if tool.verb == clause.verb]
+    needs_one = any(t.kind(name) == "reference" for t in able for name in t.required)
+    return able[0].head if len(able) == 1 and needs_one else ""
 
 
 def is_named_in(tools: Sequence[Tool], clause: Clause) -> bool:
@@ -209,6 +218,8 @@ def _fit(tool: Tool, clause: Clause) -> float:
     needs = {tool.kind(name) for name in tool.required}
     if tool.writes:
         return 0.0
+    if clause.is_plural(tool.head) and "reference" in needs:
+        return -2.0
     if clause.is_specific:
         if "reference" in needs:
             return 1.2 if re.search(r"\d", clause.text) else 0.2
@@ -235,6 +246,12 @@ def finder(tools: Sequence[Tool], noun: str) -> Tool | None:
     """A tool that can be called without an id and gives records of that kind."""
     able = [t for t in tools if not t.writes and t.head == noun and _searches(t) is not None]
     return max(able, key=lambda tool: _searches(tool) or 0.0, default=None)
+
+
+def getter(tools: Sequence[Tool], noun: str) -> Tool | None:
+    """A tool that reads one record by its number or id, and needs nothing else."""
+    able = [t for t in tools if t.verb == "find" and t.head == noun and len(t.required) == 1]
+    return next((t for t in able if t.kind(t.required[0]) == "reference"), None)
 
 
 def lister(tools: Sequence[Tool], noun: str) -> Tool | None:

@@ -163,11 +163,13 @@ def after_its_name(scrap: Scrap, name: str, value: str) -> str | None:
     if not words:
         return None
     lead = r"(?:\b(?:with|and|the|a|an|has|its|whose|set|under)\s+)*"
-    link = r"(?:\s*[:=]\s*|\s+(?:is|are|as|to|should be)\s+|\s+)"
+    of = "|of" if value == DIGITS else ""
+    link = rf"(?:\s*[:=]\s*|\s+(?:is|are|as|to{of}|should be)\s+|\s+)"
     pattern = re.compile(rf"{lead}\b{words}\b{link}({value})", re.I)
     return scrap.take(pattern, lambda found: found[1].strip(" \"'“”"))
 
 
+DIGITS = r"-?\d[\d.,]*"
 WORDS = r"[\"“][^\"”]+[\"”]|[^,;\n]+?" + _END
 
 

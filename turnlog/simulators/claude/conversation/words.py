@@ -46,6 +46,7 @@ NOUNS = {
     "user":      "user member",
     "phone":     "phone telephone",
     "email":     "email e-mail",
+    "price":     "price cost",
 }
 # fmt: on
 
@@ -69,7 +70,9 @@ FILLERS = frozenset(
     okay many much how tell list lists s t d ll ve re m
     """)
 )
-PRONOUNS = re.compile(r"\b(it|that|this|them|those|these|the same|that one|this one)\b", re.I)
+PRONOUNS = re.compile(
+    r"\b(its?|his|her|their|that|this|them|those|these|the same|that one|this one)\b", re.I
+)
 EVERYTHING = re.compile(
     r"\b(all|every|everything|each|both|the whole|(?:clear|empty|wipe|purge)\b.*\b(?:list|\w+s))\b",
     re.I,
