@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any
 
 from turnlog.agents.demo import calculate
+from turnlog.errors import ToolError
 from turnlog.simulators.claude import Reply, Text, Thinking, ToolCall
 from turnlog.simulators.claude.conversation import answer
 from turnlog.simulators.claude.stream import message
@@ -238,7 +239,7 @@ class Chat:
         block = {"type": "tool_result", "tool_use_id": call["id"]}
         try:
             value = self.box.run(call["name"], call["input"])
-        except Failed as failed:
+        except (Failed, ToolError) as failed:
             return block | {"content": str(failed), "is_error": True}
         return block | {"content": value if isinstance(value, str) else json.dumps(value)}
 

@@ -96,6 +96,7 @@ FIRST = [
     ("what is 12*7?",                                 [("calculate", {"expression": "12*7"})]),
     ("calculate (3 + 4) * 2.5",
      [("calculate", {"expression": "(3 + 4) * 2.5"})]),
+    ("add a task 3+4",                                [("add_task", {"title": "3+4"})]),
     ("3 x 4",                                         [("calculate", {"expression": "3 * 4"})]),
     ("What is the weather in Paris?",                 [("get_weather", {"city": "Paris"})]),
     ("weather for New York in fahrenheit",            [("get_weather", {"city": "New York",

@@ -123,6 +123,7 @@ FAILURES = [
     ("In doubt: its process died while it ran.",   "cannot say whether", "Please check"),
     ("There is no task 11.",                       "could not delete", "list the tasks"),
     ("No answer after 60 s: time limit.",          "could not delete", "again in a moment"),
+    ("This was not done: it was withdrawn.",       "did not delete", "withdrawn"),
     ("You have no permission for this.",           "could not delete", "Somebody with the right"),
     ("Something odd",                              "Something odd", "tell me what to change"),
     ("",                                           "gave no reason", "tell me what to change"),
@@ -214,6 +215,11 @@ def test_an_answer_ends_where_the_request_says():
     assert (cut.stop_reason, len(cut.blocks[0].text)) == ("max_tokens", 40)
     assert (stopped.stop_reason, stopped.stop_sequence) == ("stop_sequence", "day 3 ")
     assert stopped.blocks[0].text.endswith("On ")
+
+
+@pytest.mark.parametrize("piece", ["delete all ", "and, ", "1+", "a", "\n", "“", "5 of "])
+def test_an_endless_question_is_answered_all_the_same(piece):
+    assert Chat(ALL_TOOLS).say("add a task " + piece * 100_000)
 
 
 # --- thinking ---

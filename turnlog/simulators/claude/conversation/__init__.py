@@ -30,6 +30,9 @@ from .toolbox import Tool, offered
 __all__ = ["answer"]
 
 
+SHORT = 500  # characters: nobody greets at greater length
+
+
 @dataclass(frozen=True)
 class Said:
     """What a skill answers, and the thought before it."""
@@ -99,8 +102,14 @@ def _recalled(asked: Asked) -> Said | None:
 
 
 def _chatted(asked: Asked) -> Said | None:
-    occasions, rest = smalltalk.heard(asked.question)
-    if not occasions or rest or asked.talk.now.blocks or _must_call(asked):
+    occasions, rest = smalltalk.heard(asked.question[:SHORT])
+    if (
+        not occasions
+        or rest
+        or len(asked.question) > SHORT
+        or asked.talk.now.blocks
+        or _must_call(asked)
+    ):
         return None
     told = smalltalk.reply(occasions, asked.talk, asked.tools)
     return Said([Text(told)], "This is small talk: no tool is needed.")

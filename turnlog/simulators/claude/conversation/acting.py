@@ -14,6 +14,8 @@ from .telling import result
 from .toolbox import HAND_OFF, Tool, by_name, is_named_in, pick, searchers
 
 MOST_ASKED_BACK = 4
+MOST_TURNS = 30  # that are looked through for records
+LONGEST_QUESTION = 1_000  # characters that the rules read: they run in the server's own loop
 SEARCH = re.compile(r"(?:search|find|look(?:ing)? (?:for|up))\b", re.I)
 
 
@@ -25,7 +27,7 @@ def act(talk: Talk, tools: Sequence[Tool], today: date, forced: bool) -> Batch |
     desk.forced = forced
     question = _question(talk, desk, today)
     wanted = _forced_tool(talk, tools, question) if forced else None
-    jobs = [(Clause(question), wanted)] if wanted else _jobs(question, desk)
+    jobs = [(Clause(question[:LONGEST_QUESTION]), wanted)] if wanted else _jobs(question, desk)
     if not jobs:
         return _rest(talk.now, tools) if talk.now.calls else None
     choice = talk.body.get("tool_choice") or {}
@@ -36,7 +38,7 @@ def act(talk: Talk, tools: Sequence[Tool], today: date, forced: bool) -> Batch |
 
 def _desk(talk: Talk, tools: Sequence[Tool], today: date) -> Desk:
     desk = Desk(talk, tools, today)
-    for turn in talk.past:
+    for turn in talk.past[-MOST_TURNS:]:
         for done in turn.calls:
             desk.learn(done)
     return desk
@@ -58,8 +60,8 @@ def _jobs(question: str, desk: Desk) -> list[tuple[Clause, Tool]]:
         tool = tool_for(clause)
         return tool.name if tool else None
 
-    _, rest = smalltalk.heard(question)
-    clauses = cut(sums.written(rest or question, desk.talk), name_for)
+    _, rest = smalltalk.heard(question[:LONGEST_QUESTION])
+    clauses = cut(sums.written(rest or question[:LONGEST_QUESTION], desk.talk), name_for)
     picked = [(clause, tool) for clause in clauses if (tool := tool_for(clause))]
     jobs = [(one, tool) for clause, tool in picked for one in spread(clause, tool)]
     if not jobs and len(clauses) == 1 and SEARCH.match(clauses[0].plain):
@@ -131,7 +133,9 @@ def _asked_back(
     talk: Talk, tools: Sequence[Tool], today: date, depth: int = 0
 ) -> tuple[str, dict[str, str]] | None:
     """The open question and all answers to it, recomputed from the turns before."""
-    if not talk.past or depth > MOST_ASKED_BACK or _is_new(talk, tools, today):
+    if not talk.past or "?" not in talk.past[-1].said or depth > MOST_ASKED_BACK:
+        return None
+    if _is_new(talk, tools, today):
         return None
     before = talk.before_now()
     earlier = _asked_back(before, tools, today, depth + 1)
@@ -160,12 +164,12 @@ def _forced_tool(talk: Talk, tools: Sequence[Tool], question: str) -> Tool | Non
     choice = talk.body.get("tool_choice") or {}
     if choice.get("type") == "tool":
         return by_name(tools, choice.get("name"))
-    return pick(tools, Clause(question)) or tools[0]
+    return pick(tools, Clause(question[:LONGEST_QUESTION])) or tools[0]
 
 
 def _rest(turn: Turn, tools: Sequence[Tool]) -> Told:
     """Results of calls that no plan of ours has made: told as they are."""
-    clause = Clause(turn.question)
+    clause = Clause(turn.question[:LONGEST_QUESTION])
     told = [result(_tool_of(done, tools), done, clause) for done in turn.calls]
     return Told(
         "\n\n".join(dict.fromkeys(told)), "I have results: I tell them.", sources=tuple(turn.calls)

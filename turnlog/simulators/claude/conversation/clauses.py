@@ -48,6 +48,7 @@ POLITE = (r"^(?:(?:please|kindly|now|then|and|also|ok(?:ay)?|so|well|next|first|
           r"i(?:'d| would) like (?:you )?to|"
           r"i need you to|let'?s|go ahead and|try to|help me)\b[\s,:]*)+")
 # fmt: on
+MOST_PIECES = 20
 _POLITE = re.compile(POLITE, re.I)
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|(?<!\w)'[^']+'(?!\w)|`[^`]*`")
 _CUT = re.compile(
@@ -80,9 +81,10 @@ class Clause:
     def own_verb(self) -> str | None:
         if self._phrase and self._phrase[0]:
             return self._phrase[0]
-        if self.arithmetic and len(content(ARITHMETIC.sub(" ", self.plain))) <= 2:
+        verb, beside = _command(tokens(self.plain)), content(ARITHMETIC.sub(" ", self.plain))
+        if self.arithmetic and len(beside) <= (1 if verb in WRITES else 2):
             return "calculate"
-        return _command(tokens(self.plain))
+        return verb
 
     @property
     def verb(self) -> str | None:
@@ -184,6 +186,8 @@ def _pieces(question: str) -> Sequence[tuple[str, str]]:
     for found in _CUT.finditer(question):
         if any(a < found.start() < b for a, b in quotes) or not question[start : found.start()]:
             continue
+        if len(pieces) == MOST_PIECES:
+            break
         pieces.append((glue, question[start : found.start()]))
         start, glue = found.end(), found[0]
     return [*pieces, (glue, question[start:])]

@@ -47,7 +47,7 @@ def without_command(text: str, tool: Tool) -> str:
     text = _closed(OPENINGS.sub(" ", text, count=1).strip())
     if not tool.writes:  # "the phone number of Adatum": it is Adatum that can be found
         text = re.sub(r"\s+(?:costs?|price|sell for)\W*$", "", text)
-        text = re.sub(r"^(?:[a-z-]+\s+){1,4}of\s+(?=[A-Z\"“\d])", "", text)
+        text = re.sub(r"^(?:[a-z-]+\s+){1,4}of\s+(?:[a-z]+\s+){0,2}(?=[A-Z\"“\d])", "", text)
     implied = opening is not None and IMPLIES.search(opening[0]) is not None
     return _without_front(text, tool, verb_is_open=not (is_named or implied))
 

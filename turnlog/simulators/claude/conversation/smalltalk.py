@@ -143,7 +143,7 @@ def lost(question: str, tools: Sequence[Tool]) -> str:
     """When nothing fits: no guess, but a way on."""
     if not question:
         return f"You sent no text. {abilities(tools)}"
-    if missing := _missing_tool(Clause(question), tools):
+    if missing := _missing_tool(Clause(question[:200]), tools):
         return f"{missing} {abilities(tools)}"
     asked = question if len(question) <= 200 else question[:199] + "…"
     return f"I have no rule for “{asked}”, and I do not guess. {abilities(tools)}"

@@ -35,6 +35,8 @@ FAILURES: list[tuple[str, str]] = [
      "All right, I did not {act} {it}: the request was rejected{reason}. Nothing was changed."),
     (r"expired|nobody (?:answered|approved)|not approved in time",
      "I did not {act} {it}: nobody approved it in time. Ask me again if you still want it."),
+    (r"withdrawn|was not done",
+     "I did not {act} {it}: {why}."),
     (r"not found|no such|does not exist|unknown (?:id|number|task|customer|item)|there is no",
      "I could not {act} {it}: {why}. Ask me to list the {nouns} to see which ones there are."),
     (r"permission|forbidden|not allowed|unauthori[sz]ed|access",
