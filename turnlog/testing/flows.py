@@ -5,6 +5,7 @@ and that a reload leads to the same screen from every point where a client may d
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,11 +31,13 @@ from turnlog.simulators.claude.listening import listen
 from turnlog.testing import invariants, people, thinking
 from turnlog.testing.pages import Page, PersonStep, ToolStep, UserStep
 from turnlog.testing.tabs import Tab, serve_sockets, tab
+from turnlog.testing.task_box import task_tools
 from turnlog.tools.registry import Tool, ToolContext
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 
 USER = LOCAL_USER
+_MADE_UP = re.compile(r"\btoolu_01[0-9a-f]{22}\b")
 Send = Callable[[Turnlog, str, UserStep], Awaitable[list[Shown]]]
 Act = Callable[[Turnlog, str, Sequence[Shown], PersonStep], Awaitable[list[Shown]]]
 
@@ -69,7 +72,7 @@ async def perform(page: Page, store: Store, send: Send) -> Performance:
     """Play the page over this store and this transport."""
     sim = SimulatedClaude(pace=0)
     async with sim.serve() as url:
-        tools = _tools(page)
+        tools = _tools(page) if page.tasks is None else task_tools(page.tasks)
         agent = Agent("assistant", prompt="You are helpful.", tools=tools, web_search=True)
         settings = Settings(api_key="test", base_url=url, approval_timeout=_patience(page))
         app = create_app([agent], settings=settings, store=store)
@@ -254,7 +257,15 @@ def _rows(live: Sequence[Shown]) -> list[tuple[str, ...]]:
         row = (str(event.get("sequenceNumber", "")), name, state, _key_fields(event))
         if not (name.endswith("…") and rows and rows[-1] == row):
             rows.append(row)
-    return rows
+    return _with_short_ids(rows)
+
+
+def _with_short_ids(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The ids that a conversing simulator makes up, numbered in the order of their coming."""
+    short: dict[str, str] = {}
+    for found in _MADE_UP.findall(" ".join(row[-1] for row in rows)):
+        short.setdefault(found, f"toolu_{len(short) + 1}")
+    return [(*row[:-1], _MADE_UP.sub(lambda found: short[found[0]], row[-1])) for row in rows]
 
 
 def _key_fields(event: Shown) -> str:

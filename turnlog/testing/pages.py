@@ -70,6 +70,7 @@ class Page:
     turns: list[UserStep]
     asking: set[str]  # tools that a person must allow
     expected: list[tuple[str, ...]]  # the rows of the table
+    tasks: list[str] | None = None  # the simulator converses, with the tools for these tasks
 
 
 def read_page(path: Path) -> Page:
@@ -80,7 +81,7 @@ def read_page(path: Path) -> Page:
     table = _TABLE.search(text, script.end())
     rows = _rows(table[0]) if table else []
     reader = _Reader()
-    return Page(path, reader.read(script[1]), reader.asking, rows)
+    return Page(path, reader.read(script[1]), reader.asking, rows, reader.tasks)
 
 
 def accept(page: Page, rows: Sequence[tuple[str, ...]]) -> None:
@@ -124,6 +125,7 @@ class _Reader:
         self.asking: set[str] = set()
         self.sought = 0  # searches so far
         self.setting: dict[str, Any] | None = None
+        self.tasks: list[str] | None = None
 
     def read(self, script: str) -> list[UserStep]:
         for line in filter(None, map(str.strip, script.splitlines())):
@@ -152,6 +154,10 @@ class _Reader:
         self.setting = {"enabled": switch == "on"}
         if budget:
             self.setting["budgetTokens"] = int(budget[0])
+
+    def has_tasks(self, titles: str) -> None:
+        """The user's tasks, with commas; the model is not scripted and finds its own words."""
+        self.tasks = [title.strip() for title in titles.split(",")]
 
     def says(self, text: str) -> None:
         self.blocks.append(Text(json.loads(text) if text.startswith('"') else text))
@@ -300,6 +306,7 @@ def _person(verb: str) -> Callable[[_Reader, str], None]:
 
 VERBS: dict[tuple[str, str], Callable[[_Reader, str], None]] = {
     ("user", "sets"): _Reader.sets,  # whatever else a user's line holds is a question
+    ("tasks", "are"): _Reader.has_tasks,
     ("model", "says"): _Reader.says,
     ("model", "thinks"): _Reader.thinks,
     ("model", "redacts"): _Reader.redacts,

@@ -39,6 +39,20 @@ OMITS_SINCE: Version = (4, 7)
 NAME = re.compile(r"(opus|sonnet|haiku|fable|mythos)-(\d{1,2})(?!\d)(?:-(\d{1,2})(?!\d))?")
 
 
+CURRENT = ("claude-fable-5-1", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5")
+
+
+def described(model: str) -> dict[str, object]:
+    """A model as the list of models tells it. Its date is not a real one."""
+    return {
+        "type": "model",
+        "id": model,
+        "display_name": f"{model.replace('-', ' ').title()} (simulated)",
+        "created_at": "1970-01-01T00:00:00Z",
+        "lifecycle": "active",
+    }
+
+
 def family_and_version(model: str) -> tuple[str, Version] | None:
     found = NAME.search(model)
     if found is None:

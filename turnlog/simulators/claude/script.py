@@ -171,10 +171,14 @@ class Reply:
         given["blocks"] = tuple(Text(b) if isinstance(b, str) else b for b in blocks)
         self.__dict__.update(given)  # the dataclass is frozen: no plain assignment
 
+    def but(self, **changes: Any) -> "Reply":
+        """The same answer with some of its fields changed."""
+        fields = {**vars(self), **changes}
+        return Reply(*fields.pop("blocks"), **fields)
+
     def paced(self, delay: float) -> "Reply":
         """The same answer with that many seconds between its events."""
-        fields = {**vars(self), "delay": delay}
-        return Reply(*fields.pop("blocks"), **fields)
+        return self.but(delay=delay)
 
     @property
     def final_stop_reason(self) -> str:

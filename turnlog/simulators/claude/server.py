@@ -1,10 +1,12 @@
-"""The Messages API on loopback, spoken by a script or by `answers.py`.
+"""The Messages API on loopback, spoken by a script or by the conversation.
 
 POST /v1/messages                as the API; also with ?beta=true
 POST /v1/messages/count_tokens   a rough count
+GET  /v1/models, /v1/models/ID   the models that are known by name; any other is answered too
 POST /sim/script, GET /sim/state for another process: see `SimulatedClaude`
 """
 
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -16,7 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from . import answers, rules, stream, tokens
+from . import conversation, models, rules, stream, tokens
+from .caching import PromptCache
 from .listening import listen
 from .playing import play
 from .refusal import Refused
@@ -28,8 +31,9 @@ class SimulatedClaude:
     """A Claude for tests and demos.
 
     It checks every request as the API would. A request that passes takes the next entry of
-    the script; when there is none, `answer` speaks, at `pace` seconds between two events.
-    `requests` and `refused` hold the last `keep` of their kind.
+    the script; when there is none, `answer` speaks (the conversation, unless another is given),
+    at `pace` seconds between two events. Requests with cache marks are charged by a simulated
+    prompt cache, whose clock is `now`. `requests` and `refused` hold the last `keep` of their kind.
 
     From another process: `POST /sim/script` with {"entries": [...]} in the form told in
     `script_json.py` queues them and gives {"pending": n}; `GET /sim/state` gives
@@ -39,10 +43,11 @@ class SimulatedClaude:
     def __init__(
         self,
         *entries: Entry,
-        answer: Callable[[Json], Reply | Failure] = answers.answer,
+        answer: Callable[[Json], Reply | Failure] | None = None,
         pace: float = 0.02,
         keep: int = 200,
         key: str | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         """With a `key` only its bearer is answered, and nobody is told or may script anything."""
         self.requests: list[Json] = []
@@ -50,6 +55,7 @@ class SimulatedClaude:
         self.accepted = 0
         self._script: deque[Entry] = deque(entries)
         self._answer, self._pace, self._keep, self._key = answer, pace, keep, key
+        self._cache = PromptCache(now)
         control = [
             Route("/sim/script", self._queue_entries, methods=["POST"]),
             Route("/sim/state", self._state, methods=["GET"]),
@@ -58,6 +64,8 @@ class SimulatedClaude:
             routes=[
                 Route("/v1/messages", self._messages, methods=["POST"]),
                 Route("/v1/messages/count_tokens", self._count_tokens, methods=["POST"]),
+                Route("/v1/models", self._models, methods=["GET"]),
+                Route("/v1/models/{id}", self._model, methods=["GET"]),
                 *([] if key else control),
             ]
         )
@@ -90,18 +98,21 @@ class SimulatedClaude:
         del self.requests[: -self._keep]
         return body
 
-    def _next(self, body: Json) -> Reply | Failure:
+    def _next(self, headers: Headers, body: Json) -> Reply | Failure:
         try:
-            return self._scripted(body) if self._script else self._unscripted(body)
+            said = self._scripted(body) if self._script else self._unscripted(headers, body)
         except Exception as error:  # a callable's own: told to the client instead of hidden
             return failure("api_error", f"the script failed: {error!r}")
+        key = headers.get("x-api-key") or headers.get("authorization", "")
+        return self._cache.charge(said, body, key) if isinstance(said, Reply) else said
 
     def _scripted(self, body: Json) -> Reply | Failure:
         entry = self._script.popleft()
         return entry if isinstance(entry, Reply | Failure) else entry(body)
 
-    def _unscripted(self, body: Json) -> Reply | Failure:
-        said = self._answer(body)
+    def _unscripted(self, headers: Headers, body: Json) -> Reply | Failure:
+        betas = headers.get("anthropic-beta", "")
+        said = self._answer(body) if self._answer else conversation.answer(body, betas)
         return said.paced(self._pace) if isinstance(said, Reply) else said
 
     # --- routes ---
@@ -112,7 +123,7 @@ class SimulatedClaude:
             body = self._accept(request.headers, await request.body())
         except Refused as refused:
             return _error(Failure(refused.status, refused.type, refused.message), request_id)
-        said = self._next(body)
+        said = self._next(request.headers, body)
         if isinstance(said, Failure):
             return _error(said, request_id)
         return play(said, body, request_id)
@@ -124,6 +135,17 @@ class SimulatedClaude:
             told = Failure(refused.status, refused.type, refused.message)
             return _error(told, fresh_id("req"))
         return _json({"input_tokens": tokens.input_tokens(body)})
+
+    async def _models(self, request: Request) -> Response:
+        every = [models.described(name) for name in models.CURRENT]
+        ends = {"first_id": models.CURRENT[0], "last_id": models.CURRENT[-1]}
+        return _json({"data": every, "has_more": False, **ends})
+
+    async def _model(self, request: Request) -> Response:
+        name = request.path_params["id"]
+        if models.family_and_version(name) is None:
+            return _error(failure("not_found_error", f"model: {name}"), fresh_id("req"))
+        return _json(models.described(name))
 
     async def _queue_entries(self, request: Request) -> Response:
         if "application/json" not in request.headers.get("content-type", ""):

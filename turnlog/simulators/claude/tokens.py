@@ -10,7 +10,7 @@ PROMPT = ("system", "tools", "messages")
 
 
 def input_tokens(body: Json) -> int:
-    return 8 + _characters([body.get(part) for part in PROMPT]) // CHARACTERS_PER_TOKEN
+    return 8 + characters([body.get(part) for part in PROMPT]) // CHARACTERS_PER_TOKEN
 
 
 def output_tokens(block: Block) -> int:
@@ -21,19 +21,21 @@ def output_tokens(block: Block) -> int:
             said = [name, arguments]
         case RawBlock(block=raw):
             said = raw.get("input")  # what a server tool returned was not written by Claude
-    return 1 + _characters(said) // CHARACTERS_PER_TOKEN
+    return 1 + characters(said) // CHARACTERS_PER_TOKEN
 
 
-def _characters(value: Any) -> int:
+def characters(value: Any) -> int:
+    """How long a part of a prompt is. A cache mark is no part of it."""
     match value:
         case str():
             return len(value)
         case list():
-            return sum(map(_characters, value))
+            return sum(map(characters, value))
         case {"type": "base64"}:
             return BASE64_AS_CHARACTERS
         case dict():
-            return sum(len(key) + _characters(child) for key, child in value.items())
+            said = ((key, child) for key, child in value.items() if key != "cache_control")
+            return sum(len(key) + characters(child) for key, child in said)
         case None:
             return 0
     return CHARACTERS_PER_TOKEN

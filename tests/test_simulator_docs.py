@@ -1,0 +1,60 @@
+"""docs/simulator.md: its transcripts are played again, its vocabulary is that of the tables."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from sim_tools import ERP_TOOLS, OTHER_TOOLS, TASK_TOOLS, Box, Chat, tasks
+
+from turnlog.simulators.claude.conversation.words import NOUNS, READS, WRITES
+
+PAGE = Path(__file__).parent.parent / "docs" / "simulator.md"
+TRANSCRIPT = re.compile(r"```transcript\n(.*?)```", re.S)
+VOCABULARY = re.compile(r"(\| means \| said as \|\n\|---\|---\|\n)((?:\|.*\|\n)*)")
+CHATS = {
+    "tasks": lambda: Chat(TASK_TOOLS, tasks("Buy milk", "Call Bob", "Write report")),
+    "erp": lambda: Chat(ERP_TOOLS, Box()),
+    "other": lambda: Chat(OTHER_TOOLS, Box()),
+}
+
+
+def played(transcript):
+    """The same transcript, with what the simulator does and says now."""
+    head, *lines = transcript.splitlines()
+    chat, told = CHATS[head.removeprefix("tools: ")](), [head]
+    for question in (line[2:] for line in lines if line.startswith("> ")):
+        before = len(chat.messages)
+        chat.say(question)
+        told += [f"> {question}", *shown(chat.messages[before + 1 :: 2]), ""]
+    return "\n".join(told).rstrip() + "\n"
+
+
+def shown(answers):
+    for answer in answers:
+        for block in answer["content"]:
+            if block["type"] == "text":
+                yield block["text"]
+            else:
+                yield f"[{block['name']} {json.dumps(block['input'])}]"
+
+
+def rows():
+    table = READS | WRITES | NOUNS
+    return "".join(f"| {means} | {', '.join(said.split())} |\n" for means, said in table.items())
+
+
+def test_the_page_is_what_the_simulator_says(request):
+    page = PAGE.read_text()
+    now = TRANSCRIPT.sub(lambda found: f"```transcript\n{played(found[1])}```", page)
+    now = VOCABULARY.sub(lambda found: found[1] + rows(), now)
+    if request.config.getoption("--accept"):
+        PAGE.write_text(now)
+        pytest.skip("docs/simulator.md is written")
+    assert now == page
+
+
+def test_there_are_transcripts_and_a_vocabulary():
+    page = PAGE.read_text()
+    assert len(TRANSCRIPT.findall(page)) == len(CHATS)
+    assert rows() in page

@@ -1,0 +1,143 @@
+"""Any request that the rules take gets an answer that the rules take back."""
+
+import msgspec
+from claude_request import KEY
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sim_tools import ALL_TOOLS, TODAY
+
+from turnlog.simulators.claude import Refused, ToolCall
+from turnlog.simulators.claude.conversation import answer
+from turnlog.simulators.claude.rules import check
+from turnlog.simulators.claude.stream import events, message
+
+SAID = ["delete all", "list", "it", "tasks", "create", "customer", "3", "and", "“x”", "2026-12-01"]
+SAID += ["who are you", "search the web for", "to", "for", "the second", "1*2", "my name is", "\n"]
+words = st.lists(st.sampled_from(SAID) | st.text(min_size=1), min_size=1, max_size=8).map(" ".join)
+said = words.filter(lambda text: text.strip() != "")
+names = st.sampled_from(
+    ["name", "id", "customer_id", "dueDate", "query", "lines", "x", "email", "on"]
+)
+leaves = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(
+            ["string", "integer", "number", "boolean", "array", "object", "null"]
+        )
+        | st.just(["string", "null"]),
+        "enum": st.lists(st.text() | st.integers() | st.none(), max_size=3),
+        "const": st.none() | st.text(),
+        "default": st.none() | st.integers(),
+        "format": st.sampled_from(["date", "uuid", "x"]),
+        "$ref": st.sampled_from(["#/$defs/a", "#", "nowhere"]),
+        "description": st.text(),
+    },
+)
+schemas = st.recursive(
+    leaves,
+    lambda inner: st.fixed_dictionaries(
+        {"type": st.sampled_from(["object", "array"])},
+        optional={
+            "properties": st.dictionaries(names, inner, max_size=3),
+            "items": inner,
+            "anyOf": st.lists(inner, max_size=2),
+            "required": st.lists(names, max_size=2),
+        },
+    ),
+    max_leaves=6,
+)
+tools = st.builds(
+    lambda name, about, properties, required: {
+        "name": name,
+        "description": about,
+        "input_schema": {"type": "object", "properties": properties, "required": required},
+    },
+    st.from_regex(r"[a-z]{1,6}_[a-zA-Z0-9_-]{1,12}", fullmatch=True)
+    | st.sampled_from(["delete_x", "list_x", "find_x", "add_task", "transfer_to_x"]),
+    st.text(max_size=60),
+    st.dictionaries(names, schemas, max_size=4),
+    st.lists(names, max_size=3),
+)
+results = st.one_of(
+    st.text(),
+    st.recursive(
+        st.none() | st.booleans() | st.floats(allow_nan=False) | st.text() | st.integers(-9, 9),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.text() | names, inner, max_size=3)
+        ),
+        max_leaves=8,
+    ).map(lambda value: msgspec.json.encode(value).decode()),
+)
+choices = st.sampled_from(
+    [None, {"type": "any"}, {"type": "none"}, {"type": "auto", "disable_parallel_tool_use": True}]
+)
+HEADERS = {**KEY, "content-type": "application/json"}
+
+
+def accepted(body):
+    try:
+        return check(HEADERS, msgspec.json.encode(body))
+    except (Refused, UnicodeEncodeError, msgspec.EncodeError):
+        return None
+
+
+def unique(tools):
+    return list({tool["name"]: tool for tool in tools}.values())
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_any_conversation_goes_on(data):
+    """Several turns, with whatever the tools return; every request is checked by the rules."""
+    offered = data.draw(st.lists(tools, max_size=3).map(unique) | st.just(ALL_TOOLS))
+    body = {"model": "claude-sonnet-4-6", "max_tokens": 100, "messages": [], "tools": offered}
+    choice = data.draw(choices)
+    if choice and offered:
+        body["tool_choice"] = choice
+    for question in data.draw(st.lists(said, min_size=1, max_size=3)):
+        body["messages"].append({"role": "user", "content": question})
+        for _ in range(4):
+            if accepted(body) is None:
+                return
+            reply = answer(body, today=TODAY)
+            list(events(reply, body))
+            content = message(reply, body)["content"]
+            assert content
+            body["messages"].append({"role": "assistant", "content": content})
+            calls = [block for block in content if block["type"] == "tool_use"]
+            names = {tool["name"] for tool in offered}
+            assert {call["name"] for call in calls} <= names
+            if not calls:
+                break
+            body["messages"].append({"role": "user", "content": [result(data, c) for c in calls]})
+        else:
+            return
+
+
+def result(data, call):
+    content = data.draw(results)
+    failed = data.draw(st.booleans())
+    return {
+        "type": "tool_result",
+        "tool_use_id": call["id"],
+        **({"content": content} if content.strip() else {}),
+        **({"is_error": True} if failed else {}),
+    }
+
+
+@settings(max_examples=80, deadline=None)
+@given(said, st.lists(tools, min_size=1, max_size=3).map(unique))
+def test_a_tool_that_must_be_called_is_called_with_an_object(question, offered):
+    body = {
+        "model": "claude-sonnet-4-6",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": question}],
+        "tools": offered,
+        "tool_choice": {"type": "tool", "name": offered[-1]["name"]},
+    }
+    if accepted(body) is None:
+        return
+    (call,) = [block for block in answer(body, today=TODAY).blocks if isinstance(block, ToolCall)]
+    assert call.name == offered[-1]["name"]
+    assert isinstance(call.input, dict)
+    msgspec.json.encode(call.input)
