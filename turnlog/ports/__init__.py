@@ -40,6 +40,7 @@ from turnlog.ports.storing import (
     Turn,
     Turns,
 )
+from turnlog.ports.tasking import MOST_TASKS, Task, Tasks
 
 __all__ = [
     "Output",
@@ -51,6 +52,7 @@ __all__ = [
     "Standing",
     "Permission",
     "ToolRun",
+    "MOST_TASKS",
     "Agent",
     "Ask",
     "Audit",
@@ -67,6 +69,8 @@ __all__ = [
     "Show",
     "StartedTurn",
     "Store",
+    "Task",
+    "Tasks",
     "ToolBox",
     "ToolSpec",
     "Turn",
