@@ -15,8 +15,7 @@ from turnlog import create_app
 from turnlog.simulators.claude import Reply, Thinking, ToolCall
 from turnlog.stores.memory import MemoryStore
 from turnlog.stores.sqlite import SqliteStore
-from turnlog.transports.auth import Auth, mint
-from turnlog.transports.http import http_app
+from turnlog.transports.auth import mint
 
 ALICE, BOB, NOBODY = as_user("alice"), as_user("bob"), {}
 SECRETS = ("Alice's ducks", "quack-alice", "alice thought", "alice-request", "alice")
@@ -49,13 +48,14 @@ SHARED = {
     ("GET",  "/openapi.json"), ("GET", "/docs"), ("GET", "/metrics"),
     ("GET",  "/api/sessions"), ("POST", "/api/sessions"),
     ("GET",  "/api/approvals"), ("GET", "/api/doubts"),
+    ("POST", "/mcp"),  # test_mcp_server.py
 }
 # fmt: on
 
 
 def routes():
     """Every method and path that the application answers."""
-    app = http_app(create_app(store=MemoryStore()), Auth(SECRET), lambda _: None)
+    app = create_app(store=MemoryStore())._asgi
     assert all(isinstance(route, Route) for route in app.routes)
     return {(method, route.path) for route in app.routes for method in route.methods - {"HEAD"}}
 

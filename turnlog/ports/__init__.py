@@ -22,6 +22,8 @@ from turnlog.ports.answering import (
 from turnlog.ports.serving import (
     Backend,
     Bus,
+    Offer,
+    OfferedTool,
     StartedTurn,
 )
 from turnlog.ports.storing import (
@@ -62,6 +64,8 @@ __all__ = [
     "Engine",
     "EventLog",
     "Evidence",
+    "Offer",
+    "OfferedTool",
     "Question",
     "Said",
     "Session",
