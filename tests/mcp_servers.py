@@ -7,8 +7,10 @@ says so on stdout. `--legacy` speaks the older protocol only; `--extra` offers o
 import argparse
 import asyncio
 import os
+import subprocess
 import sys
-from contextlib import asynccontextmanager
+import tempfile
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import anyio
@@ -212,6 +214,20 @@ async def over_http(*more, port=0):
         if process.returncode is None:
             process.kill()
         await process.wait()
+
+
+@contextmanager
+def in_background(*more):
+    """The same, for tests that share it: its url."""
+    command = [sys.executable, __file__, "--http", "0", *more]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, stdout=subprocess.PIPE, cwd=folder) as process,
+    ):
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
+        finally:
+            process.kill()
 
 
 def on_stdio(*more):

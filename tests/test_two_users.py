@@ -149,7 +149,7 @@ async def test_what_is_for_everybody_holds_nothing_of_alices(crossed):
     for method, path in SHARED & routes():
         answer = await server.http.request(method, path, headers=BOB)
         told = answer.text
-        assert answer.status_code in (200, 201, 403)
+        assert answer.status_code in (200, 201, 400, 403)  # 400: /mcp wants a body
         assert not any(secret in told for secret in (*SECRETS, session))
         assert not any(name in told for name in ids if len(name) > 8)
 

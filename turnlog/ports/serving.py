@@ -104,7 +104,7 @@ class Offer(Protocol):
     async def call(
         self, user_id: str, name: str, arguments: dict[str, Any], key: str
     ) -> dict[str, Any]:
-        """What the tool returns. The same `key` again is the same call.
+        """What one of `tools` returns. The same `key` again is the same call.
 
         Raises a TurnlogError with a sentence for whoever called.
         """

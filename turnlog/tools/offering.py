@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from turnlog.errors import ToolError
 from turnlog.ports import OfferedTool
 from turnlog.tools.registry import Tool, ToolContext, schema_of
 
@@ -28,10 +27,7 @@ class ToolOffer:
     async def call(
         self, user_id: str, name: str, arguments: dict[str, Any], key: str
     ) -> dict[str, Any]:
-        tool = self._tools.get(name)
-        if tool is None:
-            known = ", ".join(self._tools)
-            raise ToolError(f"There is no tool {name!r}. The tools are: {known}.")
+        tool = self._tools[name]
         context = ToolContext(
             user_id=user_id, session_id="", turn_id="", tool_use_id="", idempotency_key=key
         )

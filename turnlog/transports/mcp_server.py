@@ -168,6 +168,11 @@ class _Handlers:
 
     async def call_tool(self, ctx: Any, params: Any) -> Any:
         """What goes wrong is told to the model; what we cannot explain, only to our log."""
+        from mcp import MCPError
+
+        if params.name not in {tool.spec.name for tool in self._offer.tools}:
+            unknown = f"There is no tool {params.name!r}."
+            raise MCPError(code=self._types.INVALID_PARAMS, message=unknown)
         user_id: str = ctx.request.scope[_USER]
         key = (ctx.meta or {}).get(KEY_META)
         try:
