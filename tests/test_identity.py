@@ -13,6 +13,7 @@ from turnlog.agents.tasks import TASKS
 from turnlog.events.kinds import ToolUse
 from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory import MemoryStore
+from turnlog.tools.approval import Policy
 from turnlog.tools.identity import Identity
 from turnlog.tools.runner import ToolRunner
 
@@ -107,7 +108,7 @@ def test_no_arguments_name_another_user(args):
 
 
 async def run(one, **args):
-    runner = ToolRunner([one], lambda _: CONTEXT)
+    runner = ToolRunner([one], lambda _: CONTEXT, policy=Policy(server="never"))
     asked = ToolUse(tool_use_id="c", tool_name=one.name, args=args)
     (result,) = [batch async for batch in runner.run([asked])][-1]
     return result

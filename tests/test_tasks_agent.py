@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from turnlog import Settings, create_app
+from turnlog import Settings, ToolContext, create_app
 from turnlog.agents.tasks import TASKS
 from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory import MemoryStore
@@ -106,3 +106,15 @@ async def test_the_agent_that_ships_has_the_tools_of_the_endpoint():
             session = await app.create_session("local", agent="tasks")
             await app.run_turn("hello", session_id=session.id)
             assert app.describe()["mcp"] == "tasks (5 tools)"
+
+
+async def test_what_may_be_done_again_is_asked_for_again_after_a_crash():
+    """A write that began in a process that died is in doubt, unless repeating it is harmless."""
+    async with tasks_app() as app:
+        found = {tool.name: tool for tool in await app._mcp.tools_for(TASKS, "local")}
+        await add(app, "a")
+        context = ToolContext(user_id="local", session_id="s", turn_id="t", tool_use_id="c")
+        again = await found["complete_task"].reconcile({"id": 1}, context)
+        assert again["completed"] is True
+    assert found["add_task"].reconcile is None
+    assert [name for name, tool in found.items() if not tool.writes] == ["list_tasks"]
