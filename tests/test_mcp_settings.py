@@ -119,6 +119,7 @@ def test_a_name_that_is_there_twice_is_one_tool_and_there_are_not_too_many():
     found = list(listed(CRM, [Theirs("a"), Theirs("a"), *(Theirs(f"t{n}") for n in range(200))]))
     assert [type(each) is Left for each in found[:3]] == [False, True, False]
     assert sum(type(each) is not Left for each in found) == MOST_TOOLS - 1
+    assert found[-1] == Left("129 and those after it", "there are too many")
 
 
 def test_names_that_differ_stay_different():

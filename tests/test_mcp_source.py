@@ -277,6 +277,16 @@ async def test_a_connection_that_nobody_uses_is_closed(shared, monkeypatch):
 # servers that go away
 
 
+async def test_a_turn_does_not_wait_long_for_a_server_that_does_not_answer(monkeypatch, caplog):
+    monkeypatch.setattr(source_module, "PATIENCE", 0.1)
+    silent = await asyncio.start_server(lambda reader, writer: reader.read(), "127.0.0.1", 0)
+    port = silent.sockets[0].getsockname()[1]
+    async with crm(f"http://127.0.0.1:{port}/mcp") as made:
+        assert await made.tools_for(made.agent, "alice") == []
+    silent.close()
+    assert "MCP server crm takes too long; its tools are left out" in caplog.text
+
+
 async def test_a_server_that_is_not_there_costs_only_its_own_tools(shared, caplog):
     gone = McpServer("gone", command="/no/such/program")
     refused = McpServer("refused", url="http://127.0.0.1:9/mcp")

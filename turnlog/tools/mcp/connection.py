@@ -40,6 +40,7 @@ class Connection:
         self._how = (headers, asgi)
         self._client: Any = None
         self._tools: list[Listed] = []
+        self._left: list[Left] = []
         self._listed_at: float | None = None
         self._listing = asyncio.Lock()
         self._settled = asyncio.Event()  # an attempt has ended, well or not

@@ -50,14 +50,16 @@ def listed(server: McpServer, tools: Sequence[Any]) -> Iterator[Listed | Left]:
     """Each tool of a listing, in order. `tools` are those of the protocol."""
     identity = Identity(server.by_argument)
     seen: set[str] = set()
-    for number, theirs in enumerate(tools):
+    for theirs in tools[:MOST_TOOLS]:
         try:
-            if number >= MOST_TOOLS or theirs.name in seen:
-                raise _Unusable("there are too many, or two with this name")
+            if theirs.name in seen:
+                raise _Unusable("there are two with this name")
             yield _one(server, theirs, identity)
         except _Unusable as why:
             yield Left(clean(theirs.name, MOST_NAME), str(why))
         seen.add(theirs.name)
+    if len(tools) > MOST_TOOLS:
+        yield Left(f"{MOST_TOOLS + 1} and those after it", "there are too many")
 
 
 def _one(server: McpServer, theirs: Any, identity: Identity) -> Listed:
