@@ -84,9 +84,10 @@ class Identity:
         return {name: value for name, value in arguments.items() if not self._is_ours(name)}
 
     def report(self, tool: str, arguments: dict[str, Any]) -> None:
-        """Say in the log what the model tried to set. Only its name: the value may be anything."""
+        """Say in the log what the model tried to set. Only our name for it: its own is content."""
         for name in arguments.keys() - self.stripped(arguments).keys():
-            _log.warning("tool %s: the model set %r; it is not the model's to set", tool, name)
+            ours = plain(name)
+            _log.warning("tool %s: the model set %s; it is not the model's to set", tool, ours)
 
     def filled(
         self, tool: str, schema: Schema, arguments: dict[str, Any], context: Any

@@ -117,8 +117,9 @@ class Connection:
         try:
             await self._live()
         except Exception as error:
-            self.status = f"not reachable ({type(_first(error)).__name__})"
-            _log.warning("MCP server %s: %s", self._server.name, _why(error))
+            self.status = f"not reachable ({_kind(error)})"
+            _log.warning("MCP server %s: %s", self._server.name, _kind(error))
+            _log.debug("MCP server could not be reached", exc_info=error)
         finally:
             self._drop()
 
@@ -159,7 +160,7 @@ class Connection:
                 theirs = await _opening().list_tools(client)
         except Exception as error:
             self._drop()
-            raise ToolError(f"The tools cannot be listed: {_why(error)}") from error
+            raise ToolError("The tools cannot be listed.") from error
         found = list(listed(self._server, theirs))
         self._tools = [tool for tool in found if isinstance(tool, Listed)]
         self._listed_at = began
@@ -173,7 +174,8 @@ class Connection:
         """What the model is told: the server's own words if it has any, nothing of our insides."""
         from mcp import MCPError
 
-        _log.warning("MCP server %s, in a call: %s", self._server.name, _why(error))
+        _log.warning("MCP server %s, in a call: %s", self._server.name, _kind(error))
+        _log.debug("MCP call failed", exc_info=error)
         if not isinstance(error, MCPError) or error.code in _WITHOUT_ANSWER:
             raise NoAnswer(self._server.name) from error
         told = clean(error.message, _TOLD)
@@ -195,13 +197,11 @@ async def _quietly(watch: Callable[..., Any], *given: Any) -> None:
         await watch(*given)
 
 
-def _first(error: BaseException) -> BaseException:
-    """The error inside groups of errors."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-def _why(error: BaseException) -> str:
-    inner = _first(error)
-    return clean(f"{type(inner).__name__}: {inner}", _TOLD)
+def _kind(error: BaseException) -> str:
+    """What went wrong, in one word that holds nothing of what was said."""
+    while isinstance(error, BaseExceptionGroup | ToolError):
+        inner = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error.__cause__
+        error = inner or Exception()
+    closed = getattr(error, "code", None) == _WITHOUT_ANSWER[0]
+    word = str(error) if closed else ""  # the name that `opening.failed` gave it
+    return word if word.isidentifier() and len(word) < 40 else type(error).__name__

@@ -127,11 +127,17 @@ class _Bounded(httpx2.AsyncBaseTransport):
             if response.headers.get("content-type", "").startswith("text/event-stream"):
                 return response
             return await _read(response)
-        except httpx2.HTTPError:
-            return httpx2.Response(502)
+        except httpx2.HTTPError as error:
+            return failed(type(error).__name__)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def failed(kind: str) -> httpx2.Response:
+    """No answer, as the client takes it for one of the server's errors."""
+    error = {"code": types.CONNECTION_CLOSED, "message": kind}
+    return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": error})
 
 
 async def _read(response: httpx2.Response) -> httpx2.Response:
@@ -141,7 +147,7 @@ async def _read(response: httpx2.Response) -> httpx2.Response:
         async for piece in response.stream:  # as it came: compressed, it would have no bound
             body += piece
             if len(body) > MOST_BYTES or "content-encoding" in response.headers:
-                return httpx2.Response(502)
+                return failed("AnswerTooLarge")
         return httpx2.Response(response.status_code, headers=response.headers, content=bytes(body))
     finally:
         await response.aclose()
