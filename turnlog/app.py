@@ -301,11 +301,8 @@ class Turnlog:
         )
 
     async def _tools_for(self, agent: Agent, turn: Turn, standing: Standing) -> ToolRunner:
-        policy = Policy(
-            server=self.settings.approval,
-            agent=agent.approval,
-            seconds=self.settings.approval_timeout,
-        )
+        rules = self.settings
+        policy = Policy(server=rules.approval, agent=agent.approval, seconds=rules.approval_timeout)
         tools = await self._mcp.tools_for(agent, turn.user_id)
         return ToolRunner(tools, partial(_context, turn), standing=standing, policy=policy)
 
