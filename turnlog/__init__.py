@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from turnlog.errors import ToolError as ToolError
     from turnlog.ports import Agent as Agent
     from turnlog.ports import TurnResult as TurnResult
+    from turnlog.tools.mcp.server import McpServer as McpServer
     from turnlog.tools.registry import ToolContext as ToolContext
     from turnlog.tools.registry import tool as tool
 
 _PLACES = {
     "Agent": "ports",
+    "McpServer": "tools.mcp.server",
     "Settings": "config",
     "ToolContext": "tools.registry",
     "ToolError": "errors",

@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+from turnlog.agents import demo, tasks
 from turnlog.config import Settings, load
 from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events.base import Event, Stamped
@@ -42,11 +43,13 @@ from turnlog.ports import (
 from turnlog.projections.billing import total
 from turnlog.stores.memory_bus import MemoryBus
 from turnlog.tools.approval import Policy
+from turnlog.tools.mcp.source import Sources
 from turnlog.tools.registry import Tool, ToolContext
 from turnlog.tools.runner import ToolRunner
 from turnlog.transports import sockets
 from turnlog.transports.auth import LOCAL_USER, Auth
 from turnlog.transports.http import http_app
+from turnlog.transports.mcp_server import McpDoor
 from turnlog.transports.sockets import Sockets
 
 MOST_TITLE = 200
@@ -84,10 +87,7 @@ def create_app(
 ) -> "Turnlog":
     """A server with these agents; the first one answers where a session names none."""
     settings = settings or load()
-    if not agents:
-        from turnlog.agents.demo import ASSISTANT
-
-        agents = [ASSISTANT]
+    agents = agents or [demo.ASSISTANT, tasks.TASKS]
     _check(agents, store, engine)
     made = STORES[store](settings) if isinstance(store, str) else store
     return Turnlog(agents, settings, made, engine)
@@ -140,7 +140,11 @@ class Turnlog:
         )
         auth = Auth(settings.auth_secret, settings.issuer, admin_claim=settings.auth_admin_claim)
         origins = [site.strip() for site in settings.cors_origins.split(",") if site.strip()]
-        self._asgi = http_app(self, auth, lambda _: self, origins, settings.metrics_token)
+        self._door = McpDoor(tasks.offer(store), auth, origins)
+        self._asgi = http_app(
+            self, auth, lambda _: self, self._door, origins, settings.metrics_token
+        )
+        self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi)
         self._sockets = Sockets(self, auth, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -156,6 +160,8 @@ class Turnlog:
             await self.store.open()
             stack.push_async_callback(self.store.close)
             await stack.enter_async_context(self._answering())
+            await stack.enter_async_context(self._door)
+            await stack.enter_async_context(self._mcp)
             await self._turns.heal()
             await stack.enter_async_context(self._decisions)
             await stack.enter_async_context(self._sockets)
@@ -245,7 +251,7 @@ class Turnlog:
             "sequencer": "the store: number and row in one step",
             "agents": ", ".join(self._agents),
             "address": f"http://{self.settings.host}:{self.settings.port}",
-        }
+        } | ({"mcp": self._mcp.describe()} if self._mcp else {})
 
     # as a library
 
@@ -298,13 +304,11 @@ class Turnlog:
             show=show,
         )
 
-    def _tools_for(self, agent: Agent, turn: Turn, standing: Standing) -> ToolRunner:
-        policy = Policy(
-            server=self.settings.approval,
-            agent=agent.approval,
-            seconds=self.settings.approval_timeout,
-        )
-        return ToolRunner(agent.tools, partial(_context, turn), standing=standing, policy=policy)
+    async def _tools_for(self, agent: Agent, turn: Turn, standing: Standing) -> ToolRunner:
+        rules = self.settings
+        policy = Policy(server=rules.approval, agent=agent.approval, seconds=rules.approval_timeout)
+        tools = await self._mcp.tools_for(agent, turn.user_id)
+        return ToolRunner(tools, partial(_context, turn), standing=standing, policy=policy)
 
 
 def _check_title(title: str) -> None:

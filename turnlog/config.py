@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.errors import ConfigError
+from turnlog.tools.mcp.server import McpServer, servers
 from turnlog.tools.registry import Approval
 from turnlog.transports.door import LOOPBACK
 from turnlog.transports.jwks import Issuer
@@ -47,6 +48,7 @@ class Settings:
     metrics_token: str | None = field(default=None, repr=False)  # opens /metrics, nothing else
     api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
     base_url: str | None = None  # ANTHROPIC_BASE_URL
+    mcp: tuple[McpServer, ...] = ()  # [mcp.NAME] in turnlog.toml, and nowhere else
 
     @property
     def simulated(self) -> bool:
@@ -66,7 +68,8 @@ class Settings:
         return None
 
 
-_ENVIRONMENT = {f"TURNLOG_{f.name.upper()}": f.name for f in fields(Settings)} | {
+_NAMES = [f.name for f in fields(Settings) if f.name != "mcp"]
+_ENVIRONMENT = {f"TURNLOG_{name.upper()}": name for name in _NAMES} | {
     "ANTHROPIC_API_KEY": "api_key",
     "ANTHROPIC_BASE_URL": "base_url",
 }
@@ -100,7 +103,9 @@ def load(
     """The settings, `given` ones first, then the environment, then the file."""
     named = _from_file(file) | _from_environment(env)
     named |= {name: value for name, value in given.items() if value is not None}
-    return replace(Settings(), **{name: _typed(name, value) for name, value in named.items()})
+    mcp = servers(named.pop("mcp", {}), env)
+    typed = {name: _typed(name, value) for name, value in named.items()}
+    return replace(Settings(), mcp=mcp, **typed)
 
 
 def refuse_open_door(settings: Settings) -> None:

@@ -25,6 +25,12 @@ NAMES_ONLY = {
     "tool %s failed",
     "%s %s failed",
     "No keys from %s, %d known ones stay: %s",
+    "MCP server %s: %s",
+    "MCP server %s, in a call: %s",
+    "MCP server %s takes too long; its tools are left out",
+    "MCP tool %s of %s is left out: %s",
+    "MCP tool %s failed",
+    "tool %s: the model set %s; it is not the model's to set",
 }
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

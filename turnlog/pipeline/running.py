@@ -71,7 +71,7 @@ class RunningTurns:
         turn = Turn(id=approval.turn_id, session_id=session.id, user_id=user_id)
         call = k.ToolUse(tool_use_id=approval.tool_use_id, tool_name=approval.tool_name, args=args)
         try:
-            parts.tools_for(turn, Standing()).check(call)
+            (await parts.tools_for(turn, Standing())).check(call)
         except ToolError as error:
             raise BadInput(str(error)) from None
 

@@ -11,7 +11,7 @@ that `work` can go on with it in any process.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -63,7 +63,7 @@ class Parts:
     engine: Engine
     store: Store
     limits: Limits
-    tools_for: Callable[[Turn, Standing], ToolBox]
+    tools_for: Callable[[Turn, Standing], Awaitable[ToolBox]]
     show: Show
 
 
@@ -149,7 +149,7 @@ async def _answer(
     keeper = DraftKeeper(state, parts.store)
     pacer = Pacer(lambda said: _show_chunks(said, state, parts, keeper))
     try:
-        tools = parts.tools_for(state.turn, state.standing)
+        tools = await parts.tools_for(state.turn, state.standing)
         ask, records, state.prefix = await build_context(
             question,
             session,

@@ -22,6 +22,8 @@ from turnlog.ports.answering import (
 from turnlog.ports.serving import (
     Backend,
     Bus,
+    Offer,
+    OfferedTool,
     StartedTurn,
 )
 from turnlog.ports.storing import (
@@ -40,6 +42,7 @@ from turnlog.ports.storing import (
     Turn,
     Turns,
 )
+from turnlog.ports.tasking import MOST_TASKS, Task, Tasks
 
 __all__ = [
     "Output",
@@ -51,6 +54,7 @@ __all__ = [
     "Standing",
     "Permission",
     "ToolRun",
+    "MOST_TASKS",
     "Agent",
     "Ask",
     "Audit",
@@ -60,6 +64,8 @@ __all__ = [
     "Engine",
     "EventLog",
     "Evidence",
+    "Offer",
+    "OfferedTool",
     "Question",
     "Said",
     "Session",
@@ -67,6 +73,8 @@ __all__ = [
     "Show",
     "StartedTurn",
     "Store",
+    "Task",
+    "Tasks",
     "ToolBox",
     "ToolSpec",
     "Turn",

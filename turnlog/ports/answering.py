@@ -73,6 +73,7 @@ class Agent:
     _: KW_ONLY
     prompt: str = ""
     tools: Sequence[Any] = ()  # made by @tool
+    mcp: Sequence[Any] = ()  # McpServer: where it has more tools from
     name: str = ""
     model: str | None = None  # None: the server's
     approval: str | None = None  # always | never | writes, where a tool says nothing itself

@@ -1,10 +1,12 @@
 """How it reaches people: running turns, live events, and what a transport may ask for."""
 
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor
+from turnlog.ports.answering import ToolSpec
 from turnlog.ports.storing import Approval, Decision, Question, Session, Store
 
 
@@ -82,4 +84,32 @@ class Backend(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """What runs here: model, store, agents, simulated or not."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfferedTool:
+    """A tool that others may use, as they are told of it."""
+
+    spec: ToolSpec
+    title: str
+    output_schema: dict[str, Any]
+    writes: bool
+    destroys: bool  # whether what was there before may be gone
+    repeatable: bool  # whether the same call again changes nothing more
+
+
+class Offer(Protocol):
+    """Tools that other programs may use, acting for the user who asks."""
+
+    @property
+    def tools(self) -> Sequence[OfferedTool]: ...
+
+    async def call(
+        self, user_id: str, name: str, arguments: dict[str, Any], key: str
+    ) -> dict[str, Any]:
+        """What one of `tools` returns. The same `key` again is the same call.
+
+        Raises a TurnlogError with a sentence for whoever called.
+        """
         ...

@@ -21,9 +21,10 @@ from turnlog.events.clock import now
 from turnlog.events.record import NO_SEAL, Record, records, stamped
 from turnlog.ports import OPEN, Approval, Evidence, Session, ToolRun, ToolStarted, Turn
 from turnlog.projections import permits, tables
+from turnlog.stores.memory_tasks import MemoryTasks
 
 
-class MemoryStore:
+class MemoryStore(MemoryTasks):
     """A Store without a disk. A process that "dies" leaves its owner name behind."""
 
     def __init__(self, owner: str = "memory", beside: "MemoryStore | None" = None) -> None:
@@ -36,6 +37,8 @@ class MemoryStore:
         self._alive: set[str] = beside._alive if beside else set()
         empty: tables.Rows = {table: {} for table in tables.STORED}
         self._rows: tables.Rows = beside._rows if beside else empty
+        super().__init__()
+        self._users = beside._users if beside else self._users
 
     async def open(self) -> None:
         self._alive.add(self._owner)

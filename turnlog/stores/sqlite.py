@@ -20,9 +20,10 @@ import msgspec
 from turnlog.errors import StoreUnusable
 from turnlog.events.base import Placed, Stamped
 from turnlog.observing.metrics import metrics_of
-from turnlog.ports import Approval, Evidence, Session, ToolRun, ToolStarted, Turn
+from turnlog.ports import Approval, Evidence, Session, Task, ToolRun, ToolStarted, Turn
 from turnlog.stores import sqlite_permits as permits
 from turnlog.stores import sqlite_rows as rows
+from turnlog.stores import sqlite_tasks as tasks
 from turnlog.stores.migrate import migrate
 from turnlog.stores.owners import Owners, alone
 from turnlog.stores.sqlite_writer import Writer
@@ -160,6 +161,24 @@ class SqliteStore:
 
     async def evidence(self, session_id: str) -> Evidence:
         return await self._look(lambda db: rows.evidence(db, session_id))
+
+    # tasks
+
+    async def add_task(
+        self, user_id: str, *, title: str, description: str, at: str, key: str | None = None
+    ) -> Task:
+        return await self._writer.run(
+            lambda db: tasks.add(db, user_id, title, description, at, key)
+        )
+
+    async def list_tasks(self, user_id: str, *, completed: bool | None = None) -> list[Task]:
+        return await self._look(lambda db: tasks.all_of(db, user_id, completed))
+
+    async def update_task(self, user_id: str, task_id: int, **changes: Any) -> Task:
+        return await self._writer.run(lambda db: tasks.update(db, user_id, task_id, changes))
+
+    async def delete_task(self, user_id: str, task_id: int) -> Task:
+        return await self._writer.run(lambda db: tasks.delete(db, user_id, task_id))
 
     # inside
 

@@ -1,19 +1,24 @@
 """`@tool`: a function that an agent can call. The schema comes from its type hints.
 
-A parameter annotated `ToolContext` is filled in by the server and never shown to the model:
-who acts is decided by the authenticated session, not by what the model writes.
+A parameter annotated `ToolContext`, or named as in `identity.IDENTITY`, is filled in by the
+server and never shown to the model: who acts is decided by the authenticated session, not by
+what the model writes.
 """
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_type_hints, overload
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, overload
 
 import msgspec
 
+from turnlog.errors import ToolError
 from turnlog.ports import ToolSpec
 from turnlog.tools import verbs
+from turnlog.tools.identity import WITHHELD, Identity, known
 
+_IDENTITY = Identity()
 Approval = Literal["always", "never", "writes"]
 Describe = str | Callable[[dict[str, Any]], str]  # "Create customer {name}", or a function
 
@@ -39,8 +44,10 @@ class Tool:
 
     function: Callable[..., Any]
     spec: ToolSpec
-    arguments: type[msgspec.Struct]  # what the model may set, with its types
+    arguments: type[msgspec.Struct] | None  # what the model may set; None: the function checks
     context_names: tuple[str, ...] = ()  # what the server sets
+    identity: Mapping[str, str] = field(default_factory=dict)  # and with what, one by one
+    returns: Any = Any
     writes: bool | None = None  # whether it changes anything; unless surely not, never run twice
     approval: Approval | None = None  # None: as the agent or the server has it
     describe: Describe | None = None  # what a person is asked to allow
@@ -50,6 +57,23 @@ class Tool:
     @property
     def name(self) -> str:
         return self.spec.name
+
+    def checked(self, args: dict[str, Any]) -> dict[str, Any]:
+        """What the model set, as the function wants it. Raises ToolError for what does not fit."""
+        if self.arguments is None:
+            return {"arguments": args}
+        try:
+            given = msgspec.convert(_IDENTITY.stripped(args), self.arguments)
+        except msgspec.ValidationError as error:
+            raise ToolError(f"Wrong arguments for {self.name!r}: {error}.") from None
+        return {name: getattr(given, name) for name in given.__struct_fields__}
+
+    def filled(self, args: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+        """What the server sets, whatever the model wrote."""
+        if self.arguments is not None:
+            _IDENTITY.report(self.name, args)
+        whole: dict[str, Any] = dict.fromkeys(self.context_names, context)
+        return whole | {name: known(source, context) for name, source in self.identity.items()}
 
 
 @overload
@@ -94,15 +118,18 @@ def tool(
 
 def _make(function: Callable[..., Any], name: str, timeout: float, rules: dict[str, Any]) -> Tool:
     hints = get_type_hints(function, include_extras=True)
-    hints.pop("return", None)
+    returns = hints.pop("return", Any)
     context_names = tuple(name for name, hint in hints.items() if _is_context(hint))
-    arguments = _arguments(function, name, hints, context_names)
+    identity = _identity(name, hints)
+    arguments = _arguments(function, name, hints, (*context_names, *identity))
     description = inspect.cleandoc(function.__doc__ or "")
     return Tool(
         function=function,
-        spec=ToolSpec(name=name, description=description, input_schema=_schema(arguments)),
+        spec=ToolSpec(name=name, description=description, input_schema=schema_of(arguments)),
         arguments=arguments,
         context_names=context_names,
+        identity=identity,
+        returns=returns,
         timeout=timeout,
         **rules,
     )
@@ -111,6 +138,24 @@ def _make(function: Callable[..., Any], name: str, timeout: float, rules: dict[s
 def _is_context(hint: Any) -> bool:
     """Also `ToolContext | None` and Annotated[ToolContext, ...]: never the model's to set."""
     return hint is ToolContext or ToolContext in get_args(hint)
+
+
+def _identity(tool_name: str, hints: dict[str, Any]) -> dict[str, str]:
+    """The parameters that say who acts. Raises TypeError for one that cannot be filled."""
+    sources = {name: _IDENTITY.source(name) for name in hints}
+    ours = {name: source for name, source in sources.items() if source}
+    for name, source in ours.items():
+        if source == WITHHELD:
+            raise TypeError(f"tool {tool_name!r}: the server knows nothing to fill {name!r} with")
+        if not _is_text(hints[name]):
+            raise TypeError(f"tool {tool_name!r}: {name!r} is filled by the server: make it str")
+    return ours
+
+
+def _is_text(hint: Any) -> bool:
+    """str, `str | None` or Annotated[str, ...]."""
+    wraps = get_origin(hint) in (Annotated, Union, UnionType)
+    return hint is str or (wraps and str in get_args(hint))
 
 
 def _arguments(
@@ -137,9 +182,9 @@ def _fresh(default: tuple[Any, ...]) -> tuple[Any, ...]:
     return default
 
 
-def _schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """JSON Schema of type object at the top, as the API wants it."""
-    (top,), parts = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
-    schema = dict(parts.pop(arguments.__name__)) if "$ref" in top else dict(top)
+    (top,), parts = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
+    schema = dict(parts.pop(struct.__name__)) if "$ref" in top else dict(top)
     schema.pop("title", None)
     return schema | ({"$defs": parts} if parts else {})

@@ -67,7 +67,7 @@ class ToolRunner:
         return [tool.spec for tool in self._tools.values()]
 
     def check(self, call: ToolUse) -> None:
-        _checked(self._tool(call), call.args)
+        self._tool(call).checked(call.args)
 
     async def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[Sequence[Output], None]:
         asked = [call for call in calls if self._must_ask(call)]
@@ -163,12 +163,11 @@ class ToolRunner:
     async def _value(self, call: ToolUse) -> Any:
         """A value that JSON can hold. Raises ToolError with a sentence for the model."""
         tool = self._tool(call)
-        arguments = _checked(tool, call.args)
-        context = {name: self._context(call) for name in tool.context_names}
+        given = tool.checked(call.args) | tool.filled(call.args, self._context(call))
         limit = asyncio.timeout(tool.timeout)
         try:
             async with limit:
-                return _plain(await called(tool.function, **arguments, **context))
+                return _plain(await called(tool.function, **given))
         except ToolError:
             raise
         except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt) as error:
@@ -202,14 +201,6 @@ class ToolRunner:
             known = ", ".join(self._tools) or "none"
             raise ToolError(f"There is no tool {call.tool_name!r}. The tools are: {known}.")
         return tool
-
-
-def _checked(tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
-    try:
-        given = msgspec.convert(args, tool.arguments)
-    except msgspec.ValidationError as error:
-        raise ToolError(f"Wrong arguments for {tool.name!r}: {error}.") from None
-    return {name: getattr(given, name) for name in given.__struct_fields__}
 
 
 def _explained(tool: Tool, error: BaseException, *, timed_out: bool) -> ToolError:

@@ -20,11 +20,12 @@ from turnlog.events.internal import INTERNAL_PREFIXES
 from turnlog.observing.metrics import metrics_of
 from turnlog.observing.registry import CONTENT_TYPE
 from turnlog.ports import Backend
-from turnlog.transports import openapi, problem
+from turnlog.transports import mcp_server, openapi, problem
 from turnlog.transports.asking import json_response
 from turnlog.transports.auth import Auth
 from turnlog.transports.decision_routes import DecisionRoutes
 from turnlog.transports.door import Door
+from turnlog.transports.mcp_server import McpDoor
 from turnlog.transports.session_routes import SessionRoutes
 from turnlog.transports.shield import Shield
 from turnlog.transports.turn_routes import TurnRoutes
@@ -37,6 +38,7 @@ def http_app(
     backend: Backend,
     auth: Auth,
     lifespan: StatelessLifespan[Starlette],
+    mcp: McpDoor,
     origins: Sequence[str] = (),
     metrics_token: str | None = None,
 ) -> Starlette:
@@ -69,6 +71,7 @@ def http_app(
             _route("/api/approvals/{approval_id}", POST=decisions.answer),
             _route("/api/doubts", GET=decisions.doubts),
             _route(f"{one}/doubts/{{tool_use_id}}", POST=decisions.settle),
+            Route(mcp_server.PATH, mcp, methods=["POST"]),
         ],
         exception_handlers={
             TurnlogError: problem.explained,

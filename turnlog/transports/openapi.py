@@ -69,6 +69,7 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ("POST", f"{_ONE}/doubts/{{tool_use_id}}"): Operation(
         "Say what became of a write that is in doubt.", Finding
     ),
+    ("POST", "/mcp"): Operation("The task tools, for MCP clients (streamable HTTP)."),
 }
 _TYPES: dict[str, Json] = {
     "limit": {"type": "integer", "minimum": 1},

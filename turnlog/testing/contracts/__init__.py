@@ -15,7 +15,7 @@ import pytest
 
 # Before the imports, so that a failing assertion in them says what it compared.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{name}" for name in ("bus", "log", "permits", "sessions", "turns"))
+    *(f"{__name__}.{name}" for name in ("bus", "log", "permits", "sessions", "tasks", "turns"))
 )
 
 from turnlog.testing.contracts.base import Contract  # noqa: E402
@@ -23,11 +23,17 @@ from turnlog.testing.contracts.bus import BusContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
 from turnlog.testing.contracts.permits import PermitsContract  # noqa: E402
 from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
+from turnlog.testing.contracts.tasks import TasksContract  # noqa: E402
 from turnlog.testing.contracts.turns import TurnsContract  # noqa: E402
 
 
 class StoreContract(
-    EventLogContract, SessionsContract, TurnsContract, PermitsContract, AuditContract
+    EventLogContract,
+    SessionsContract,
+    TurnsContract,
+    PermitsContract,
+    TasksContract,
+    AuditContract,
 ):
     """All that a Store promises."""
 

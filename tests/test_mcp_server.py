@@ -1,0 +1,224 @@
+"""`/mcp`, asked by the official client: the task tools, as the token's user and nobody else."""
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+
+import httpx2
+import jwt
+import pytest
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from test_http import SECRET, is_problem
+
+from turnlog import Agent, Settings, create_app
+from turnlog.simulators.claude.listening import listen
+from turnlog.stores.memory import MemoryStore
+from turnlog.transports.auth import mint
+from turnlog.transports.mcp_server import KEY_META
+
+TOOLS = ["list_tasks", "add_task", "update_task", "complete_task", "delete_task"]
+ASK = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+JSON = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+
+
+@asynccontextmanager
+async def served(secret=SECRET, **settings):
+    made = Settings(api_key="k", base_url="http://127.0.0.1:9", auth_secret=secret, **settings)
+    app = create_app([Agent("a")], settings=made, store=MemoryStore())
+    async with app, listen(app, "127.0.0.1", 0) as url:
+        app.url = url
+        yield app
+
+
+@asynccontextmanager
+async def client(app, user="alice", token=None, mode="auto"):
+    headers = {"authorization": f"Bearer {token or mint(SECRET, user)}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, trust_env=False) as http,
+        Client(streamable_http_client(f"{app.url}/mcp", http_client=http), mode=mode) as made,
+    ):
+        yield made
+
+
+async def posted(app, **headers):
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        return await http.post(f"{app.url}/mcp", json=ASK, headers=JSON | headers)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_every_tool_does_what_it_says_and_keeps_its_own_schema(mode):
+    """The client checks each result against the tool's output schema."""
+    async with served() as app, client(app, mode=mode) as mcp:
+        assert [tool.name for tool in (await mcp.list_tools()).tools] == TOOLS
+        added = await mcp.call_tool("add_task", {"title": " Milk "})
+        task = added.structured_content
+        assert (task["id"], task["title"], task["completed"]) == (1, "Milk", False)
+        assert task.keys() >= {"description", "createdAt", "updatedAt"}
+        changed = await mcp.call_tool("update_task", {"id": 1, "description": "Two"})
+        assert changed.structured_content["description"] == "Two"
+        assert (await mcp.call_tool("complete_task", {"id": 1})).structured_content["completed"]
+        listed = (await mcp.call_tool("list_tasks", {"status": "completed"})).structured_content
+        assert (listed["count"], listed["tasks"][0]["title"]) == (1, "Milk")
+        assert (await mcp.call_tool("delete_task", {"id": 1})).structured_content["deleted"]
+        assert (await mcp.call_tool("list_tasks")).structured_content == {"tasks": [], "count": 0}
+
+
+async def test_a_client_is_told_which_tools_change_what():
+    async with served() as app, client(app) as mcp:
+        found = {tool.name: tool for tool in (await mcp.list_tools()).tools}
+    hints = {
+        name: (t.annotations.read_only_hint, t.annotations.destructive_hint,
+               t.annotations.idempotent_hint)
+        for name, t in found.items()
+    }  # fmt: skip
+    assert hints == {
+        "list_tasks": (True, False, True),
+        "add_task": (False, False, False),
+        "update_task": (False, True, True),
+        "complete_task": (False, False, True),
+        "delete_task": (False, True, True),
+    }
+    assert all(tool.output_schema["type"] == "object" for tool in found.values())
+    assert "user" not in str([tool.input_schema for tool in found.values()])
+
+
+async def test_each_user_has_their_own_tasks():
+    async with served() as app, client(app) as alice, client(app, "bob") as bob:
+        for title in ("a", "b"):
+            await alice.call_tool("add_task", {"title": title})
+        await bob.call_tool("add_task", {"title": "bob's"})
+        for name, args in [
+            ("delete_task", {}),
+            ("complete_task", {}),
+            ("update_task", {"title": "x"}),
+        ]:
+            refused = await bob.call_tool(name, {"id": 2, "user_id": "alice", **args})
+            assert (refused.is_error, refused.content[0].text) == (True, "There is no task 2.")
+        listed = await bob.call_tool("list_tasks", {"user_id": "alice", "userId": "alice"})
+        assert [task["title"] for task in listed.structured_content["tasks"]] == ["bob's"]
+        assert (await alice.call_tool("list_tasks")).structured_content["count"] == 2
+
+
+async def test_the_same_key_adds_one_task():
+    async with served() as app, client(app) as mcp:
+        for key, count in (("k1", 1), ("k1", 1), ("k2", 2)):
+            await mcp.call_tool("add_task", {"title": "Milk"}, meta={KEY_META: key})
+            assert (await mcp.call_tool("list_tasks")).structured_content["count"] == count
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        ({}, "missing required field `title`"),
+        ({"title": "  "}, "The title is empty."),
+        ({"title": "x" * 201}, "length <= 200"),
+        ({"title": 5}, "Expected `str`"),
+        ({"title": "x", "color": "red"}, "unknown field `color`"),
+        ({"title": "x", "description": "y" * 2001}, "length <= 2000"),
+    ],
+)
+async def test_wrong_arguments_are_told_to_the_model(args, why):
+    async with served() as app, client(app) as mcp:
+        refused = await mcp.call_tool("add_task", args)
+        assert refused.is_error
+        assert why in refused.content[0].text
+
+
+async def test_an_unknown_tool_is_an_error_of_the_protocol():
+    async with served() as app, client(app) as mcp:
+        with pytest.raises(MCPError, match="There is no tool 'rm'"):
+            await mcp.call_tool("rm", {})
+
+
+async def test_a_bug_in_a_tool_is_not_told(caplog):
+    async with served() as app, client(app) as mcp:
+        app.store.list_tasks = None
+        failed = await mcp.call_tool("list_tasks")
+        assert (failed.is_error, failed.content[0].text) == (True, "The tool failed.")
+    assert "MCP tool list_tasks failed" in caplog.text
+
+
+# who is let in
+
+
+async def test_without_a_token_nothing_is_told():
+    async with served() as app:
+        for headers in ({}, {"authorization": "Bearer nonsense"}, {"authorization": "Basic x"}):
+            answer = await posted(app, **headers)
+            is_problem(answer, 401, "unauthorized")
+            assert answer.headers["www-authenticate"] == "Bearer"
+
+
+async def test_a_token_for_someone_else_is_refused():
+    now = int(time.time())
+    claims = {"sub": "alice", "exp": now + 60}
+    forged = [
+        jwt.encode(claims | {"aud": "turnlog:mcp"}, SECRET, algorithm="HS256"),
+        jwt.encode(claims | {"aud": "turnlog:mcp"}, "x" * 64, algorithm="HS256"),
+        jwt.encode(claims | {"exp": now - 60}, SECRET, algorithm="HS256"),
+    ]
+    async with served() as app, served() as other:
+        for token in (*forged, other._door.mint("alice")):
+            is_problem(await posted(app, authorization=f"Bearer {token}"), 401, "unauthorized")
+
+
+async def test_a_turns_own_token_opens_nothing_but_its_tools():
+    async with served() as app, client(app, token=app._door.mint("carol")) as mcp:
+        await mcp.call_tool("add_task", {"title": "Carol's"})
+        assert len(await app.store.list_tasks("carol")) == 1
+        headers = {"authorization": f"Bearer {app._door.mint('carol')}"}
+        async with httpx2.AsyncClient(base_url=app.url, trust_env=False) as http:
+            is_problem(await http.get("/api/sessions", headers=headers), 401, "unauthorized")
+
+
+async def test_without_authentication_it_is_the_local_user_on_this_machine():
+    async with served(secret=None) as app, client(app) as mcp:
+        await mcp.call_tool("add_task", {"title": "Mine"})
+        assert len(await app.store.list_tasks("local")) == 1
+        for headers in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
+            is_problem(await posted(app, **headers), 403, "foreign_origin")
+
+
+async def test_a_page_of_another_site_is_refused_with_a_token_too():
+    bearer = {"authorization": f"Bearer {mint(SECRET, 'alice')}"}
+    async with served(cors_origins="https://erp.example") as app:
+        refused = await posted(app, origin="https://evil.example", **bearer)
+        is_problem(refused, 403, "foreign_origin")
+        assert (await posted(app, origin="https://erp.example", **bearer)).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+async def test_there_are_no_sessions_to_watch_or_end(method):
+    async with served() as app, httpx2.AsyncClient(trust_env=False) as http:
+        is_problem(await http.request(method, f"{app.url}/mcp"), 405, "method_not_allowed")
+
+
+async def test_a_body_without_end_is_refused():
+    async with served() as app, httpx2.AsyncClient(trust_env=False) as http:
+        bearer = {"authorization": f"Bearer {mint(SECRET, 'alice')}"}
+        big = b'{"a": "' + b"x" * 1_100_000 + b'"}'
+        answer = await http.post(f"{app.url}/mcp", content=big, headers=JSON | bearer)
+        assert answer.status_code == 413
+
+
+async def test_many_ask_at_once_and_each_is_who_they_are():
+    async with served() as app:
+
+        async def one(user):
+            async with client(app, user) as mcp:
+                await mcp.call_tool("add_task", {"title": f"of {user}"})
+                listed = (await mcp.call_tool("list_tasks")).structured_content
+                return user, [task["title"] for task in listed["tasks"]]
+
+        found = await asyncio.gather(*(one(f"u{n}") for n in range(20)))
+    assert found == [(f"u{n}", [f"of u{n}"]) for n in range(20)]
+
+
+async def test_it_opens_again_after_it_was_closed():
+    settings = Settings(api_key="k", base_url="http://127.0.0.1:9")
+    app = create_app([Agent("a")], settings=settings, store=MemoryStore())
+    for count in (1, 2):
+        async with app, listen(app, "127.0.0.1", 0) as app.url, client(app) as mcp:
+            await mcp.call_tool("add_task", {"title": "Milk"})
+            assert (await mcp.call_tool("list_tasks")).structured_content["count"] == count

@@ -1,0 +1,207 @@
+"""One connection to an MCP server, which keeps itself alive.
+
+A task of its own opens it, and opens it again when it is lost, waiting longer each time. Those
+who use it wait for an attempt that is under way, and no longer.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, NoReturn
+
+from turnlog.errors import ToolError
+from turnlog.tools.mcp.listing import Left, Listed, clean, listed
+from turnlog.tools.mcp.server import McpServer
+
+_log = logging.getLogger(__name__)
+OPENS_WITHIN = 20.0  # seconds
+LISTS_WITHIN = 10.0
+FRESH_FOR = 60.0  # seconds that a listing is believed, if nothing says otherwise
+STEADY = 5.0  # a connection that lasted so long is made again at once
+FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds until the next attempt
+_TOLD = 500  # characters of a server's error
+_WITHOUT_ANSWER = (-32000, -32603)  # the connection was closed; the answer was no JSON-RPC
+
+
+class NoAnswer(Exception):
+    """The call was sent, and nobody knows what became of it."""
+
+
+class Connection:
+    """Lists tools and calls them. Raises ToolError with a sentence for the model."""
+
+    def __init__(self, server: McpServer, headers: Any, asgi: Any) -> None:
+        self.used_at = time.monotonic()
+        self.status = "connecting"
+        self._server = server
+        self._how = (headers, asgi)
+        self._client: Any = None
+        self._tools: list[Listed] = []
+        self._left: list[Left] = []
+        self._listed_at: float | None = None
+        self._listing = asyncio.Lock()
+        self._settled = asyncio.Event()  # an attempt has ended, well or not
+        self._lost = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def open(self) -> None:
+        """Start connecting; returns at once."""
+        if self._task is None or self._task.done():
+            self._settled.clear()
+            self._task = asyncio.create_task(self._keep(), name=f"mcp {self._server.name}")
+
+    async def close(self) -> None:
+        """Let go. Whoever uses it again opens it again."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+            self._task = None
+
+    async def tools(self) -> list[Listed]:
+        """The tools as the server has them now; none while it cannot be reached."""
+        for _ in range(2):  # a connection that turns out to be dead is made anew, once
+            client = await self._connected()
+            if client is None:
+                break
+            async with self._listing:
+                with suppress(ToolError):
+                    if self._is_stale():
+                        await self._listed(client)
+                    return self._tools
+        return []
+
+    async def call(self, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> Any:
+        """What the server answers. A call is never sent twice. Raises NoAnswer where it is lost."""
+        client = await self._connected()
+        if client is None:
+            raise ToolError(f"The server {self._server.name!r} cannot be reached now.")
+        try:
+            return await _opening().call(client, name, arguments, meta)
+        except Exception as error:
+            self._listed_at = None  # is it still there? The next turn looks
+            self._explain(error)
+
+    # inside
+
+    async def _connected(self) -> Any:
+        self.used_at = time.monotonic()
+        self.open()
+        await self._settled.wait()
+        return self._client
+
+    def _is_stale(self) -> bool:
+        return self._listed_at is None or time.monotonic() - self._listed_at > FRESH_FOR
+
+    def _changed(self) -> None:
+        self._listed_at = None
+
+    async def _keep(self) -> None:
+        wait = 0.0
+        try:
+            while True:
+                began = time.monotonic()
+                await self._lived()
+                steady = time.monotonic() - began > STEADY
+                wait = 0.0 if steady else min(max(FIRST_WAIT, 2 * wait), LONGEST_WAIT)
+                if wait:
+                    self._settled.set()
+                    await asyncio.sleep(wait)
+                    self._settled.clear()
+        finally:
+            self._settled.set()
+
+    async def _lived(self) -> None:
+        try:
+            await self._live()
+        except Exception as error:
+            self.status = f"not reachable ({_kind(error)})"
+            _log.warning("MCP server %s: %s", self._server.name, _kind(error))
+            _log.debug("MCP server could not be reached", exc_info=error)
+        finally:
+            self._drop()
+
+    async def _live(self) -> None:
+        """Connect, list, and return when the connection is lost. Raises if it never was one."""
+        opening = await loaded()
+        self._lost = asyncio.Event()
+        limit = asyncio.timeout(OPENS_WITHIN)
+        connecting = opening.opened(self._server, *self._how, self._lost, self._changed)
+        async with limit, connecting as client:
+            await self._listed(client)
+            limit.reschedule(None)
+            self._client = client
+            self._settled.set()
+            await self._until_lost(opening, client)
+
+    async def _until_lost(self, opening: Any, client: Any) -> None:
+        watching = asyncio.create_task(_quietly(opening.watch, client, self._changed))
+        try:
+            await self._lost.wait()
+            self.status = "connection lost"
+        finally:
+            self._drop()
+            watching.cancel()
+            await asyncio.wait([watching])
+
+    def _drop(self) -> None:
+        """From now on who wants to use it waits for the next attempt."""
+        self._lost.set()
+        self._client = None
+        self._settled.clear()
+
+    async def _listed(self, client: Any) -> None:
+        """Ask for the tools. A server that cannot say them is lost. Raises ToolError."""
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(LISTS_WITHIN):
+                theirs = await _opening().list_tools(client)
+        except Exception as error:
+            self._drop()
+            raise ToolError("The tools cannot be listed.") from error
+        found = list(listed(self._server, theirs))
+        self._tools = [tool for tool in found if isinstance(tool, Listed)]
+        self._listed_at = began
+        self.status = f"{len(self._tools)} tools"
+        for left in (tool for tool in found if isinstance(tool, Left)):
+            _log.warning(
+                "MCP tool %s of %s is left out: %s", left.name, self._server.name, left.why
+            )
+
+    def _explain(self, error: Exception) -> NoReturn:
+        """What the model is told: the server's own words if it has any, nothing of our insides."""
+        from mcp import MCPError
+
+        _log.warning("MCP server %s, in a call: %s", self._server.name, _kind(error))
+        _log.debug("MCP call failed", exc_info=error)
+        if not isinstance(error, MCPError) or error.code in _WITHOUT_ANSWER:
+            raise NoAnswer(self._server.name) from error
+        told = clean(error.message, _TOLD)
+        raise ToolError(f"The server {self._server.name!r} answered: {told}") from error
+
+
+def _opening() -> Any:
+    return import_module("turnlog.tools.mcp.opening")
+
+
+async def loaded() -> Any:
+    """The module that needs the `mcp` package: beside the loop, because it takes a second."""
+    return await asyncio.to_thread(_opening)
+
+
+async def _quietly(watch: Callable[..., Any], *given: Any) -> None:
+    """Without the news of changes, the listing is asked for once a minute."""
+    with suppress(Exception):
+        await watch(*given)
+
+
+def _kind(error: BaseException) -> str:
+    """What went wrong, in one word that holds nothing of what was said."""
+    while isinstance(error, BaseExceptionGroup | ToolError):
+        inner = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error.__cause__
+        error = inner or Exception()
+    closed = getattr(error, "code", None) == _WITHOUT_ANSWER[0]
+    word = str(error) if closed else ""  # the name that `opening.failed` gave it
+    return word if word.isidentifier() and len(word) < 40 else type(error).__name__

@@ -1,0 +1,187 @@
+"""Opens a connection with the official client: streamable HTTP, a program on stdin, or ourselves.
+
+The only file that needs the `mcp` package; import it where a second does not matter.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.metadata import version
+from typing import Any, cast
+
+import httpx2
+import mcp_types as types
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from turnlog.tools.mcp.server import McpServer
+
+MOST_BYTES = 8_000_000  # of one answer over HTTP
+_OWN_HOST = "http://127.0.0.1"
+Headers = Callable[[], Mapping[str, str]]  # asked for each request: tokens are short-lived
+
+
+@asynccontextmanager
+async def opened(
+    server: McpServer, headers: Headers, asgi: Any, lost: asyncio.Event, changed: Callable[[], None]
+) -> AsyncIterator[Client]:
+    """A client that has shaken hands. `lost` is set when the other side is gone; `changed` is
+    called when it says that its tools are others now.
+
+    Requests of the server for a model's answer, for the user's input or for folders are refused:
+    the client's own answers to them are errors.
+    """
+
+    async def on_message(message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            changed()
+
+    async with AsyncExitStack() as stack:
+        transport = await _transport(stack, server, headers, asgi)
+        client = Client(
+            _watched(transport, lost),
+            message_handler=on_message,
+            cache=None,
+            client_info=types.Implementation(name="turnlog", version=version("turnlog")),
+        )
+        yield await stack.enter_async_context(client)
+
+
+async def _transport(stack: AsyncExitStack, server: McpServer, headers: Headers, asgi: Any) -> Any:
+    if server.url is None:
+        program, *rest = server.program
+        asked = StdioServerParameters(command=program, args=rest, env=dict(server.env))
+        return stdio_client(asked)
+    inner = httpx2.ASGITransport(asgi) if server.is_own else httpx2.AsyncHTTPTransport()
+    http = httpx2.AsyncClient(
+        transport=_Bounded(inner),
+        headers={"accept-encoding": "identity", **server.headers},
+        auth=_Fresh(headers),
+        timeout=httpx2.Timeout(server.timeout, read=None),
+    )
+    await stack.enter_async_context(http)
+    url = _OWN_HOST + server.url if server.is_own else server.url
+    return streamable_http_client(url, http_client=http, max_sse_event_size=MOST_BYTES)
+
+
+async def watch(client: Client, changed: Callable[[], None]) -> None:
+    """Call `changed` whenever a server of the newer protocol says so; older ones notify."""
+    tools = client.server_capabilities.tools
+    if client.session.discover_result is None or tools is None or not tools.list_changed:
+        return
+    async with client.listen(tools_list_changed=True) as events:
+        async for _ in events:
+            changed()
+
+
+async def list_tools(client: Client, most_pages: int = 20) -> list[types.Tool]:
+    """Every page; a server whose pages never end is cut off."""
+    found: list[types.Tool] = []
+    cursor: str | None = None
+    for _ in range(most_pages):
+        page = await client.list_tools(cursor=cursor)
+        found += page.tools
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return found
+
+
+async def call(
+    client: Client, name: str, arguments: dict[str, Any], meta: dict[str, Any]
+) -> types.CallToolResult:
+    """Not `client.call_tool`: it refuses a result that breaks the server's own output schema,
+    and a model that is told of a failure does again what was done.
+    """
+    asked = types.CallToolRequestParams(
+        name=name, arguments=arguments, _meta=cast(types.RequestParamsMeta, meta) or None
+    )
+    request = types.CallToolRequest(params=asked)
+    return await client.session.send_request(request, types.CallToolResult)
+
+
+class _Fresh(httpx2.Auth):
+    """Headers that are made anew for each request."""
+
+    def __init__(self, headers: Headers) -> None:
+        self._headers = headers
+
+    def auth_flow(self, request: httpx2.Request) -> Any:
+        request.headers.update(self._headers())
+        yield request
+
+
+class _Bounded(httpx2.AsyncBaseTransport):
+    """Answers of a bounded size, and a failed request is an answer too.
+
+    The client would end the whole connection for one of them, and with it the calls of others.
+    """
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            response = await self._inner.handle_async_request(request)
+            if response.headers.get("content-type", "").startswith("text/event-stream"):
+                return response
+            return await _read(response)
+        except httpx2.HTTPError as error:
+            return failed(type(error).__name__)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def failed(kind: str) -> httpx2.Response:
+    """No answer, as the client takes it for one of the server's errors."""
+    error = {"code": types.CONNECTION_CLOSED, "message": kind}
+    return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": error})
+
+
+async def _read(response: httpx2.Response) -> httpx2.Response:
+    try:
+        body = bytearray()
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        async for piece in response.stream:  # as it came: compressed, it would have no bound
+            body += piece
+            if len(body) > MOST_BYTES or "content-encoding" in response.headers:
+                return failed("AnswerTooLarge")
+        return httpx2.Response(response.status_code, headers=response.headers, content=bytes(body))
+    finally:
+        await response.aclose()
+
+
+@asynccontextmanager
+async def _watched(transport: Any, lost: asyncio.Event) -> AsyncIterator[Any]:
+    async with transport as (reading, writing):
+        yield _Reading(reading, lost), writing
+
+
+class _Reading:
+    """A stream that says when it has ended."""
+
+    def __init__(self, inner: Any, lost: asyncio.Event) -> None:
+        self._inner = inner
+        self._lost = lost
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def __aiter__(self) -> "_Reading":
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await anext(self._inner)
+        except BaseException:
+            self._lost.set()
+            raise
+
+    async def __aenter__(self) -> "_Reading":
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: Any) -> Any:
+        return await self._inner.__aexit__(*exc)

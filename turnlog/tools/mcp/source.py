@@ -1,0 +1,180 @@
+"""The tools that agents have from MCP servers, for the user of a turn."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jwt
+
+from turnlog.errors import ConfigError
+from turnlog.ports import Agent
+from turnlog.tools.identity import Identity
+from turnlog.tools.mcp import results
+from turnlog.tools.mcp.connection import Connection, loaded
+from turnlog.tools.mcp.listing import Listed, safe_name
+from turnlog.tools.mcp.server import McpServer
+from turnlog.tools.registry import Tool, ToolContext
+
+_log = logging.getLogger(__name__)
+KEY_META = "turnlog/idempotencyKey"  # in a call's _meta: the same for the same call
+PATIENCE = 5.0  # seconds that a turn waits for a server before it goes on without
+IDLE = 300.0  # seconds after which a user's connection is closed
+TOKEN_SECONDS = 60
+Mint = Callable[[str], str]  # a user's token for our own server
+
+
+class Source:
+    """One server: a connection for all, or one for each user where it must know who asks."""
+
+    def __init__(self, server: McpServer, mint: Mint, asgi: Any) -> None:
+        self.server = server
+        self._mint = mint
+        self._asgi = asgi
+        self._identity = Identity(server.by_argument)
+        self._connections: dict[str, Connection] = {}
+
+    @property
+    def status(self) -> str:
+        """What is known of it, or of its newest connection."""
+        newest = list(self._connections.values())[-1:]
+        return newest[0].status if newest else "not asked yet"
+
+    def open(self) -> None:
+        """Connect in the background, if one connection is for all."""
+        if not self.server.knows_user:
+            self._connection("").open()
+
+    async def close(self) -> None:
+        await asyncio.gather(*(each.close() for each in self._connections.values()))
+        self._connections.clear()
+
+    async def tools(self, user_id: str) -> list[Tool]:
+        """What the server offers now. None of it, if it does not answer in time."""
+        await loaded()
+        await self._close_idle()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                found = await self._connection(user_id).tools()
+        except TimeoutError:
+            _log.warning("MCP server %s takes too long; its tools are left out", self.server.name)
+            return []
+        return [self._tool(each) for each in found]
+
+    def _tool(self, theirs: Listed) -> Tool:
+        call = partial(self._call, theirs)
+        return Tool(
+            function=call,
+            spec=theirs.spec,
+            arguments=None,
+            context_names=("context",),
+            writes=theirs.writes,
+            approval=self.server.approval,
+            reconcile=call if theirs.repeatable else None,
+            timeout=self.server.timeout,
+        )
+
+    async def _call(self, theirs: Listed, arguments: dict[str, Any], context: ToolContext) -> Any:
+        name = theirs.spec.name
+        filled = self._identity.filled(name, theirs.schema, arguments, context)
+        meta = {KEY_META: context.idempotency_key} if context.idempotency_key else {}
+        connection = self._connection(context.user_id)
+        return results.value(await connection.call(theirs.name, filled, meta))
+
+    def _connection(self, user_id: str) -> Connection:
+        key = user_id if self.server.knows_user else ""
+        if key not in self._connections:
+            headers = partial(self._headers, key)
+            self._connections[key] = Connection(self.server, headers, self._asgi)
+        return self._connections[key]
+
+    def _headers(self, user_id: str) -> Mapping[str, str]:
+        """Who asks, as this server is told."""
+        headers = {}
+        if self.server.user_header is not None:
+            headers[self.server.user_header] = user_id
+        if self.server.mints:
+            headers["authorization"] = f"Bearer {self._token(user_id)}"
+        return headers
+
+    def _token(self, user_id: str) -> str:
+        """Soon worth nothing, and to nobody but this server."""
+        if self.server.token_secret is None:
+            return self._mint(user_id)
+        now = int(time.time())
+        claims = {"sub": user_id, "aud": self.server.url, "iat": now, "exp": now + TOKEN_SECONDS}
+        return jwt.encode(claims, self.server.token_secret, algorithm="HS256")
+
+    async def _close_idle(self) -> None:
+        old = time.monotonic() - IDLE
+        idle = [key for key, each in self._connections.items() if key and each.used_at < old]
+        for key in idle:
+            await self._connections.pop(key).close()
+
+
+class Sources:
+    """Every server that any agent uses."""
+
+    def __init__(
+        self, agents: Sequence[Agent], servers: Sequence[McpServer], mint: Mint, asgi: Any
+    ) -> None:
+        """`servers` are those of the settings, for all agents or for those they name."""
+        self._sources: dict[str, Source] = {}
+        self._of_agent: dict[str, list[Source]] = {}
+        known = {agent.id for agent in agents}
+        for server in servers:
+            if unknown := set(server.agents) - known:
+                raise ConfigError(f"mcp.{server.name}: there is no agent {min(unknown)!r}.")
+        for agent in agents:
+            shared = [s for s in servers if not s.agents or agent.id in s.agents]
+            self._of_agent[agent.id] = [
+                self._source(server, mint, asgi) for server in (*agent.mcp, *shared)
+            ]
+
+    def _source(self, server: McpServer, mint: Mint, asgi: Any) -> Source:
+        if not isinstance(server, McpServer):
+            raise ConfigError(f"{server!r} is not an MCP server: use McpServer(name, url=...).")
+        source = self._sources.setdefault(server.name, Source(server, mint, asgi))
+        if source.server != server:
+            raise ConfigError(f"Two MCP servers have the name {server.name!r}.")
+        return source
+
+    def __bool__(self) -> bool:
+        return bool(self._sources)
+
+    def describe(self) -> str:
+        return ", ".join(f"{name} ({each.status})" for name, each in self._sources.items())
+
+    async def __aenter__(self) -> None:
+        """Get ready in the background; returns at once."""
+        if self:
+            self._loading = asyncio.create_task(loaded())
+        for source in self._sources.values():
+            source.open()
+
+    async def __aexit__(self, *exc: object) -> None:
+        await asyncio.gather(*(source.close() for source in self._sources.values()))
+
+    async def tools_for(self, agent: Agent, user_id: str) -> list[Tool]:
+        """The agent's own tools, and those of its servers: the same for the whole turn."""
+        sources = self._of_agent[agent.id]
+        found = await asyncio.gather(*(source.tools(user_id) for source in sources))
+        pairs = zip(sources, found, strict=True)
+        return _distinct(agent.tools, ((s.server, tool) for s, tools in pairs for tool in tools))
+
+
+def _distinct(own: Iterable[Tool], others: Iterable[tuple[McpServer, Tool]]) -> list[Tool]:
+    """No two tools with one name: a server's tool does not stand in for the agent's own."""
+    named = {tool.name: tool for tool in own}
+    for server, tool in others:
+        if tool.name in named:
+            tool = _renamed(tool, safe_name(server, tool.name, named))
+        named.setdefault(tool.name, tool)
+    return list(named.values())
+
+
+def _renamed(tool: Tool, name: str) -> Tool:
+    return replace(tool, spec=replace(tool.spec, name=name))
