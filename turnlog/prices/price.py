@@ -1,0 +1,86 @@
+"""The price of a model from some day on, and what a part of a call costs by it. Pure integers."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from turnlog.events.usage import UsagePart
+
+DECIMALS = 4  # of a price a million tokens; more would not come out in whole picodollars
+_A_TOKEN = 6  # a price a million tokens in picodollars a token: 10^12 / 10^6
+_A_SEARCH = 9  # a price a thousand searches in picodollars a search
+
+# What the price of tokens is multiplied by: (numerator, denominator). What is in no table has no
+# known price. https://platform.claude.com/docs/en/about-claude/pricing: batch requests cost
+# half; US-only inference 1.1 times; priority capacity is bought in advance, so what it
+# answers is booked at the standard price. Fast mode is priced model by model, in the book.
+SERVICE_TIERS = {"standard": (1, 1), "priority": (1, 1), "batch": (1, 2)}
+GEOS = {"": (1, 1), "global": (1, 1), "not_available": (1, 1), "us": (11, 10)}
+SPEEDS = {"standard": (1, 1)}
+
+
+class Rates(NamedTuple):
+    """USD a million tokens."""
+
+    input: Decimal
+    output: Decimal
+    write_5m: Decimal
+    write_1h: Decimal
+    read: Decimal
+
+
+class Price(NamedTuple):
+    """What a model costs. A prompt longer than a bound is billed as a whole by its rates."""
+
+    rates: Rates
+    above: Sequence[tuple[int, Rates]] = ()  # by prompt length, the longest first
+    web_search: Decimal = Decimal(10)  # USD a thousand
+    since: str = ""  # the first day, as 2026-11-16, UTC; empty: always
+
+    def for_prompt(self, tokens: int) -> Rates:
+        return next((rates for bound, rates in self.above if tokens > bound), self.rates)
+
+
+def cost(part: UsagePart, price: Price) -> int | None:
+    """Picodollars, exact. None where the price does not say what this kind of call costs."""
+    factors = (
+        SERVICE_TIERS.get(part.service_tier),
+        GEOS.get(part.geo),
+        SPEEDS.get(part.speed),
+    )
+    picousd = _tokens(part, price.for_prompt(part.prompt_tokens))
+    for factor in factors:
+        if factor is None:
+            return None
+        picousd = picousd * factor[0] // factor[1]  # divides evenly: see DECIMALS
+    return picousd + part.web_searches * scaled(price.web_search, _A_SEARCH)
+
+
+def _tokens(part: UsagePart, rates: Rates) -> int:
+    counts = (
+        part.input_tokens,
+        part.output_tokens,
+        part.write_5m_tokens,
+        part.write_1h_tokens,
+        part.read_tokens,
+    )
+    return sum(
+        count * scaled(rate, _A_TOKEN) for count, rate in zip(counts, rates, strict=True) if count
+    )
+
+
+def scaled(price: Decimal, places: int) -> int:
+    return int(price.scaleb(places))
+
+
+def savings(part: UsagePart, price: Price) -> int:
+    """What the cache saved, in picodollars: reads at the price of fresh input, minus what they
+    and the writes cost beyond it. Below zero where writes were never read."""
+    rates = price.for_prompt(part.prompt_tokens)
+    fresh = scaled(rates.input, _A_TOKEN)
+    cached = (
+        (part.read_tokens, rates.read),
+        (part.write_5m_tokens, rates.write_5m),
+        (part.write_1h_tokens, rates.write_1h),
+    )
+    return sum(count * (fresh - scaled(rate, _A_TOKEN)) for count, rate in cached)
