@@ -212,3 +212,14 @@ async def test_metrics_are_open_on_this_machine():
 async def test_metrics_are_for_admins_where_there_are_users(admin, status):
     token = {} if admin is None else {"authorization": f"Bearer {mint(AUTH, 'p', admin=admin)}"}
     assert (await got(AUTH, **token)).status_code == status
+
+
+async def test_costs_are_counted_and_what_is_unknown_too():
+    used = Usage(input_tokens=1000, output_tokens=100)
+    odd = Reply("Hm.", usage=used, model="nobody")
+    async with running(Reply("Hi.", usage=used), odd) as app:
+        await app.run_turn("Go")
+        await app.run_turn("Go")
+        seen = page(app)
+    assert seen[f'turnlog_cost_usd_total{{model="{app.settings.model}"}}'] == 0.003
+    assert seen['turnlog_unpriced_calls_total{model="nobody"}'] == 1

@@ -19,6 +19,13 @@ from turnlog.ports.answering import (
     ToolStarted,
     TurnResult,
 )
+from turnlog.ports.billing import (
+    Billing,
+    Charge,
+    Rate,
+    Spent,
+    no_price,
+)
 from turnlog.ports.serving import (
     Backend,
     Bus,
@@ -55,16 +62,20 @@ __all__ = [
     "Ask",
     "Audit",
     "Backend",
+    "Billing",
     "Bus",
     "CallStarted",
+    "Charge",
     "Engine",
     "EventLog",
     "Evidence",
     "Question",
+    "Rate",
     "Said",
     "Session",
     "Sessions",
     "Show",
+    "Spent",
     "StartedTurn",
     "Store",
     "ToolBox",
@@ -72,4 +83,5 @@ __all__ = [
     "Turn",
     "TurnResult",
     "Turns",
+    "no_price",
 ]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.errors import ConfigError
-from turnlog.prices.price import DECIMALS, Price, Rates
+from turnlog.prices.price import DECIMALS, Price, Rates, a_search, a_token
 
 Table = dict[str, Any]
 Listed = Sequence[tuple[str, Price]]  # (name or start of a name, price), as the file has them
@@ -57,7 +57,7 @@ def _row(row: Any, where: str) -> tuple[str, Price]:
     price = Price(
         rates=_rates(row, where),
         above=sorted(above, reverse=True),
-        web_search=_number(row.get("web_search", 10), f"{where}: 'web_search'"),
+        web_search=a_search(_number(row.get("web_search", 10), f"{where}: 'web_search'")),
         since=_day(row.get("since", ""), where),
     )
     return row["model"].lower(), price
@@ -77,7 +77,7 @@ def _rates(table: Table, where: str) -> Rates:
     found = {n: _number(table[n], f"{where}: {n!r}") for n in _RATES if n in table}
     for name in _TIMES.keys() - found.keys():
         found[name] = _number(found["input"] * _TIMES[name], f"{where}: {name!r}")
-    return Rates(*(found[name] for name in _RATES))
+    return Rates(*(a_token(found[name]) for name in _RATES))
 
 
 def _number(value: Any, where: str) -> Decimal:

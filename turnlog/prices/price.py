@@ -7,8 +7,6 @@ from typing import NamedTuple
 from turnlog.events.usage import UsagePart
 
 DECIMALS = 4  # of a price a million tokens; more would not come out in whole picodollars
-_A_TOKEN = 6  # a price a million tokens in picodollars a token: 10^12 / 10^6
-_A_SEARCH = 9  # a price a thousand searches in picodollars a search
 
 # What the price of tokens is multiplied by: (numerator, denominator). What is in no table has no
 # known price. https://platform.claude.com/docs/en/about-claude/pricing: batch requests cost
@@ -19,14 +17,24 @@ GEOS = {"": (1, 1), "global": (1, 1), "not_available": (1, 1), "us": (11, 10)}
 SPEEDS = {"standard": (1, 1)}
 
 
-class Rates(NamedTuple):
-    """USD a million tokens."""
+def a_token(usd_a_million: Decimal) -> int:
+    """Picodollars a token: 10^12 / 10^6."""
+    return int(usd_a_million.scaleb(6))
 
-    input: Decimal
-    output: Decimal
-    write_5m: Decimal
-    write_1h: Decimal
-    read: Decimal
+
+def a_search(usd_a_thousand: Decimal) -> int:
+    """Picodollars a search: 10^12 / 10^3."""
+    return int(usd_a_thousand.scaleb(9))
+
+
+class Rates(NamedTuple):
+    """Picodollars a token."""
+
+    input: int
+    output: int
+    write_5m: int
+    write_1h: int
+    read: int
 
 
 class Price(NamedTuple):
@@ -34,7 +42,7 @@ class Price(NamedTuple):
 
     rates: Rates
     above: Sequence[tuple[int, Rates]] = ()  # by prompt length, the longest first
-    web_search: Decimal = Decimal(10)  # USD a thousand
+    web_search: int = a_search(Decimal(10))  # picodollars each
     since: str = ""  # the first day, as 2026-11-16, UTC; empty: always
 
     def for_prompt(self, tokens: int) -> Rates:
@@ -53,34 +61,25 @@ def cost(part: UsagePart, price: Price) -> int | None:
         if factor is None:
             return None
         picousd = picousd * factor[0] // factor[1]  # divides evenly: see DECIMALS
-    return picousd + part.web_searches * scaled(price.web_search, _A_SEARCH)
+    return picousd + part.web_searches * price.web_search
 
 
 def _tokens(part: UsagePart, rates: Rates) -> int:
-    counts = (
-        part.input_tokens,
-        part.output_tokens,
-        part.write_5m_tokens,
-        part.write_1h_tokens,
-        part.read_tokens,
+    return (
+        part.input_tokens * rates.input
+        + part.output_tokens * rates.output
+        + part.write_5m_tokens * rates.write_5m
+        + part.write_1h_tokens * rates.write_1h
+        + part.read_tokens * rates.read
     )
-    return sum(
-        count * scaled(rate, _A_TOKEN) for count, rate in zip(counts, rates, strict=True) if count
-    )
-
-
-def scaled(price: Decimal, places: int) -> int:
-    return int(price.scaleb(places))
 
 
 def savings(part: UsagePart, price: Price) -> int:
     """What the cache saved, in picodollars: reads at the price of fresh input, minus what they
     and the writes cost beyond it. Below zero where writes were never read."""
     rates = price.for_prompt(part.prompt_tokens)
-    fresh = scaled(rates.input, _A_TOKEN)
-    cached = (
-        (part.read_tokens, rates.read),
-        (part.write_5m_tokens, rates.write_5m),
-        (part.write_1h_tokens, rates.write_1h),
+    return (
+        part.read_tokens * (rates.input - rates.read)
+        + part.write_5m_tokens * (rates.input - rates.write_5m)
+        + part.write_1h_tokens * (rates.input - rates.write_1h)
     )
-    return sum(count * (fresh - scaled(rate, _A_TOKEN)) for count, rate in cached)

@@ -7,7 +7,7 @@ import logging
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from turnlog.prices.price import DECIMALS, Price, Rates
+from turnlog.prices.price import DECIMALS, Price, Rates, a_search, a_token
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelPrice
@@ -57,7 +57,7 @@ def _price(prices: "ModelPrice", since: str) -> Price:
     bounds = {tier.start for name, _ in _NAMES.values() for tier in _tiers(prices, name)}
     above = [(bound, _rates(prices, bound)) for bound in sorted(bounds, reverse=True)]
     search = getattr(prices, "web_searches_kcount", None)
-    return Price(_rates(prices, 0), above, _exact(search or Decimal(10)), since)
+    return Price(_rates(prices, 0), above, a_search(_exact(search or Decimal(10))), since)
 
 
 def _rates(prices: "ModelPrice", bound: int) -> Rates:
@@ -67,7 +67,7 @@ def _rates(prices: "ModelPrice", bound: int) -> Rates:
     }
     return Rates(
         **{
-            name: _exact(base * times if found[name] is None else found[name])
+            name: a_token(_exact(base * times if found[name] is None else found[name]))
             for name, (_, times) in _NAMES.items()
         }
     )

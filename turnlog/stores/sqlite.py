@@ -20,7 +20,8 @@ import msgspec
 from turnlog.errors import StoreUnusable
 from turnlog.events.base import Placed, Stamped
 from turnlog.observing.metrics import metrics_of
-from turnlog.ports import Approval, Evidence, Session, ToolRun, ToolStarted, Turn
+from turnlog.ports import Approval, Charge, Evidence, Session, Spent, ToolRun, ToolStarted, Turn
+from turnlog.stores import sqlite_billing as billing
 from turnlog.stores import sqlite_permits as permits
 from turnlog.stores import sqlite_rows as rows
 from turnlog.stores.migrate import migrate
@@ -160,6 +161,29 @@ class SqliteStore:
 
     async def evidence(self, session_id: str) -> Evidence:
         return await self._look(lambda db: rows.evidence(db, session_id))
+
+    # bills and budgets
+
+    async def charges(
+        self,
+        *,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        start: str | None = None,
+        end: str | None = None,
+    ) -> Sequence[Charge]:
+        bounds = {"user_id": user_id, "session_id": session_id, "start": start, "end": end}
+        return await self._look(lambda db: billing.charges(db, **bounds))
+
+    async def spent(
+        self, user_id: str, *, session_id: str | None = None, start: str | None = None
+    ) -> Spent:
+        bounds = {"user_id": user_id, "session_id": session_id, "start": start}
+        return await self._look(lambda db: billing.spent(db, **bounds))
+
+    async def count_messages(self, user_id: str, session_id: str) -> int:
+        await self.get_session(user_id, session_id)
+        return await self._look(lambda db: billing.count_messages(db, session_id))
 
     # inside
 

@@ -15,10 +15,11 @@ import pytest
 
 # Before the imports, so that a failing assertion in them says what it compared.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{name}" for name in ("bus", "log", "permits", "sessions", "turns"))
+    *(f"{__name__}.{name}" for name in ("billing", "bus", "log", "permits", "sessions", "turns"))
 )
 
 from turnlog.testing.contracts.base import Contract  # noqa: E402
+from turnlog.testing.contracts.billing import BillingContract  # noqa: E402
 from turnlog.testing.contracts.bus import BusContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
 from turnlog.testing.contracts.permits import PermitsContract  # noqa: E402
@@ -27,7 +28,12 @@ from turnlog.testing.contracts.turns import TurnsContract  # noqa: E402
 
 
 class StoreContract(
-    EventLogContract, SessionsContract, TurnsContract, PermitsContract, AuditContract
+    EventLogContract,
+    SessionsContract,
+    TurnsContract,
+    PermitsContract,
+    AuditContract,
+    BillingContract,
 ):
     """All that a Store promises."""
 
