@@ -24,6 +24,7 @@ import uvicorn
 
 from turnlog import bench_cache
 from turnlog.app import Turnlog, create_app
+from turnlog.bench_billing import billing
 from turnlog.bench_parts import Say, appends, filled, head, line, stages
 from turnlog.config import Settings
 from turnlog.ports import Question
@@ -90,6 +91,7 @@ async def _measure(say: Say, effort: Effort) -> None:
         stages(say, effort.looped, effort.rounds)
         await appends(say, folder / "store", effort.stored)
         await bench_cache.run(say)
+        await billing(say, folder / "billing", effort.rounds)
 
 
 def _describe(say: Say, folder: Path) -> None:
