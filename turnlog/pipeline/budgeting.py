@@ -171,13 +171,14 @@ def _size(ask: Ask, specs: Sequence[ToolSpec]) -> int:
 
 
 def _warning(budget: Budget, spent: Spent) -> k.BudgetWarned:
-    share = int(budget.used(spent) * 100)
-    _log.warning("a budget per %s is %d %% used up", budget.per, share)
+    facts = {"per": budget.per, "used": round(budget.used(spent), 4)}
+    _log.warning("most of a budget is used up", extra={"facts": facts})
     return k.BudgetWarned(**budget.facts(spent))
 
 
 def _exceeded(budget: Budget, spent: Spent, next_call: Spent) -> k.BudgetExceeded:
-    _log.warning("a call was refused: a budget per %s is used up", budget.per)
+    facts = {"per": budget.per, "used": round(budget.used(spent), 4)}
+    _log.warning("a call was refused, because of a budget", extra={"facts": facts})
     return k.BudgetExceeded(
         **budget.facts(spent),
         next_call_usd=usd(next_call.picousd),

@@ -18,6 +18,7 @@ from turnlog.prices.published import published
 
 _log = logging.getLogger(__name__)
 MOST_KNOWN = 1000  # answers remembered: models times days
+_NO_PRICE = "there is no price for a call: its cost is unknown. Add one to your price book."
 _DATE = re.compile(r"[-@]\d{8}$")  # claude-haiku-4-5-20251001 is a claude-haiku-4-5
 
 
@@ -32,7 +33,7 @@ class PriceBook:
         self._own = own
         self._publish = publish
         self._known: dict[tuple[str, str], Price | None] = {}
-        self._warned: set[str] = set()
+        self._warned: set[tuple[str, ...]] = set()
 
     @classmethod
     def of(cls, file: Path | str | None) -> "PriceBook":
@@ -76,10 +77,11 @@ class PriceBook:
         return next(dated, None)
 
     def _warn(self, part: UsagePart) -> None:
-        what = f"{part.model!r} ({part.service_tier}, {part.geo or 'global'}, {part.speed})"
+        what = (part.model, part.service_tier, part.geo or "global", part.speed)
         if what not in self._warned and len(self._warned) < MOST_KNOWN:
             self._warned.add(what)
-            _log.warning("no price for %s: its cost is unknown. Add it to your price book.", what)
+            facts = dict(zip(("model", "tier", "geo", "speed"), what, strict=True))
+            _log.warning(_NO_PRICE, extra={"facts": facts})
 
 
 def _listed(listed: Listed, model: str) -> list[Price]:

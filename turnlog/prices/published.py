@@ -41,7 +41,9 @@ def published(model: str) -> list[Price]:
     try:
         return [_price(prices, since) for since, prices in reversed(dated) if since is not None]
     except ValueError as error:
-        _log.warning("the published price of %r cannot be used: %s", model, error)
+        _log.warning(
+            "a published price cannot be used: %s", error, extra={"facts": {"model": model}}
+        )
         return []
 
 
