@@ -228,6 +228,39 @@ async def test_a_turn_that_was_stopped_is_billed_for_what_it_used():
         )
 
 
+async def test_a_turn_with_an_unknown_cost_says_so_everywhere():
+    unknown = Reply("Hm.", usage=ASKED, model="nobody")
+    async with served(TALK[0], unknown) as server:
+        server.go.set()
+        session = await server.session()
+        shown = events(await server.ask(session, headers=STREAM))
+        costs = [event["costUsd"] for event in shown if "costUsd" in event]
+        assert costs == [float(FIRST), None, None]
+        told = exact(await bill(server, f"sessions/{session}"))
+        assert (told["estimated_cost_usd"], told["known_cost_usd"]) == (None, FIRST)
+        models = {row["model"]: row["cost_usd"] for row in told["by_model"]}
+        assert models == {"claude-sonnet-5-5": FIRST, "nobody": None}
+
+
+async def test_the_same_request_again_is_told_the_same_cost_and_pays_once():
+    async with served(*TALK) as server:
+        server.go.set()
+        session = await server.session()
+        first, again = [
+            events(await server.ask(session, headers=STREAM, requestId="r")) for _ in range(2)
+        ]
+        assert first[-1]["costUsd"] == again[-1]["costUsd"] == float(FIRST + SECOND)
+        assert len(await server.app.store.charges()) == 2
+
+
+async def test_the_row_of_an_answer_has_its_sums_and_a_question_none(billed):
+    server, session, _ = billed
+    rows = (await server.app.store.evidence(session)).tables["messages"]
+    costs = {row["role"]: row["cost_picousd"] for row in rows}
+    assert costs == {"user": None, "assistant": int(SECOND * 10**12)}
+    assert [row["input_tokens"] for row in rows] == [None, 1000, 10]
+
+
 async def test_the_library_says_what_a_turn_cost():
     async with served(*TALK) as server:
         server.go.set()

@@ -4,17 +4,19 @@ import asyncio
 from contextlib import asynccontextmanager
 from decimal import Decimal
 
+import httpx2
 import pytest
 
 from turnlog import Agent, Settings, create_app, tool
 from turnlog.config import load
-from turnlog.errors import ConfigError, EngineFailed
+from turnlog.errors import BudgetUsedUp, ConfigError, EngineFailed
 from turnlog.events.record import stamped
 from turnlog.pipeline.budgeting import Budgets
 from turnlog.ports import Ask, Said, Spent
 from turnlog.projections.budgets import Budget, budgets_of, read_budgets, state_of
 from turnlog.projections.proof import prove
 from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
+from turnlog.simulators.claude.listening import listen
 from turnlog.simulators.claude.script import Usage
 from turnlog.stores.memory import MemoryStore
 from turnlog.testing import samples as s
@@ -53,7 +55,7 @@ async def test_a_turn_beyond_the_budget_is_refused_and_the_question_stays():
         first = await app.run_turn("One?")
         second = await app.run_turn("Two?", session_id=first.session_id)
         assert (first.success, second.success) == (True, False)
-        assert second.error.startswith("The budget for today is used up: $0.1000 of $0.1.")
+        assert second.error.startswith("The budget for today is used up: $0.1000 of $0.1000.")
         asked, exceeded, error = (await log_of(app, first.session_id))[-3:]
         assert (asked.content, error.code, error.retryable) == ("Two?", "budget_exceeded", False)
         assert (exceeded.per, exceeded.spent_usd, exceeded.limit_usd) == (
@@ -83,7 +85,7 @@ async def test_an_answer_that_used_the_budget_up_is_still_an_answer():
 async def test_a_request_that_does_not_fit_is_not_sent():
     async with running(Reply("Never."), budgets=[budget(tokens=5_000)]) as (app, sim):
         result = await app.run_turn("long " * 6_000)
-        assert result.error.startswith("The budget for today is used up: 0 of 5000 tokens.")
+        assert "too small for this" in result.error and "0 tokens of 5000 tokens" in result.error
         assert sim.accepted == 0
 
 
@@ -98,6 +100,19 @@ async def test_most_of_a_budget_is_warned_of_once():
         assert [(w.per, w.spent_usd) for w in warned] == [("month", Decimal("0.4"))]
         (state,) = await app.budgets("local")
         assert (state["state"], state["used"]) == ("warned", Decimal("0.8889"))
+
+
+async def test_a_bill_says_how_far_the_budgets_are_used_up():
+    entry = Reply("Hi.", usage=DIME)
+    limits = [budget("session", tokens=60_000), budget("month", usd="0.1")]
+    async with running(entry, budgets=limits) as (app, _), listen(app, "127.0.0.1", 0) as url:
+        session = (await app.run_turn("Hi")).session_id
+        async with httpx2.AsyncClient(base_url=url) as http:
+            told = (await http.get(f"/api/billing/sessions/{session}")).json()["budgets"]
+    assert [(row["per"], row["used"], row["state"]) for row in told] == [
+        ("session", 0.5, "ok"),
+        ("month", 1, "exceeded"),
+    ]
 
 
 async def test_a_sessions_budget_is_for_that_session():
@@ -174,6 +189,11 @@ async def test_near_a_limit_the_model_counts_and_its_count_holds():
     assert len(await guarded(far, 10_000)) == 1 and far.asked == 0
     assert len(await guarded(near, 60)) == 1 and near.asked == 1
     assert len(await guarded(failing, 300)) == 1 and failing.asked == 1
+    with pytest.raises(BudgetUsedUp):
+        await guarded(near, 40)
+    with pytest.raises(BudgetUsedUp):
+        await guarded(far, 0)
+    assert (near.asked, far.asked) == (2, 0)
 
 
 FILE = """

@@ -131,7 +131,7 @@ class _Guard:
             spent = await self._spent(budget)
             if next_call is not None and not budget.allows(spent, next_call):
                 refused = _exceeded(budget, spent, next_call)
-                return [*notices, refused], BudgetUsedUp(_sentence(budget, spent))
+                return [*notices, refused], BudgetUsedUp(_sentence(budget, spent, next_call))
             if budget.used(spent) >= WARN_AT and budget not in self._warned:
                 self._warned.add(budget)  # what was so before this turn has been told
                 notices += [_warning(budget, spent)] if warn else []
@@ -153,8 +153,11 @@ class _Guard:
             return guess
 
     async def _is_near(self, guess: Spent) -> bool:
+        """Whether a better number may decide. Where a budget is used up, none does."""
         most = Spent(guess.tokens * NEAR, guess.picousd * NEAR)
-        return not all([b.allows(await self._spent(b), most) for b in self._mine])
+        spent = {budget: await self._spent(budget) for budget in self._mine}
+        left = all(budget.used(so_far) < 1 for budget, so_far in spent.items())
+        return left and not all(budget.allows(so_far, most) for budget, so_far in spent.items())
 
     def _prompt(self, tokens: int) -> Spent:
         costs = self._budgets.rate(self._ask.model, {"input_tokens": tokens}, now())
@@ -186,11 +189,20 @@ def _exceeded(budget: Budget, spent: Spent, next_call: Spent) -> k.BudgetExceede
     )
 
 
-def _sentence(budget: Budget, spent: Spent) -> str:
-    limits = []
-    if budget.usd is not None:
-        limits.append(f"${usd(spent.picousd):.4f} of ${budget.usd}")
-    if budget.tokens is not None:
-        limits.append(f"{spent.tokens} of {budget.tokens} tokens")
+def _sentence(budget: Budget, spent: Spent, next_call: Spent) -> str:
     period = {"session": "this session", "day": "today", "month": "this month"}[budget.per]
-    return f"The budget for {period} is used up: {' and '.join(limits)}. Ask an administrator."
+    so_far, needed = _amounts(budget, spent), _amounts(budget, next_call)
+    limit = _amounts(budget, Spent(budget.tokens or 0, picousd(budget.usd or usd(0))))
+    if budget.used(spent) >= 1:
+        return f"The budget for {period} is used up: {so_far} of {limit}. Ask an administrator."
+    return (
+        f"The budget for {period} is too small for this: it needs {needed} at least,"
+        f" and {so_far} of {limit} are used up. Ask for less, or ask an administrator."
+    )
+
+
+def _amounts(budget: Budget, amount: Spent) -> str:
+    """In what the budget is counted in."""
+    dollars = [f"${usd(amount.picousd):.4f}"] if budget.usd is not None else []
+    tokens = [f"{amount.tokens} tokens"] if budget.tokens is not None else []
+    return " and ".join(dollars + tokens)

@@ -1,4 +1,4 @@
-"""The rows of `usage` that a message leaves: one for each part of what the API reported."""
+"""What a message leaves for bills: its sums, and a row for each part of what was reported."""
 
 from collections.abc import Iterator
 from itertools import repeat
@@ -13,6 +13,30 @@ from turnlog.events.usage import parts_of
 
 CUT_OFF = ("cancelled", "interrupted")  # stop reasons of answers that were not finished
 _TOOLS = ("tool_use", "server_tool_use", "mcp_tool_use")
+
+
+# What the row of a message says of its tokens.
+SUMS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_write_tokens",
+    "cache_read_tokens",
+    "thinking_tokens",
+    "cost_picousd",
+)
+
+
+def message_sums(message: Message) -> dict[str, int | None]:
+    used, cost = message.token_usage, message.cost_usd
+    counts = (
+        used.input_tokens,
+        used.output_tokens,
+        used.cache_write_tokens,
+        used.cache_read_tokens,
+        used.thinking_tokens,
+        None if cost is None else picousd(cost),
+    )
+    return dict(zip(SUMS, counts, strict=True))
 
 
 def usage_rows(message: Message, place: dict[str, Any], agent_id: str) -> Iterator[dict[str, Any]]:

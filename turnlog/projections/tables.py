@@ -14,7 +14,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
 from turnlog.events.content import web_searches
 from turnlog.ports import ToolStarted, Turn
-from turnlog.projections.charges import usage_rows
+from turnlog.projections.charges import SUMS, message_sums, usage_rows
 
 KEYS: dict[str, tuple[str, ...]] = {
     "messages": ("message_id",),
@@ -88,7 +88,8 @@ def _user_message(event: k.UserMessageSent, place: dict[str, Any], at: Stamped) 
 
 def _message(event: k.Message, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
     row = _message_row(event.message_id, event.role, event.blocks, place, at)
-    yield Write("messages", row | {"stop_reason": event.stop_reason, "model": event.model})
+    told = {"stop_reason": event.stop_reason, "model": event.model}
+    yield Write("messages", row | told | message_sums(event))
     yield from (Write("usage", row) for row in usage_rows(event, place, at.placed.agent.id))
     for position, citation in enumerate(event.citations):
         yield Write("message_citations", _citation_row(event, position, citation, place))
@@ -108,6 +109,7 @@ def _message_row(
         "model": None,
         "agent_id": at.placed.agent.id,
         "is_internal": int(at.placed.internal),
+        **dict.fromkeys(SUMS),
         **place,
     }
 

@@ -8,6 +8,7 @@ from turnlog.errors import UnknownEvent
 from turnlog.events.record import Record, stamped
 from turnlog.ports import Charge, Spent
 from turnlog.projections import tables
+from turnlog.projections.charges import SUMS
 
 _CHARGE = ", ".join(Charge._fields)
 _RECORD = ", ".join(f"events.{name}" for name in Record._fields)
@@ -19,6 +20,12 @@ _TOKENS = (
 _BOUNDS = {"user_id": "user_id = ?", "session_id": "session_id = ?",
            "start": "created_at >= ?", "end": "created_at < ?"}
 # fmt: on
+
+
+_SUMS = (
+    f"UPDATE messages SET {', '.join(f'{name} = :{name}' for name in SUMS)}"
+    " WHERE message_id = :message_id"
+)
 
 
 def charges(db: sqlite3.Connection, **bounds: str | None) -> list[Charge]:
@@ -47,13 +54,19 @@ def _where(bounds: dict[str, str | None]) -> tuple[str, list[str]]:
 
 
 def fold_usage(db: sqlite3.Connection) -> None:
-    """Write `usage` anew, from the log. A row that cannot be read is for `turnlog verify`."""
+    """Write `usage` and the sums of messages anew, from the log.
+
+    It runs inside of migration 5: a later one that changes these tables must fold anew. A row
+    that cannot be read is for `turnlog verify`.
+    """
     sql = f"SELECT sessions.user_id, {_RECORD} FROM events JOIN sessions ON id = session_id"
     for row in db.execute(f"{sql} WHERE type = 'message'"):
         with suppress(ValueError, UnknownEvent):
             for write in tables.writes(row[0], stamped(Record(*row[1:]))):
                 if write.table == "usage":
                     _insert(db, write.values)
+                elif write.table == "messages":
+                    db.execute(_SUMS, write.values)
 
 
 def _insert(db: sqlite3.Connection, values: dict[str, Any]) -> None:

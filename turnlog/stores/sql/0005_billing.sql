@@ -1,5 +1,5 @@
--- One row for each part of a model call, with what it cost. `stores/migrate.py` folds the rows
--- of the old table again from the log; what was kept before there were prices has no cost.
+-- One row for each part of a model call, with what it cost. What was there before is folded
+-- again from the log (sqlite_billing.py); what was kept before there were prices has no cost.
 -- Costs are whole picodollars (10^-12 USD), so that SUM is exact; NULL is unknown, not zero.
 DROP TABLE usage;
 
@@ -32,6 +32,14 @@ CREATE TABLE usage (
 );
 CREATE INDEX usage_of_session ON usage (session_id);
 CREATE INDEX usage_of_user ON usage (user_id, created_at);
+
+-- The sums of an answer also beside it; a question has none.
+ALTER TABLE messages ADD COLUMN input_tokens INTEGER;
+ALTER TABLE messages ADD COLUMN output_tokens INTEGER;
+ALTER TABLE messages ADD COLUMN cache_write_tokens INTEGER;
+ALTER TABLE messages ADD COLUMN cache_read_tokens INTEGER;
+ALTER TABLE messages ADD COLUMN thinking_tokens INTEGER;
+ALTER TABLE messages ADD COLUMN cost_picousd INTEGER;
 
 -- A session with one unknown cost has no known cost as a whole: NULL.
 CREATE VIEW vw_session_costs AS
