@@ -218,7 +218,9 @@ def test_budgets_are_read_from_the_file_exactly(tmp_path):
 
 BAD = [7, [7], [{}], [{"per": "week", "usd": 1}], [{"per": "day"}], [{"per": "day", "usd": "1"}],
        [{"per": "day", "usd": -1}], [{"per": "day", "tokens": 1.5}], [{"per": "day", "eur": 1}],
-       [{"per": "day", "usd": True}]]  # fmt: skip
+       [{"per": "day", "usd": True}], [{"per": "day", "usd": Decimal("nan")}],
+       [{"per": "day", "usd": Decimal("inf")}], [{"per": "day", "usd": Decimal("0.0000001")}],
+       [{"per": "day", "tokens": Decimal(5)}], [{"per": "day", "usd": "5"}]]  # fmt: skip
 
 
 @pytest.mark.parametrize("rows", BAD, ids=str)

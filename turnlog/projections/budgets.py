@@ -64,13 +64,23 @@ def _row(row: Any, name: str) -> Budget:
         raise ConfigError(f"{name} has {row!r}; a budget is made of {', '.join(sorted(known))}.")
     if row.get("per") not in PERIODS:
         raise ConfigError(f"{name}: 'per' must be one of {', '.join(PERIODS)}.")
-    limits = [value for value in (row.get("usd"), row.get("tokens")) if value is not None]
-    numbers = all(type(v) in (int, Decimal) and v >= 0 for v in limits)
-    if not limits or not numbers or type(row.get("tokens", 0)) is not int:
-        raise ConfigError(f"{name}: say 'usd' or 'tokens' or both, as numbers from 0 on.")
-    dollars = Decimal(row["usd"]) if "usd" in row else None
+    dollars, tokens = row.get("usd"), row.get("tokens")
+    if (dollars, tokens) == (None, None):
+        raise ConfigError(f"{name}: say 'usd' or 'tokens' or both.")
+    if not _is_amount(dollars) or not _is_amount(tokens) or type(tokens) is Decimal:
+        raise ConfigError(f"{name}: 'usd' and 'tokens' must be numbers from 0 on.")
     who = str(row.get("who", EVERYBODY))
-    return Budget(who=who, per=row["per"], usd=dollars, tokens=row.get("tokens"))
+    return Budget(
+        who=who, per=row["per"], usd=None if dollars is None else Decimal(dollars), tokens=tokens
+    )
+
+
+def _is_amount(value: Any) -> bool:
+    """None is one too: no limit. Dollars have cents and four decimals more, at most."""
+    if value is None or type(value) is int:
+        return value is None or value >= 0
+    is_finite = type(value) is Decimal and value.is_finite()
+    return is_finite and value >= 0 and value == round(value, 6)
 
 
 def budgets_of(user_id: str, budgets: Iterable[Budget]) -> list[Budget]:
