@@ -18,7 +18,6 @@ from turnlog.prices.published import published
 
 _log = logging.getLogger(__name__)
 MOST_KNOWN = 1000  # answers remembered: models times days
-_NO_PRICE = "there is no price for a call: its cost is unknown. Add one to your price book."
 _DATE = re.compile(r"[-@]\d{8}$")  # claude-haiku-4-5-20251001 is a claude-haiku-4-5
 
 
@@ -81,7 +80,10 @@ class PriceBook:
         if what not in self._warned and len(self._warned) < MOST_KNOWN:
             self._warned.add(what)
             facts = dict(zip(("model", "tier", "geo", "speed"), what, strict=True))
-            _log.warning(_NO_PRICE, extra={"facts": facts})
+            _log.warning(
+                "there is no price for a call: its cost is unknown. Add one to your price book.",
+                extra={"facts": facts},
+            )
 
 
 def _listed(listed: Listed, model: str) -> list[Price]:
