@@ -12,7 +12,7 @@ from turnlog.config import load
 from turnlog.errors import BudgetUsedUp, ConfigError, EngineFailed
 from turnlog.events.record import stamped
 from turnlog.pipeline.budgeting import Budgets
-from turnlog.ports import Ask, Said, Spent
+from turnlog.ports import Ask, Decision, Said, Spent
 from turnlog.projections.budgets import Budget, budgets_of, read_budgets, state_of
 from turnlog.projections.proof import prove
 from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
@@ -236,3 +236,28 @@ async def test_turns_at_once_are_each_checked():
         late = await asyncio.gather(*(app.run_turn("Hi") for _ in range(3)))
         assert [result.success for result in late] == [False] * 3
         assert sim.accepted == 2
+
+
+async def test_an_allowed_call_runs_also_when_the_budget_is_used_up_meanwhile():
+    """What a person allowed is done; the model is not asked again."""
+    asks = Reply("May I?", ToolCall("pay", {}), usage=DIME)
+    paid = []
+
+    @tool(approval="always")
+    async def pay() -> str:
+        """Pay."""
+        paid.append(1)
+        return "paid"
+
+    sim = SimulatedClaude(asks, Reply("Other.", usage=DIME), pace=0)
+    async with sim.serve() as url:
+        settings = Settings(api_key="k", base_url=url, budgets=(budget(usd="0.2"),))
+        app = create_app([Agent("a", tools=[pay])], settings=settings, store=MemoryStore())
+        async with app:
+            waiting = await app.run_turn("Pay!")
+            await app.run_turn("Something else")
+            await app.answer_approval("local", waiting.waiting[0], Decision(approved=True))
+            await asyncio.gather(*app._turns._tasks)
+            kept = await log_of(app, waiting.session_id)
+    assert paid == [1] and sim.accepted == 2
+    assert [event.type for event in kept][-3:] == ["tool_result", "budget_exceeded", "error"]

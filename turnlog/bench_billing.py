@@ -15,9 +15,10 @@ from turnlog.config import Settings
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import Attributed
+from turnlog.events.clock import now
 from turnlog.events.content import usage_of
 from turnlog.pipeline.sequencing import place
-from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id, now
+from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id
 from turnlog.ports import Session, Store, Turn
 from turnlog.prices import PriceBook
 from turnlog.projections.charges import usage_rows

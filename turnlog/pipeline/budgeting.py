@@ -17,9 +17,9 @@ import msgspec
 from turnlog.errors import BudgetUsedUp, EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
+from turnlog.events.clock import now
 from turnlog.events.grammar import GOES_ON
 from turnlog.events.money import picousd, total, usd
-from turnlog.pipeline.turn_state import now
 from turnlog.ports import (
     Ask,
     Billing,
@@ -107,16 +107,16 @@ class _Guard:
 
     async def watched(self, batches: Batches) -> Batches:
         async with aclosing(batches):
-            notices, refusal = await self._verdict(await self._first_call(), warn=False)
-            if notices:
-                yield Said(notices)
-            if refusal:
-                raise refusal
+            if not self._ask.open_calls:  # those are answered first, whatever the budget says
+                notices, refusal = await self._verdict(await self._first_call(), warn=False)
+                if notices:
+                    yield Said(notices)
+                if refusal:
+                    raise refusal
             async for said in batches:
                 yield said
-                for message in _answers(said):
-                    going_on = message.stop_reason in GOES_ON
-                    notices, refusal = await self._verdict(Spent() if going_on else None)
+                for call in _calls_after(said):
+                    notices, refusal = await self._verdict(call)
                     if notices:
                         yield Said(notices)
                     if refusal:
@@ -164,8 +164,16 @@ class _Guard:
         return Spent(tokens, picousd(total(costs) or usd(0)))
 
 
-def _answers(said: Said) -> list[k.Message]:
-    return [output for output in said.outputs if isinstance(output, k.Message)]
+def _calls_after(said: Said) -> list[Spent | None]:
+    """Where to look at the budgets: after an answer, with None if it was the last one; and after
+    tools, which may have been those of a turn that went on. What a call costs is not known."""
+    calls: list[Spent | None] = []
+    for output in said.outputs:
+        if isinstance(output, k.Message):
+            calls.append(Spent() if output.stop_reason in GOES_ON else None)
+        elif isinstance(output, k.ToolResult):
+            calls = [Spent()]
+    return calls
 
 
 def _size(ask: Ask, specs: Sequence[ToolSpec]) -> int:
