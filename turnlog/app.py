@@ -14,11 +14,9 @@ from starlette.types import Receive, Scope, Send
 
 from turnlog.config import Settings, load
 from turnlog.errors import BadInput, ConfigError, NotFound
-from turnlog.events import money
-from turnlog.events.base import Event, Stamped
+from turnlog.events.base import Stamped
 from turnlog.events.clock import now
 from turnlog.events.cursor import Cursor
-from turnlog.events.kinds import ApprovalRequested, ApprovalResolved, Error, Message
 from turnlog.observing.metrics import metrics_of
 from turnlog.pipeline import turn as pipeline
 from turnlog.pipeline.budgeting import Budgets
@@ -43,8 +41,8 @@ from turnlog.ports import (
     TurnResult,
 )
 from turnlog.prices import PriceBook
-from turnlog.projections.billing import total
 from turnlog.projections.calendar import zone
+from turnlog.projections.outcome import outcome
 from turnlog.stores.memory_bus import MemoryBus
 from turnlog.tools.approval import Policy
 from turnlog.tools.registry import Tool, ToolContext
@@ -294,7 +292,7 @@ class Turnlog:
             if on_event is not None:
                 for at in batch:
                     on_event(at)
-        return _result(turn, events)
+        return outcome(turn, events)
 
     # inside
 
@@ -342,28 +340,3 @@ def _context(turn: Turn, tool_use_id: str) -> ToolContext:
         turn_id=turn.id,
         tool_use_id=tool_use_id,
     )
-
-
-def _result(turn: StartedTurn, events: list[Stamped]) -> TurnResult:
-    said = [at.event for at in events]
-    errors = [event.error for event in said if isinstance(event, Error)]
-    messages = [event for event in said if isinstance(event, Message)]
-    waiting = _open_approvals(said)
-    return TurnResult(
-        success=not errors and not waiting,
-        turn_id=turn.turn_id,
-        session_id=turn.session_id,
-        error=errors[0] if errors else None,
-        message_id=messages[-1].message_id if messages else None,
-        usage=total(said),
-        cost_usd=money.total(message.cost_usd for message in messages),
-        events=events,
-        text=messages[-1].content if messages else "",
-        waiting=waiting,
-    )
-
-
-def _open_approvals(events: Sequence[Event]) -> list[str]:
-    asked = [event.approval_id for event in events if isinstance(event, ApprovalRequested)]
-    decided = {event.approval_id for event in events if isinstance(event, ApprovalResolved)}
-    return [approval for approval in asked if approval not in decided]

@@ -141,13 +141,12 @@ class _Guard:
         return await self._budgets.spent(budget, self._turn.user_id, self._turn.session_id)
 
     async def _first_call(self) -> Spent:
-        """What it costs at least: its prompt. Near a limit the model counts, if it can."""
+        """What it costs at least: its prompt. Near a limit the model counts."""
         guess = self._prompt(estimated_tokens(_size(self._ask, self._tools.specs)))
-        count = getattr(self._engine, "count", None)  # not every engine can
-        if count is None or not await self._is_near(guess):
+        if not await self._is_near(guess):
             return guess
         try:
-            return self._prompt(await count(self._ask, self._tools))
+            return self._prompt(await self._engine.count(self._ask, self._tools))
         except EngineFailed as failure:
             _log.warning("the request could not be counted: %s", failure)
             return guess
