@@ -240,3 +240,14 @@ async def test_the_process_is_counted_too():
     numbers = dict(re.findall(r"^(process_\w+) (\S+)$", (await got(None)).text, re.MULTILINE))
     assert float(numbers["process_cpu_seconds_total"]) > 0
     assert float(numbers["process_resident_memory_bytes"]) > 1e6
+
+
+async def test_costs_are_counted_and_what_is_unknown_too():
+    used = Usage(input_tokens=1000, output_tokens=100)
+    odd = Reply("Hm.", usage=used, model="nobody")
+    async with running(Reply("Hi.", usage=used), odd) as app:
+        await app.run_turn("Go")
+        await app.run_turn("Go")
+        seen = page(app)
+    assert seen[f'turnlog_cost_usd_total{{model="{app.settings.model}"}}'] == 0.003
+    assert seen['turnlog_unpriced_calls_total{model="nobody"}'] == 1

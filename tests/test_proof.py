@@ -3,7 +3,9 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from decimal import Decimal
 
+import msgspec
 import pytest
 
 from turnlog.cli import main
@@ -13,8 +15,11 @@ from turnlog.stores.sqlite import SqliteStore
 from turnlog.testing import samples as s
 
 CITED = s.text("Done.") | {"citations": [{"type": "char_location", "cited_text": "Quack."}]}
+# 10 tokens at 2 and 5 at 10 dollars a million.
+COST = Decimal("0.00007")
+PRICED = msgspec.structs.replace(s.said("Hi.", id="msg_1"), costs=[COST], cost_usd=COST)
 TALK = [
-    [s.asked("Hello."), s.said("Hi.", id="msg_1")],  # 0, 1
+    [s.asked("Hello."), PRICED],  # 0, 1
     [
         s.asked("Look."),  # 2
         s.said(s.call("a"), stop="tool_use", id="msg_2"),  # 3
@@ -110,11 +115,23 @@ PLANTED = {
     ),
     "a changed usage row": (
         ["UPDATE usage SET input_tokens = 1 WHERE message_id = 'msg_1'"],
-        "table: usage msg_1: input_tokens not as the log has it",
+        "table: usage msg_1/0: input_tokens not as the log has it",
     ),
     "a lost usage row": (
         ["DELETE FROM usage WHERE message_id = 'msg_1'"],
-        "table: usage msg_1: the row is missing",
+        "table: usage msg_1/0: the row is missing",
+    ),
+    "a changed cost row": (
+        ["UPDATE usage SET cost_picousd = 1 WHERE message_id = 'msg_1'"],
+        "table: usage msg_1/0: cost_picousd not as the log has it",
+    ),
+    "a changed cost": (
+        reword(1, '"costUsd":"0.00007"', '"costUsd":"0.00006"'),
+        "table: cost of msg_1 is not the sum of its parts",
+    ),
+    "a cost from nowhere": (
+        reword(8, '"costUsd":null', '"costUsd":"5"'),
+        "table: cost of msg_3 is not the sum of its parts",
     ),
     "a lost citation": (
         ["DELETE FROM message_citations"],

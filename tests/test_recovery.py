@@ -177,3 +177,9 @@ async def test_citations_that_were_shown_survive_a_cut():
     )
     (message,) = [event for event in events if isinstance(event, k.Message)]
     assert [citation["cited_text"] for citation in message.citations] == ["dry"]
+
+
+async def test_a_call_that_a_dead_process_left_is_priced_like_any_other():
+    draft = msgspec.structs.replace(draft_of("Once upon"), model="claude-sonnet-5-5")
+    _, message, _ = await started(await left_behind(draft=msgspec.json.encode(draft)))
+    assert str(message.cost_usd) == "0.000014"  # 7 x 2, a million

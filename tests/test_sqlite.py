@@ -273,7 +273,8 @@ async def test_evidence_is_of_one_moment(store, tmp_path):
         if "FROM messages" in statement:
             with raw(tmp_path) as db:
                 row = "'m', 's', 'alice', 't', 0, '', 'user', '[]', NULL, NULL, 'a', 0"
-                db.execute(f"INSERT OR IGNORE INTO messages VALUES ({row})")
+                nulls = ", NULL" * (len(list(db.execute("PRAGMA table_info(messages)"))) - 12)
+                db.execute(f"INSERT OR IGNORE INTO messages VALUES ({row}{nulls})")
 
     await store.create_session(s.new_session())
     connect = store._connect

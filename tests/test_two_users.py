@@ -43,7 +43,11 @@ CROSSED = {
     ("POST",  "/api/approvals/{approval_id}"):     [{"json": {"approved": True}},
                                                     {"json": {"approved": False}}],
     ("POST",  f"{OWN}/doubts/{{tool_use_id}}"):    [{"json": {"happened": True}}],
+    ("GET",   "/api/billing/sessions/{session_id}"): [{}, {"params": {"format": "csv"}},
+                                                      {"headers": {"accept": "text/csv"}}],
 }
+# The id in these is a user's: they have tests of their own.
+OF_USERS = {("GET", "/api/billing/user/{user_id}")}
 # Paths without an id: what Bob gets is his own, or the same for everybody.
 SHARED = {
     ("GET",  "/"), ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/api/config"),
@@ -64,6 +68,10 @@ SENT = {
 # fmt: on
 
 
+def bearer(user, **claims):
+    return {"authorization": f"Bearer {mint(SECRET, user, **claims)}"}
+
+
 def routes():
     """Every method and path that the application answers."""
     app = create_app(store=MemoryStore())._asgi
@@ -72,7 +80,7 @@ def routes():
 
 
 def test_every_route_has_a_row():
-    assert routes() - SHARED == CROSSED.keys()
+    assert routes() - SHARED - OF_USERS == CROSSED.keys()
 
 
 def test_every_socket_event_has_a_row():
@@ -162,10 +170,28 @@ async def test_no_other_id_of_alices_opens_anything(crossed):
 
 async def test_an_admin_is_no_exception(crossed):
     server, session, _ = crossed
-    admin = {"authorization": f"Bearer {mint(SECRET, 'root', admin=True)}"}
+    admin = bearer("root", admin=True)
     for method, path, how in cases():
         answer = await asked(server, method, filled(path, session), how, admin)
         is_problem(answer, 404, "not_found")
+
+
+async def test_alices_bill_is_hers_and_the_admins(crossed):
+    server, _, _ = crossed
+    path, admin = "/api/billing/user/{}", bearer("root", admin=True)
+    for how in ({}, {"params": {"format": "csv"}}, {"headers": {"accept": "text/csv"}}):
+        hers, noone = [
+            await asked(server, "GET", path.format(name), how, BOB) for name in ("alice", "nobody")
+        ]
+        detail = is_problem(hers, 404, "not_found")
+        assert detail.replace("alice", "nobody") == is_problem(noone, 404, "not_found")
+        is_problem(
+            await asked(server, "GET", path.format("alice"), how, NOBODY), 401, "unauthorized"
+        )
+        answers = [await asked(server, "GET", path.format("alice"), how, w) for w in (ALICE, admin)]
+        assert answers[0].status_code == 200 and answers[0].text == answers[1].text
+    mine = (await server.http.get(path.format("bob"), headers=BOB)).json()
+    assert (mine["total_sessions"], mine["total_tokens"], mine["total_cost_usd"]) == (0, 0, 0)
 
 
 async def test_without_a_token_nothing_is_told(crossed):

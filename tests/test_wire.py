@@ -1,5 +1,7 @@
 """The names on the wire, frozen. A change in these tables is a decision, not an accident."""
 
+from decimal import Decimal
+
 import msgspec
 import pytest
 
@@ -40,8 +42,8 @@ FROZEN = {  # type: (persistenceState, its own fields)
     "resync_required":    ("transient", {"why"}),
 }
 INTERNAL = {  # in the log, never on a user's wire
-    "approval_refused", "history_anchored", "history_repaired", "tool_settled", "turn_resumed",
-    "web_searched",
+    "approval_refused", "budget_exceeded", "budget_warned", "history_anchored",
+    "history_repaired", "tool_settled", "turn_resumed", "web_searched",
 }
 # fmt: on
 
@@ -125,7 +127,7 @@ def test_approvals_have_no_number_on_the_wire():
 
 def test_what_is_for_the_log_stays_in_the_log():
     message = msgspec.structs.replace(s.said("Hi."), details={"container": "private"})
-    assert not {"blocks", "reported", "details"} & shown(message).keys()
+    assert not {"blocks", "reported", "details", "costs"} & shown(message).keys()
     assert "signature" not in shown(SAMPLES[5])
 
 
@@ -137,6 +139,16 @@ def test_optional_fields_are_absent_not_null():
 
 def test_tokens_have_the_agreed_names():
     assert shown(s.said("Hi."))["tokenUsage"].keys() == USAGE_NAMES
+
+
+def test_costs_are_numbers_to_the_last_digit():
+    cost = Decimal("0.123456789012")
+    message = msgspec.structs.replace(s.said("Hi."), cost_usd=cost, costs=[cost])
+    (placed,) = s.placed(message)
+    at = Stamped(session_id="s", turn_id="t", placed=placed, seq=0, position=0)
+    assert b'"costUsd":0.123456789012,' in wire.encode(at)
+    complete = msgspec.structs.replace(SAMPLES[14], cost_usd=Decimal("0.0000001"))
+    assert shown(complete)["costUsd"] == 1e-7
 
 
 def test_a_message_shows_the_text_and_the_citations_of_its_blocks():

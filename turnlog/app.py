@@ -6,6 +6,7 @@
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import tzinfo
 from functools import partial
 from typing import Any
 
@@ -14,12 +15,12 @@ from starlette.types import Receive, Scope, Send
 from turnlog.agents import demo, tasks
 from turnlog.config import Settings, load
 from turnlog.errors import BadInput, ConfigError, NotFound
-from turnlog.events.base import Event, Stamped
+from turnlog.events.base import Stamped
 from turnlog.events.clock import now
 from turnlog.events.cursor import Cursor
-from turnlog.events.kinds import ApprovalRequested, ApprovalResolved, Error, Message
 from turnlog.observing.metrics import metrics_of
 from turnlog.pipeline import turn as pipeline
+from turnlog.pipeline.budgeting import Budgets
 from turnlog.pipeline.context_building import Limits, check_budget, check_characters
 from turnlog.pipeline.deciding import Decisions
 from turnlog.pipeline.following import follow
@@ -40,7 +41,9 @@ from turnlog.ports import (
     Turn,
     TurnResult,
 )
-from turnlog.projections.billing import total
+from turnlog.prices import PriceBook
+from turnlog.projections.calendar import zone
+from turnlog.projections.outcome import outcome
 from turnlog.stores.memory_bus import MemoryBus
 from turnlog.tools.approval import Policy
 from turnlog.tools.mcp.source import Sources
@@ -125,8 +128,15 @@ class Turnlog:
         self._engine = engine
         limits = UserLimits(settings.turns_at_once, settings.messages_a_minute)
         self._bus = MemoryBus()
+        self._book = PriceBook.of(settings.prices)
+        self._budgets = Budgets(settings.budgets, store, self._book.rate, self.timezone)
         self._turns = RunningTurns(
-            store, self._parts_for, self._bus.publish, limits, settings.turn_timeout
+            store,
+            self._parts_for,
+            self._bus.publish,
+            limits,
+            settings.turn_timeout,
+            self._book.rate,
         )
         self._decisions = Decisions(store, self._turns)
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
@@ -157,6 +167,7 @@ class Turnlog:
         """Open the store, end what a dead process left, and have somebody to ask."""
         async with AsyncExitStack() as stack:
             self._bus = MemoryBus()
+            self._book.price(self.settings.model, now())  # read now, not while one waits
             await self.store.open()
             stack.push_async_callback(self.store.close)
             await stack.enter_async_context(self._answering())
@@ -244,6 +255,13 @@ class Turnlog:
     ) -> AsyncGenerator[Sequence[Stamped], None]:
         return follow(user_id, session_id, after, self.store, self._bus)
 
+    @property
+    def timezone(self) -> tzinfo:
+        return zone(self.settings.timezone)
+
+    async def budgets(self, user_id: str, session_id: str | None = None) -> list[dict[str, Any]]:
+        return await self._budgets.states(user_id, session_id)
+
     def describe(self) -> dict[str, Any]:
         return {
             "model": self.settings.model + (" (simulated)" if self.settings.simulated else ""),
@@ -282,7 +300,7 @@ class Turnlog:
             if on_event is not None:
                 for at in batch:
                     on_event(at)
-        return _result(turn, events)
+        return outcome(turn, events)
 
     # inside
 
@@ -302,6 +320,8 @@ class Turnlog:
             limits=self._limits,
             tools_for=partial(self._tools_for, agent),
             show=show,
+            rate=self._book.rate,
+            budgets=self._budgets,
         )
 
     async def _tools_for(self, agent: Agent, turn: Turn, standing: Standing) -> ToolRunner:
@@ -327,28 +347,3 @@ def _context(turn: Turn, tool_use_id: str) -> ToolContext:
         turn_id=turn.id,
         tool_use_id=tool_use_id,
     )
-
-
-def _result(turn: StartedTurn, events: list[Stamped]) -> TurnResult:
-    said = [at.event for at in events]
-    errors = [event.error for event in said if isinstance(event, Error)]
-    messages = [event for event in said if isinstance(event, Message)]
-    waiting = _open_approvals(said)
-    return TurnResult(
-        success=not errors and not waiting,
-        turn_id=turn.turn_id,
-        session_id=turn.session_id,
-        error=errors[0] if errors else None,
-        message_id=messages[-1].message_id if messages else None,
-        usage=total(said),
-        cost_usd=None,
-        events=events,
-        text=messages[-1].content if messages else "",
-        waiting=waiting,
-    )
-
-
-def _open_approvals(events: Sequence[Event]) -> list[str]:
-    asked = [event.approval_id for event in events if isinstance(event, ApprovalRequested)]
-    decided = {event.approval_id for event in events if isinstance(event, ApprovalResolved)}
-    return [approval for approval in asked if approval not in decided]

@@ -4,10 +4,13 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from turnlog.errors import ConfigError
+from turnlog.errors import BadInput, ConfigError
+from turnlog.projections.budgets import Budget, read_budgets
+from turnlog.projections.calendar import zone
 from turnlog.tools.mcp.server import McpServer, servers
 from turnlog.tools.registry import Approval
 from turnlog.transports.door import LOOPBACK
@@ -46,6 +49,9 @@ class Settings:
     auth_jwks_url: str | None = None
     auth_admin_claim: str = "admin"
     metrics_token: str | None = field(default=None, repr=False)  # opens /metrics, nothing else
+    prices: str | None = None  # a price book of your own, TOML
+    timezone: str = "UTC"  # where the days of bills and budgets begin
+    budgets: tuple[Budget, ...] = ()  # [[budgets]] in turnlog.toml
     api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
     base_url: str | None = None  # ANTHROPIC_BASE_URL
     mcp: tuple[McpServer, ...] = ()  # [mcp.NAME] in turnlog.toml, and nowhere else
@@ -68,7 +74,8 @@ class Settings:
         return None
 
 
-_NAMES = [f.name for f in fields(Settings) if f.name != "mcp"]
+_FILE_ONLY = ("budgets", "mcp")
+_NAMES = [f.name for f in fields(Settings) if f.name not in _FILE_ONLY]
 _ENVIRONMENT = {f"TURNLOG_{name.upper()}": name for name in _NAMES} | {
     "ANTHROPIC_API_KEY": "api_key",
     "ANTHROPIC_BASE_URL": "base_url",
@@ -128,7 +135,7 @@ def _from_file(file: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
     try:
-        named = tomllib.loads(file.read_text())
+        named = tomllib.loads(file.read_text(), parse_float=Decimal)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file.name} cannot be read: {error}.") from None
     known = {f.name for f in fields(Settings)}
@@ -146,7 +153,19 @@ def _typed(name: str, value: Any) -> Any:
         return _chosen(name, str(value).lower())
     if name in _NUMBERS:
         return _number(name, value)
+    if name == "budgets":
+        return read_budgets(value)
+    if name == "timezone":
+        return _zone(str(value))
     return str(value)
+
+
+def _zone(name: str) -> str:
+    try:
+        zone(name)
+    except BadInput as error:
+        raise ConfigError(f"'timezone': {error}") from None
+    return name
 
 
 def _number(name: str, value: Any) -> float:

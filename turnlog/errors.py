@@ -65,6 +65,12 @@ class TooMany(TurnlogError):
         self.retry_after = retry_after  # seconds
 
 
+class BudgetUsedUp(TurnlogError):
+    """A model call would exceed what a user, or a session, may spend."""
+
+    code = "budget_exceeded"
+
+
 class TimedOut(TurnlogError):
     """The turn took longer than a turn may."""
 

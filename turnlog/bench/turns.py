@@ -22,6 +22,7 @@ import aiohttp
 
 from turnlog.app import Turnlog, create_app
 from turnlog.bench import cache
+from turnlog.bench.billing import billing
 from turnlog.bench.parts import Say, appends, filled, head, line, stages
 from turnlog.config import Settings
 from turnlog.ports import Question
@@ -77,6 +78,8 @@ async def measure(say: Say, folder: Path, effort: Effort) -> None:
     stages(say, effort.looped, effort.rounds)
     await appends(say, folder / "store", effort.stored)
     await cache.run(say)
+    await billing(say, folder / "billing", effort.rounds)
+    await billing(say, folder / "billing", effort.rounds)
 
 
 def describe(say: Say, folder: Path) -> None:

@@ -4,6 +4,7 @@ An event says what happened and nothing else; who, where and when are in `Stampe
 so that equal content is equal events. Fields are snake_case here, camelCase on the wire.
 """
 
+from decimal import Decimal
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -28,7 +29,7 @@ class Event(Value, frozen=True, kw_only=True, tag_field="type"):
 
     def shown(self) -> dict[str, Any]:
         """What a client sees of it, without the envelope."""
-        fields: dict[str, Any] = msgspec.to_builtins(self, builtin_types=())
+        fields: dict[str, Any] = msgspec.to_builtins(self, builtin_types=(Decimal,))
         for name in self.log_only:
             fields.pop(name, None)
         return fields

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from turnlog.events.base import Value
+from turnlog.events.usage import parts_of
 
 Block = dict[str, Any]  # one content block of the Messages API, kept as it came
 Citation = dict[str, Any]  # one citation of the Messages API, with the blockIndex it is from
@@ -35,19 +36,20 @@ class TokenUsage(Value, frozen=True, kw_only=True):
 
 
 def usage_of(reported: dict[str, Any]) -> TokenUsage:
-    """Our numbers from the usage object of the API. Absent and null count as zero."""
-    inputs = reported.get("input_tokens") or 0
-    outputs = reported.get("output_tokens") or 0
-    writes = reported.get("cache_creation_input_tokens") or 0
-    reads = reported.get("cache_read_input_tokens") or 0
-    details = reported.get("output_tokens_details") or {}
+    """Our numbers from the usage object of the API, over all of its parts.
+
+    So an answer that was compacted or advised counts also what the compaction and the advisor
+    used, which the API reports beside its own sums.
+    """
+    parts = parts_of("", reported)
+    thinking = [part.thinking_tokens for part in parts if part.thinking_tokens is not None]
     return TokenUsage(
-        input_tokens=inputs,
-        output_tokens=outputs,
-        cache_write_tokens=writes,
-        cache_read_tokens=reads,
-        thinking_tokens=details.get("thinking_tokens"),
-        total_tokens=inputs + outputs + writes + reads,
+        input_tokens=sum(part.input_tokens for part in parts),
+        output_tokens=sum(part.output_tokens for part in parts),
+        cache_write_tokens=sum(part.write_5m_tokens + part.write_1h_tokens for part in parts),
+        cache_read_tokens=sum(part.read_tokens for part in parts),
+        thinking_tokens=sum(thinking) if thinking else None,
+        total_tokens=sum(part.total_tokens for part in parts),
     )
 
 

@@ -95,7 +95,9 @@ class Message(Event, frozen=True, kw_only=True, tag="message"):
 
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
-    log_only: ClassVar[frozenset[str]] = frozenset({"blocks", "reported", "details", "prefix"})
+    log_only: ClassVar[frozenset[str]] = frozenset(
+        {"blocks", "costs", "details", "prefix", "reported"}
+    )
 
     message_id: str
     blocks: list[Block]
@@ -104,6 +106,7 @@ class Message(Event, frozen=True, kw_only=True, tag="message"):
     token_usage: TokenUsage
     role: str = "assistant"
     cost_usd: Decimal | None = None  # None: unknown, which is not zero
+    costs: list[Decimal | None] = []  # of each part of `reported` (events/usage.py); adds up
     reported: dict[str, Any] = {}  # the usage object, as the API sent it
     details: dict[str, Any] = {}  # other fields of the API's message, as sent
     prefix: str = ""  # which prompt, tools and model it was said after: a fingerprint
@@ -251,6 +254,36 @@ class HistoryRepaired(Event, frozen=True, kw_only=True, tag="history_repaired"):
     internal: ClassVar[bool] = True
 
     repairs: list[dict[str, str]]  # the rule, and its place in the messages
+
+
+class BudgetWarned(Event, frozen=True, kw_only=True, tag="budget_warned"):
+    """Most of a budget is used up. Nothing was refused."""
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
+
+    who: str
+    per: str  # session | day | month
+    spent_usd: Decimal
+    spent_tokens: int
+    limit_usd: Decimal | None = None
+    limit_tokens: int | None = None
+
+
+class BudgetExceeded(Event, frozen=True, kw_only=True, tag="budget_exceeded"):
+    """A call was refused, because a budget is used up or the call would not fit into it."""
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
+
+    who: str
+    per: str
+    spent_usd: Decimal
+    spent_tokens: int
+    limit_usd: Decimal | None = None
+    limit_tokens: int | None = None
+    next_call_usd: Decimal | None = None  # what the refused call would have cost at least
+    next_call_tokens: int = 0  # an estimate, or the model's own count
 
 
 class Complete(Event, frozen=True, kw_only=True, tag="complete"):

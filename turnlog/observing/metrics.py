@@ -44,6 +44,10 @@ class Metrics:
         )
         self.errors = Counter("turnlog_turn_errors_total", "Turns that failed.", ["code"])
         self.tokens = Counter("turnlog_tokens_total", "Tokens used.", ["model", "kind"])
+        self.cost = Counter("turnlog_cost_usd_total", "Dollars spent, where known.", ["model"])
+        self.unpriced = Counter(
+            "turnlog_unpriced_calls_total", "Model calls whose cost is unknown.", ["model"]
+        )
         self.tool_calls = Counter("turnlog_tool_calls_total", "Tool calls answered.", ["outcome"])
         self.tool_seconds = Histogram(
             "turnlog_tool_duration_seconds", "How long tools took.", SECONDS

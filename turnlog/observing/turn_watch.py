@@ -138,6 +138,10 @@ def _message(watch: TurnWatch, message: k.Message) -> None:
     watch.metrics.model_calls.add(1, message.model, message.stop_reason)
     for kind, count in _tokens(message).items():
         watch.metrics.tokens.add(count, message.model, kind)
+    if message.cost_usd is None:
+        watch.metrics.unpriced.add(1, message.model)
+    else:
+        watch.metrics.cost.add(float(message.cost_usd), message.model)
     watch.trace_call(spans.answer_attributes(message))
     watch.calling = message.stop_reason in GOES_ON
     watch.call_began = time.time_ns()

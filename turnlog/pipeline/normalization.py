@@ -9,21 +9,23 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from turnlog.events import kinds as k
+from turnlog.events import money
 from turnlog.events.base import AgentRef, Attributed, Event
+from turnlog.events.clock import now
 from turnlog.events.internal import is_internal_tool
 from turnlog.events.joining import as_one
 from turnlog.pipeline.turn_state import TurnState, new_message_id
-from turnlog.ports import CallStarted, Output, Said
+from turnlog.ports import CallStarted, Output, Rate, Said, no_price
 
 
-def normalize(said: Said, state: TurnState) -> list[Attributed]:
+def normalize(said: Said, state: TurnState, rate: Rate = no_price) -> list[Attributed]:
     events = list(_hand_over(said.agent, state))
     asked, answered = set(state.asked_tools), set(state.asked_tools - state.open_tools.keys())
     for output in _joined(said.outputs):
         if isinstance(output, CallStarted):
             state.call_started(output)
         elif isinstance(output, Event) and not _repeated(output, asked, answered):
-            events.append(_decided(_admitted(output, state), state.agent))
+            events.append(_decided(_admitted(output, state, rate), state.agent))
     return events
 
 
@@ -70,7 +72,9 @@ def _joined(outputs: Iterable[Output]) -> list[Output]:
     return joined
 
 
-def _admitted(event: Event, state: TurnState) -> Event:
+def _admitted(event: Event, state: TurnState, rate: Rate) -> Event:
+    if isinstance(event, k.Message):
+        event = _priced(event, rate)
     match event:
         case k.MessageChunk() | k.ThinkingChunk():
             _drafted(event, state)
@@ -80,6 +84,13 @@ def _admitted(event: Event, state: TurnState) -> Event:
         case k.Thinking() | k.CitationsFound() if not event.message_id:
             return msgspec.structs.replace(event, message_id=_own_id(state))
     return event
+
+
+def _priced(message: k.Message, rate: Rate) -> k.Message:
+    """With what each part of the call cost, and the whole. Drafts that were cut off too."""
+    costs = rate(message.model, message.reported, now())
+    whole = money.total(costs) if costs else None
+    return msgspec.structs.replace(message, costs=costs, cost_usd=whole)
 
 
 def _drafted(chunk: k.MessageChunk | k.ThinkingChunk, state: TurnState) -> None:

@@ -16,7 +16,7 @@ from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import store_and_emit
 from turnlog.pipeline.tool_finalization import close_open_tools
 from turnlog.pipeline.turn_state import Draft, TurnState, resumed
-from turnlog.ports import Said, Show, Store, Turn
+from turnlog.ports import Rate, Said, Show, Store, Turn, no_price
 
 _log = logging.getLogger(__name__)
 INTERRUPTED = k.Error(
@@ -33,7 +33,7 @@ def goes_on(state: TurnState) -> bool:
     return bool(state.open_tools) and state.resumptions < MOST_RESUMPTIONS
 
 
-async def recover(turn: Turn, store: Store, show: Show) -> None:
+async def recover(turn: Turn, store: Store, show: Show, rate: Rate = no_price) -> None:
     """End a turn that this process has claimed."""
     log = await store.read(turn.user_id, turn.session_id, after=turn.first_seq - 1)
     events = [at for at in log if at.turn_id == turn.id]
@@ -47,7 +47,7 @@ async def recover(turn: Turn, store: Store, show: Show) -> None:
     if draft is not None:
         state.agent, state.index = draft.agent, max(state.index, draft.index)
         closing += draft.events("interrupted")
-    placed = place(normalize(Said([*closing, INTERRUPTED]), state), state)
+    placed = place(normalize(Said([*closing, INTERRUPTED]), state, rate), state)
     await store_and_emit(placed, state, lambda kept: store.append(turn, kept), show)
 
 

@@ -23,6 +23,7 @@ from turnlog.pipeline.turn_state import TurnState, new_id
 from turnlog.ports import (
     Approval,
     Question,
+    Rate,
     Said,
     Session,
     Show,
@@ -30,6 +31,7 @@ from turnlog.ports import (
     StartedTurn,
     Store,
     Turn,
+    no_price,
 )
 
 _log = logging.getLogger(__name__)
@@ -47,6 +49,7 @@ class RunningTurns:
         publish: Publish,
         limits: UserLimits,
         longest: float,
+        rate: Rate = no_price,
     ) -> None:
         """`longest`: how many seconds a turn may take."""
         self._store = store
@@ -54,6 +57,7 @@ class RunningTurns:
         self._publish = publish
         self._limits = limits
         self._longest = longest
+        self._rate = rate
         self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -170,7 +174,7 @@ class RunningTurns:
         except Exception:
             _log.exception("turn %s cannot go on", turn.id)
         try:
-            await recover(turn, self._store, partial(self._publish, turn.session_id))
+            await recover(turn, self._store, partial(self._publish, turn.session_id), self._rate)
         except Exception:
             _log.exception("turn %s could not be ended", turn.id)
 

@@ -19,9 +19,11 @@ from typing import Any
 
 from turnlog.errors import EngineFailed, TurnlogError
 from turnlog.events import kinds as k
+from turnlog.events import money
 from turnlog.events.base import Attributed, Event, Placed, Stamped
 from turnlog.events.clock import now
 from turnlog.events.content import TokenUsage
+from turnlog.pipeline.budgeting import NO_BUDGETS, Budgets
 from turnlog.pipeline.context_building import Limits, admit, build_context
 from turnlog.pipeline.draft_keeper import DraftKeeper
 from turnlog.pipeline.execution import execute
@@ -35,6 +37,7 @@ from turnlog.ports import (
     Agent,
     Engine,
     Question,
+    Rate,
     Said,
     Session,
     Show,
@@ -43,6 +46,7 @@ from turnlog.ports import (
     ToolBox,
     ToolStarted,
     Turn,
+    no_price,
 )
 
 _log = logging.getLogger(__name__)
@@ -65,6 +69,8 @@ class Parts:
     limits: Limits
     tools_for: Callable[[Turn, Standing], Awaitable[ToolBox]]
     show: Show
+    rate: Rate = no_price  # what a model call costs
+    budgets: Budgets = NO_BUDGETS
 
 
 async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
@@ -161,7 +167,8 @@ async def _answer(
             too_long=too_long,
         )
         await deliver(Said(records), state, parts)
-        async with aclosing(execute(ask, parts.engine, tools)) as batches:
+        guard = parts.budgets.guard(state.turn, ask, tools, parts.engine)
+        async with aclosing(guard(execute(ask, parts.engine, tools))) as batches:
             async for said in batches:
                 if pacer.takes(said):
                     pacer.add(said)
@@ -211,7 +218,7 @@ async def deliver(said: Said, state: TurnState, parts: Parts, append: Append | N
     async with state.delivering:
         if starting := [output for output in said.outputs if isinstance(output, ToolStarted)]:
             await _to_the_end(_start(starting, state, parts.store))
-        placed = place(normalize(said, state), state)
+        placed = place(normalize(said, state, parts.rate), state)
         append = append or partial(parts.store.append, state.turn)
         storing = store_and_emit(placed, state, append, parts.show)
         await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
@@ -298,4 +305,5 @@ def _complete(state: TurnState) -> k.Complete:
         token_usage=state.usage,
         model=last.model if last else "",
         tools_used=list(state.tools_used),
+        cost_usd=money.total(state.costs),
     )

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 import uuid
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -86,6 +87,7 @@ class TurnState:
         self.delivering = asyncio.Lock()  # a decision may come while the turn goes on
         self.draft: Draft | None = None
         self.usage = TokenUsage()
+        self.costs: list[Decimal | None] = []  # of the calls so far
         self.last_message: k.Message | None = None
         self.tools_used: list[str] = []
         self._stem = _stem()
@@ -130,6 +132,7 @@ class TurnState:
             case k.Message():
                 self.draft = None
                 self.usage += event.token_usage
+                self.costs.append(event.cost_usd)
                 self.last_message = event
             case k.ToolUse():
                 self.asked_tools.add(event.tool_use_id)

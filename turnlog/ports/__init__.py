@@ -19,6 +19,13 @@ from turnlog.ports.answering import (
     ToolStarted,
     TurnResult,
 )
+from turnlog.ports.billing import (
+    Billing,
+    Charge,
+    Rate,
+    Spent,
+    no_price,
+)
 from turnlog.ports.serving import (
     Backend,
     Bus,
@@ -59,18 +66,22 @@ __all__ = [
     "Ask",
     "Audit",
     "Backend",
+    "Billing",
     "Bus",
     "CallStarted",
+    "Charge",
     "Engine",
     "EventLog",
     "Evidence",
     "Offer",
     "OfferedTool",
     "Question",
+    "Rate",
     "Said",
     "Session",
     "Sessions",
     "Show",
+    "Spent",
     "StartedTurn",
     "Store",
     "Task",
@@ -80,4 +91,5 @@ __all__ = [
     "Turn",
     "TurnResult",
     "Turns",
+    "no_price",
 ]

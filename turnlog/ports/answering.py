@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from decimal import Decimal
 from typing import Any, Protocol
 
 import msgspec
@@ -161,7 +162,7 @@ class TurnResult:
     error: str | None
     message_id: str | None
     usage: TokenUsage
-    cost_usd: Any
+    cost_usd: Decimal | None  # None: unknown
     events: list[Stamped]
     text: str = ""  # the answer, as the last message has it
     waiting: list[str] = field(default_factory=list)  # ids of open approvals

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any, Protocol
 
 from turnlog.events.base import Stamped
@@ -80,6 +81,15 @@ class Backend(Protocol):
 
     async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
         """Returns once the user's message is on disk. The turn goes on without the caller."""
+        ...
+
+    @property
+    def timezone(self) -> tzinfo:
+        """Where the days of bills begin, unless somebody asks for another place."""
+        ...
+
+    async def budgets(self, user_id: str, session_id: str | None = None) -> list[dict[str, Any]]:
+        """How far each of the user's budgets is used up."""
         ...
 
     def describe(self) -> dict[str, Any]:

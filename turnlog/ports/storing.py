@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from turnlog.events.base import Placed, Stamped, Value
 from turnlog.events.record import Record
 from turnlog.ports.answering import ToolStarted
+from turnlog.ports.billing import Billing
 from turnlog.ports.tasking import Tasks
 
 
@@ -248,8 +249,8 @@ class Audit(Protocol):
     async def evidence(self, session_id: str) -> Evidence: ...
 
 
-class Store(EventLog, Sessions, Turns, Permits, Audit, Tasks, Protocol):
-    """A place that keeps all of it. One adapter, six faces."""
+class Store(EventLog, Sessions, Turns, Permits, Audit, Billing, Tasks, Protocol):
+    """A place that keeps all of it. One adapter, seven faces."""
 
     async def open(self) -> None: ...
 

@@ -12,10 +12,12 @@ from typing import Any
 
 from turnlog.errors import UnknownEvent
 from turnlog.events import kinds as k
+from turnlog.events import money
 from turnlog.events.base import Stamped
-from turnlog.events.content import TokenUsage, usage_of, web_searches
+from turnlog.events.content import usage_of, web_searches
 from turnlog.events.grammar import GOES_ON, broken_rule
 from turnlog.events.record import NO_SEAL, Record, sealed, stamped
+from turnlog.events.usage import parts_of
 from turnlog.ports import OPEN, Evidence
 from turnlog.projections import tables
 
@@ -195,15 +197,18 @@ def _usage_mismatches(log: Sequence[Stamped]) -> Iterator[str]:
     for at in log:
         match at.event:
             case k.Message(reported=reported, token_usage=used) if reported:
-                if not _adds_up(reported, used):
+                if usage_of(reported) != used:
                     yield f"usage of {at.event.message_id} is not what the model reported"
+        if isinstance(at.event, k.Message) and not _is_priced(at.event):
+            yield f"cost of {at.event.message_id} is not the sum of its parts"
 
 
-def _adds_up(reported: dict[str, Any], used: TokenUsage) -> bool:
-    try:
-        return usage_of(reported) == used
-    except (TypeError, AttributeError):  # not even numbers
-        return False
+def _is_priced(message: k.Message) -> bool:
+    """As a whole what its parts are. Before there were prices there was neither."""
+    if not message.costs:
+        return message.cost_usd is None
+    parts = parts_of(message.model, message.reported)
+    return len(message.costs) == len(parts) and money.total(message.costs) == message.cost_usd
 
 
 def _table_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:

@@ -14,10 +14,11 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
 from turnlog.events.content import web_searches
 from turnlog.ports import ToolStarted, Turn
+from turnlog.projections.charges import SUMS, message_sums, usage_rows
 
 KEYS: dict[str, tuple[str, ...]] = {
     "messages": ("message_id",),
-    "usage": ("message_id",),
+    "usage": ("message_id", "part"),
     "message_citations": ("message_id", "position"),
     "approvals": ("approval_id",),
     "tool_runs": ("session_id", "tool_use_id"),
@@ -87,17 +88,9 @@ def _user_message(event: k.UserMessageSent, place: dict[str, Any], at: Stamped) 
 
 def _message(event: k.Message, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
     row = _message_row(event.message_id, event.role, event.blocks, place, at)
-    yield Write("messages", row | {"stop_reason": event.stop_reason, "model": event.model})
-    used = event.token_usage
-    counts = {
-        "input_tokens": used.input_tokens,
-        "output_tokens": used.output_tokens,
-        "cache_write_tokens": used.cache_write_tokens,
-        "cache_read_tokens": used.cache_read_tokens,
-        "thinking_tokens": used.thinking_tokens,
-        "reported": _json(event.reported),
-    }
-    yield Write("usage", {"message_id": event.message_id, "model": event.model, **place, **counts})
+    told = {"stop_reason": event.stop_reason, "model": event.model}
+    yield Write("messages", row | told | message_sums(event))
+    yield from (Write("usage", row) for row in usage_rows(event, place, at.placed.agent.id))
     for position, citation in enumerate(event.citations):
         yield Write("message_citations", _citation_row(event, position, citation, place))
     if searches := web_searches(event.reported):
@@ -116,6 +109,7 @@ def _message_row(
         "model": None,
         "agent_id": at.placed.agent.id,
         "is_internal": int(at.placed.internal),
+        **dict.fromkeys(SUMS),
         **place,
     }
 

@@ -19,8 +19,19 @@ from turnlog.errors import (
 from turnlog.events.base import Placed, Stamped
 from turnlog.events.clock import now
 from turnlog.events.record import NO_SEAL, Record, records, stamped
-from turnlog.ports import OPEN, Approval, Evidence, Session, ToolRun, ToolStarted, Turn
+from turnlog.ports import (
+    OPEN,
+    Approval,
+    Charge,
+    Evidence,
+    Session,
+    Spent,
+    ToolRun,
+    ToolStarted,
+    Turn,
+)
 from turnlog.projections import permits, tables
+from turnlog.stores import memory_billing as billing
 from turnlog.stores.memory_tasks import MemoryTasks
 
 
@@ -236,6 +247,30 @@ class MemoryStore(MemoryTasks):
 
     def _open_approvals(self) -> list[dict[str, Any]]:
         return [row for row in self._rows["approvals"].values() if row["status"] == "pending"]
+
+    # bills and budgets
+
+    async def charges(
+        self,
+        *,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        start: str | None = None,
+        end: str | None = None,
+    ) -> Sequence[Charge]:
+        return billing.charges(self._rows["usage"].values(), user_id, session_id, start, end)
+
+    async def spent(
+        self, user_id: str, *, session_id: str | None = None, start: str | None = None
+    ) -> Spent:
+        return billing.spent(
+            await self.charges(user_id=user_id, session_id=session_id, start=start)
+        )
+
+    async def count_messages(self, user_id: str, session_id: str) -> int:
+        await self.get_session(user_id, session_id)
+        rows = self._rows["messages"].values()
+        return sum(row["session_id"] == session_id and not row["is_internal"] for row in rows)
 
     # the audit
 

@@ -2,9 +2,14 @@
 
 import re
 import sqlite3
+from collections.abc import Callable
 from importlib import resources
 
+from turnlog.stores.sqlite_billing import fold_usage
+
 _NAME = re.compile(r"(\d{4})_\w+\.sql")
+# What SQL cannot do: run after a migration, in its transaction.
+_AFTERWARDS: dict[int, Callable[[sqlite3.Connection], None]] = {5: fold_usage}
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -20,6 +25,9 @@ def migrate(db: sqlite3.Connection) -> list[int]:
     for number, sql in migrations():
         (current,) = db.execute("PRAGMA user_version").fetchone()
         if number > current:
-            db.executescript(f"BEGIN IMMEDIATE;{sql};PRAGMA user_version={number};COMMIT;")
+            db.executescript(f"BEGIN IMMEDIATE;{sql};PRAGMA user_version={number};")
+            if number in _AFTERWARDS:
+                _AFTERWARDS[number](db)
+            db.execute("COMMIT")
             applied.append(number)
     return applied

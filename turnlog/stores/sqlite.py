@@ -20,7 +20,18 @@ import msgspec
 from turnlog.errors import StoreUnusable
 from turnlog.events.base import Placed, Stamped
 from turnlog.observing.metrics import metrics_of
-from turnlog.ports import Approval, Evidence, Session, Task, ToolRun, ToolStarted, Turn
+from turnlog.ports import (
+    Approval,
+    Charge,
+    Evidence,
+    Session,
+    Spent,
+    Task,
+    ToolRun,
+    ToolStarted,
+    Turn,
+)
+from turnlog.stores import sqlite_billing as billing
 from turnlog.stores import sqlite_permits as permits
 from turnlog.stores import sqlite_rows as rows
 from turnlog.stores import sqlite_tasks as tasks
@@ -179,6 +190,29 @@ class SqliteStore:
 
     async def delete_task(self, user_id: str, task_id: int) -> Task:
         return await self._writer.run(lambda db: tasks.delete(db, user_id, task_id))
+
+    # bills and budgets
+
+    async def charges(
+        self,
+        *,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        start: str | None = None,
+        end: str | None = None,
+    ) -> Sequence[Charge]:
+        bounds = {"user_id": user_id, "session_id": session_id, "start": start, "end": end}
+        return await self._look(lambda db: billing.charges(db, **bounds))
+
+    async def spent(
+        self, user_id: str, *, session_id: str | None = None, start: str | None = None
+    ) -> Spent:
+        bounds = {"user_id": user_id, "session_id": session_id, "start": start}
+        return await self._look(lambda db: billing.spent(db, **bounds))
+
+    async def count_messages(self, user_id: str, session_id: str) -> int:
+        await self.get_session(user_id, session_id)
+        return await self._look(lambda db: billing.count_messages(db, session_id))
 
     # inside
 

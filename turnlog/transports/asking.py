@@ -12,10 +12,11 @@ from turnlog.errors import BadInput, TooLarge
 MOST_BYTES = 1_000_000  # of a request's body
 SLOWEST_BODY = 30.0  # seconds
 T = TypeVar("T", bound=msgspec.Struct)
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
+    return Response(_encode(value), status, media_type="application/json")
 
 
 async def body(request: Request, kind: type[T]) -> T:

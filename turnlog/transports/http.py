@@ -23,6 +23,7 @@ from turnlog.ports import Backend
 from turnlog.transports import mcp_server, openapi, problem
 from turnlog.transports.asking import json_response
 from turnlog.transports.auth import Auth
+from turnlog.transports.billing_routes import BillingRoutes
 from turnlog.transports.decision_routes import DecisionRoutes
 from turnlog.transports.door import Door
 from turnlog.transports.mcp_server import McpDoor
@@ -47,6 +48,7 @@ def http_app(
     sessions = SessionRoutes(backend, auth)
     turns = TurnRoutes(backend, auth)
     decisions = DecisionRoutes(backend, auth)
+    billing = BillingRoutes(backend, auth)
     one = "/api/sessions/{session_id}"
     app = Starlette(
         lifespan=lifespan,
@@ -71,6 +73,8 @@ def http_app(
             _route("/api/approvals/{approval_id}", POST=decisions.answer),
             _route("/api/doubts", GET=decisions.doubts),
             _route(f"{one}/doubts/{{tool_use_id}}", POST=decisions.settle),
+            _route("/api/billing/sessions/{session_id}", GET=billing.session),
+            _route("/api/billing/user/{user_id}", GET=billing.user),
             Route(mcp_server.PATH, mcp, methods=["POST"]),
         ],
         exception_handlers={

@@ -69,6 +69,14 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ("POST", f"{_ONE}/doubts/{{tool_use_id}}"): Operation(
         "Say what became of a write that is in doubt.", Finding
     ),
+    ("GET", "/api/billing/sessions/{session_id}"): Operation(
+        "What a session has used and what that cost; as rows with `format=csv`.",
+        query=("timezone", "format"),
+    ),
+    ("GET", "/api/billing/user/{user_id}"): Operation(
+        "The same of a user, for the user and for admins. `startDate` is in, `endDate` is not.",
+        query=("startDate", "endDate", "timezone", "format"),
+    ),
     ("POST", "/mcp"): Operation("The task tools, for MCP clients (streamable HTTP)."),
 }
 _TYPES: dict[str, Json] = {
@@ -77,6 +85,10 @@ _TYPES: dict[str, Json] = {
     "status": {"type": "string", "enum": list(STATUSES)},
     "archived": {"type": "boolean"},
     "internal": {"type": "boolean"},
+    "startDate": {"type": "string", "format": "date"},
+    "endDate": {"type": "string", "format": "date"},
+    "timezone": {"type": "string"},
+    "format": {"type": "string", "enum": ["json", "csv"]},
 }
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from decimal import Decimal
 
 import msgspec
 
@@ -11,6 +12,7 @@ from turnlog.events.base import Event, Stamped
 from turnlog.projections.history import as_text
 from turnlog.transports import wire
 
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 LONGEST_PAUSE = 10.0  # seconds; nobody waits for a night to pass
 
 
@@ -49,8 +51,8 @@ def line(event: Event) -> str:
             return f"user      {content}"
         case k.Thinking(content=content, redacted=redacted):
             return f"thinking  {'(redacted)' if redacted else content}"
-        case k.Message(content=content, stop_reason=reason):
-            return f"message   {content}  [{reason}]"
+        case k.Message(content=content, stop_reason=reason, cost_usd=cost):
+            return f"message   {content}  [{reason}{_price(cost)}]"
         case k.ToolUse(tool_name=name, args=args):
             return f"tool      {name} {as_text(args)}"
         case k.ToolResult(success=True, result=result):
@@ -66,6 +68,10 @@ def line(event: Event) -> str:
     return f"{event.type}  {as_text(event.shown())}"
 
 
+def _price(cost: Decimal | None) -> str:
+    return "" if cost is None else f", ${cost:f}"
+
+
 def as_jsonl(log: Sequence[Stamped]) -> str:
     """Every kept event, internal ones and log-only fields included, one JSON object a line."""
     return "\n".join(_whole(at) for at in log)
@@ -78,8 +84,8 @@ def as_markdown(log: Sequence[Stamped]) -> str:
 
 
 def _whole(at: Stamped) -> str:
-    fields = msgspec.to_builtins(at.event, builtin_types=())
-    return msgspec.json.encode(wire.decode(wire.encode(at)) | fields).decode()
+    fields = msgspec.to_builtins(at.event, builtin_types=(Decimal,))
+    return _encode(wire.decode(wire.encode(at)) | fields).decode()
 
 
 def _section(at: Stamped) -> str:
@@ -89,7 +95,7 @@ def _section(at: Stamped) -> str:
         case k.Thinking(content=content) if content:
             return "\n".join(f"> {each}" for each in content.splitlines())
         case k.Message(content=content, stop_reason=reason) if content or reason != "tool_use":
-            return f"### {at.placed.agent.name} ({reason})\n\n{content}"
+            return f"### {at.placed.agent.name} ({reason}{_price(at.event.cost_usd)})\n\n{content}"
         case k.ToolUse(tool_name=name, args=args):
             return f"**Tool** `{name}`\n\n```json\n{as_text(args)}\n```"
         case k.ToolResult(success=success, result=result, error=error):

@@ -7,7 +7,7 @@ import msgspec
 
 from turnlog.events.base import AgentRef, Event, Stamped
 
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder(decimal_format="number").encode  # every digit, as a number
 
 
 def encode(at: Stamped) -> bytes:

@@ -15,10 +15,14 @@ import pytest
 
 # Before the imports, so that a failing assertion in them says what it compared.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{name}" for name in ("bus", "log", "permits", "sessions", "tasks", "turns"))
+    *(
+        f"{__name__}.{name}"
+        for name in ("billing", "bus", "log", "permits", "sessions", "tasks", "turns")
+    )
 )
 
 from turnlog.testing.contracts.base import Contract  # noqa: E402
+from turnlog.testing.contracts.billing import BillingContract  # noqa: E402
 from turnlog.testing.contracts.bus import BusContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
 from turnlog.testing.contracts.permits import PermitsContract  # noqa: E402
@@ -34,6 +38,7 @@ class StoreContract(
     PermitsContract,
     TasksContract,
     AuditContract,
+    BillingContract,
 ):
     """All that a Store promises."""
 

@@ -1,0 +1,77 @@
+"""What a message leaves for bills: its sums, and a row for each part of what was reported."""
+
+from collections.abc import Iterator
+from itertools import repeat
+from typing import Any
+
+import msgspec
+
+from turnlog.events.internal import is_internal_tool
+from turnlog.events.kinds import Message
+from turnlog.events.money import picousd
+from turnlog.events.usage import parts_of
+
+CUT_OFF = ("cancelled", "interrupted")  # stop reasons of answers that were not finished
+_TOOLS = ("tool_use", "server_tool_use", "mcp_tool_use")
+
+
+# What the row of a message says of its tokens.
+SUMS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_write_tokens",
+    "cache_read_tokens",
+    "thinking_tokens",
+    "cost_picousd",
+)
+
+
+def message_sums(message: Message) -> dict[str, int | None]:
+    used, cost = message.token_usage, message.cost_usd
+    counts = (
+        used.input_tokens,
+        used.output_tokens,
+        used.cache_write_tokens,
+        used.cache_read_tokens,
+        used.thinking_tokens,
+        None if cost is None else picousd(cost),
+    )
+    return dict(zip(SUMS, counts, strict=True))
+
+
+def usage_rows(message: Message, place: dict[str, Any], agent_id: str) -> Iterator[dict[str, Any]]:
+    """A message from before there were prices has no costs: they are unknown."""
+    costs = message.costs or repeat(None)
+    shared = {
+        **place,
+        "message_id": message.message_id,
+        "agent_id": agent_id,
+        "tools": _tools(message),
+        "partial": int(message.stop_reason in CUT_OFF),
+        "reported": msgspec.json.encode(message.reported).decode(),
+    }
+    parts = parts_of(message.model, message.reported)
+    for number, (part, cost) in enumerate(zip(parts, costs, strict=False)):
+        yield shared | {
+            "part": number,
+            "kind": part.kind,
+            "model": part.model,
+            "input_tokens": part.input_tokens,
+            "output_tokens": part.output_tokens,
+            "cache_write_5m_tokens": part.write_5m_tokens,
+            "cache_write_1h_tokens": part.write_1h_tokens,
+            "cache_read_tokens": part.read_tokens,
+            "thinking_tokens": part.thinking_tokens,
+            "web_searches": part.web_searches,
+            "service_tier": part.service_tier,
+            "geo": part.geo,
+            "speed": part.speed,
+            "cost_picousd": None if cost is None else picousd(cost),
+        }
+
+
+def _tools(message: Message) -> str:
+    """The tools that the call asked for, each once; routing is nobody's business."""
+    names = [block.get("name") for block in message.blocks if block.get("type") in _TOOLS]
+    shown = [name for name in names if isinstance(name, str) and not is_internal_tool(name)]
+    return ", ".join(dict.fromkeys(shown))
