@@ -1,0 +1,146 @@
+"""Recorded streams of the real API: read as Anthropic's SDK reads them, however they are cut.
+
+`.final.json` beside a stream is what the SDK builds of it. Where we differ, `claude_drops`
+has the reason.
+"""
+
+import json
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recordings import CAPTURES, STREAMS, name
+
+from turnlog.diagnosis.captures import Recorded
+from turnlog.engines.claude_drops import Lost, reason
+from turnlog.engines.claude_stream import Call, SseSplitter
+from turnlog.events import kinds as k
+from turnlog.events.joining import as_one
+from turnlog.projections.history import history, without_blanks
+from turnlog.testing import samples as s
+
+WHOLE = [path for path in STREAMS if Recorded(path.read_bytes()).whole]
+BROKEN = [path for path in STREAMS if path not in WHOLE]
+SMALL = [path for path in STREAMS if path.stat().st_size < 20_000]
+needs_recordings = pytest.mark.skipif(not STREAMS, reason="shared/captures is missing")
+
+
+def read(stream, cuts=()):
+    """What comes of the stream when it arrives in these pieces; neighbors joined."""
+    call, splitter = Call(clock=lambda: 0.0), SseSplitter()
+    out = []
+    for a, b in pairwise([0, *sorted(cuts), len(stream)]):
+        out += call.feed(splitter.feed(stream[a:b]))
+        if call.finished or call.failure:
+            break
+    else:
+        out += call.feed(splitter.close())
+    joined = out[:1]
+    for each in out[1:]:
+        one = as_one(joined[-1], each)
+        joined[-1:] = [joined[-1], each] if one is None else [one]
+    return call, joined
+
+
+def ours(message):
+    """The message as the API would have it."""
+    return message.details | {
+        "id": message.message_id,
+        "type": "message",
+        "role": message.role,
+        "content": message.blocks,
+        "model": message.model,
+        "stop_reason": message.stop_reason,
+        "usage": message.reported,
+    }
+
+
+def sdks(path):
+    """What the SDK made of it; None where it gave up. It writes `from` as Python must."""
+    final = path.with_name(path.name.removesuffix(".sse") + ".final.json")
+    return json.loads(final.read_text().replace('"from_"', '"from"')) if final.exists() else None
+
+
+def without_nulls(value):
+    """Null says the same as nothing, and the SDK adds some that the API never sent."""
+    if isinstance(value, dict):
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    return [without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+def verdict(path):
+    """How we read the stream, in comparison with the SDK."""
+    stream = path.read_bytes()
+    call, out = read(stream)
+    if not call.finished:
+        return f"no answer: {call.failure.code if call.failure else 'it was cut'}"
+    (message,) = [each for each in out if isinstance(each, k.Message)]
+    mine, other = without_nulls(ours(message)), without_nulls(sdks(path))
+    differing = [key for key in mine.keys() | other.keys() if mine.get(key) != other.get(key)]
+    starts = [each for each in Recorded(stream).events if each["type"] == "message_start"]
+    reasons = {
+        reason(Lost(path=key, values=[other], restarted=len(starts) > 1)) for key in differing
+    }
+    return "agrees" if not differing else f"differs by name: {reasons}"
+
+
+@pytest.mark.parametrize("path", WHOLE, ids=name)
+def test_a_whole_stream_is_read_as_anthropics_sdk_reads_it(path):
+    seen = verdict(path)
+    assert seen == "agrees" or ("begun again" in seen and "None" not in seen)
+
+
+@pytest.mark.parametrize("path", BROKEN, ids=name)
+def test_a_stream_that_broke_is_never_taken_for_an_answer(path):
+    assert verdict(path).startswith("no answer")
+
+
+@needs_recordings
+def test_every_recording_was_read_and_this_is_how(capsys):
+    index = json.loads((CAPTURES / "index.json").read_text())["streams"]
+    assert {entry["sse"] for entry in index} == {f"{name(path)}.sse" for path in STREAMS}
+    verdicts = Counter(verdict(path).partition(":")[0] for path in STREAMS)
+    with capsys.disabled():
+        print(f"\n{len(STREAMS)} recorded streams: {dict(verdicts)}")  # noqa: T201
+    assert sum(verdicts.values()) == len(index)
+    assert verdicts["agrees"] == len(WHOLE) - 1
+    assert verdicts["differs by name"] == 1  # a message that was begun again
+    assert verdicts["no answer"] == len(BROKEN)
+
+
+def goes_back(message):
+    """Whether it can: not empty, not refused, the provider's tools with their results."""
+    blocks = message.blocks
+    called = {b["id"] for b in blocks if b["type"].endswith("_tool_use")}
+    answered = {b["tool_use_id"] for b in blocks if b["type"].endswith("_tool_result")}
+    some = without_blanks(blocks) != []
+    return some and message.stop_reason != "refusal" and called == answered
+
+
+@needs_recordings
+def test_what_the_model_said_goes_back_to_it_unchanged():
+    answers = [each for path in WHOLE for each in read(path.read_bytes())[1]]
+    messages = [each for each in answers if isinstance(each, k.Message) and goes_back(each)]
+    assert len(messages) > 200
+    for message in messages:
+        calls = [block["id"] for block in message.blocks if block["type"] == "tool_use"]
+        turn = [s.asked(), message, *(s.result(tool) for tool in calls)]
+        told = history(s.log_of(turn, [s.asked()]))
+        assert told[1]["content"] == without_blanks(message.blocks)
+
+
+@needs_recordings
+@settings(deadline=None, max_examples=200)
+@given(data=st.data())
+def test_any_recording_may_be_cut_anywhere(data):
+    stream = data.draw(st.sampled_from(STREAMS), label="stream").read_bytes()
+    cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=40), label="cuts")
+    assert read(stream, cuts)[1] == read(stream)[1]
+
+
+@pytest.mark.parametrize("path", SMALL[::7], ids=name)
+def test_a_recording_may_come_byte_by_byte(path):
+    stream = path.read_bytes()
+    assert read(stream, range(len(stream)))[1] == read(stream)[1]
