@@ -146,6 +146,14 @@ async def test_what_the_api_learns_later_is_preserved_too():
     assert fate["content_block_stop.weight"] == "preserved"
 
 
+async def test_a_tool_id_that_comes_again_is_lost_by_name():
+    one = recorded(*said(Reply(ToolCall("look", {}, "toolu_1"))))
+    other = recorded(*said(Reply(ToolCall("look", {}, "toolu_1"))))
+    comparison = await seen(Capture("twice", one.calls + other.calls))
+    assert fates(comparison)["content_block_start(tool_use).content_block.id"] == "lost"
+    assert comparison.ok
+
+
 # compare: what it must find
 
 

@@ -16,7 +16,9 @@ from recordings import CAPTURES, STREAMS, name
 from turnlog.diagnosis.captures import Recorded
 from turnlog.engines.claude_drops import Lost, reason
 from turnlog.engines.claude_stream import Call, SseSplitter
+from turnlog.events import codec
 from turnlog.events import kinds as k
+from turnlog.events.base import Event
 from turnlog.events.joining import as_one
 from turnlog.projections.history import history, without_blanks
 from turnlog.testing import samples as s
@@ -138,6 +140,40 @@ def test_any_recording_may_be_cut_anywhere(data):
     stream = data.draw(st.sampled_from(STREAMS), label="stream").read_bytes()
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=40), label="cuts")
     assert read(stream, cuts)[1] == read(stream)[1]
+
+
+ODD = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(0, 1) | st.text(max_size=3)
+ODD = ODD | st.lists(ODD, max_size=2) | st.dictionaries(st.text(max_size=3), ODD, max_size=2)
+
+
+def damaged(value, draw):
+    """The value with something odd in some place, or with a part missing."""
+    if not isinstance(value, dict | list) or not value or draw(st.integers(0, 3)) == 0:
+        return draw(ODD)
+    if isinstance(value, list):
+        place = draw(st.integers(0, len(value) - 1))
+        return [damaged(v, draw) if n == place else v for n, v in enumerate(value)]
+    key = draw(st.sampled_from(sorted(value)))
+    if draw(st.booleans()):
+        return {name: damaged(v, draw) if name == key else v for name, v in value.items()}
+    return {name: v for name, v in value.items() if name != key}
+
+
+@needs_recordings
+@settings(deadline=None, max_examples=300)
+@given(data=st.data())
+def test_a_damaged_stream_never_raises_and_what_is_kept_can_be_read_again(data):
+    raws = Recorded(data.draw(st.sampled_from(SMALL), label="stream").read_bytes()).events
+    place = data.draw(st.integers(0, len(raws) - 1), label="place")
+    raws[place] = damaged(raws[place], data.draw)
+    call = Call(clock=lambda: 0.0)
+    out = [each for each in call.feed(raws) if isinstance(each, Event)]
+    assert call.finished == any(isinstance(each, k.Message) for each in out)
+    assert not (call.finished and call.failure)
+    for event in out:
+        assert codec.decode(event.type, event.version, codec.encode(event)) == event
+    kept = [each for each in out if each.kept]
+    assert history(s.log_of([s.asked(), *kept], [s.asked()]))  # the session can go on
 
 
 @pytest.mark.parametrize("path", SMALL[::7], ids=name)

@@ -23,7 +23,7 @@ def capture(args: argparse.Namespace) -> int:
     from turnlog.diagnosis.capabilities import CAPABILITIES
 
     wanted = NAMES if args.all else args.names
-    if not wanted:
+    if not wanted or not set(wanted) <= set(NAMES):
         raise ConfigError(f"Say --all, or which: {', '.join(NAMES)}.")
     settings = load(model=args.model)
     folder = Path(args.out)
@@ -62,8 +62,8 @@ def register(add: Add) -> None:
     tasks = add(diagnose).add_subparsers(required=True, metavar="TASK")
     parser = tasks.add_parser("capture", help="ask the API, and record what it sends")
     parser.set_defaults(task=capture)
-    parser.add_argument("names", nargs="*", choices=[[], *NAMES], metavar="NAME")
-    parser.add_argument("--all", action="store_true", help=f"all of {', '.join(NAMES)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("--all", action="store_true", help="all of them")
     parser.add_argument("--out", default="diagnosis", metavar="DIR", help="default: ./diagnosis")
     parser.add_argument("--model", help="default: that of the settings")
     parser = tasks.add_parser("compare", help="preserved, lost and added, field by field")

@@ -5,7 +5,7 @@ order, under its name (or the name that we have for it) and in its content block
 is lost: by name if `claude_drops` has a reason, and otherwise it is a fault.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,13 +68,14 @@ def compare(capture: Capture, played: Sequence[Played]) -> Comparison:
     rows: dict[str, Row] = {}
     ours: dict[str, bool] = {}  # our paths, and whether any value of the API is there
     problems: list[str] = []
+    earlier: list[Groups] = []
     for number, call in enumerate(capture.calls):
         made = played[number] if number < len(played) else Played()
         problems += [f"call {number}: {problem}" for problem in _problems(call, made)]
         sides = our_groups(made.log), our_groups(made.wire)
         for side in sides:
             ours |= {place.path: ours.get(place.path, False) for place in side}
-        for path in _settle(call, sides, rows):
+        for path in _settle(call, sides, rows, earlier):
             ours[path] = True
     added = [path for path, known in ours.items() if not known]
     return Comparison(capture.name, list(rows.values()), added, problems)
@@ -87,14 +88,17 @@ def _problems(call: Recorded, made: Played) -> Iterable[str]:
         yield "the answer was cut, but was taken for a whole one"
 
 
-def _settle(call: Recorded, sides: tuple[Groups, Groups], rows: dict[str, Row]) -> set[str]:
+def _settle(
+    call: Recorded, sides: tuple[Groups, Groups], rows: dict[str, Row], earlier: list[Groups]
+) -> set[str]:
     """Find every value of one call; returns our paths that hold any."""
     used: set[str] = set()
-    before: Groups = {}
     messages = _messages(call.events)
-    for at, events in enumerate(messages):
-        groups = raw_groups(events)
-        for place, values in groups.items():
+    for events in messages:
+        groups, restarted = raw_groups(events), events is not messages[-1]
+        answer = _Answer(groups, list(earlier), not call.whole, restarted)
+        earlier.append(groups)
+        for place, values in answer.groups.items():
             row = rows.setdefault(place.path, Row(place.path))
             row.count += len(values)
             log, wire = (_found(place, values, side) for side in sides)
@@ -102,10 +106,40 @@ def _settle(call: Recorded, sides: tuple[Groups, Groups], rows: dict[str, Row]) 
                 row.log |= log
                 row.wire |= wire
                 used |= log | wire
+            elif (why := answer.reason(place, values)) is not None:
+                row.reasons.add(why)
             else:
-                _lose(row, place, values, groups, before, call, at < len(messages) - 1)
-            before.setdefault(Place(None, place.path), []).extend(values)
+                row.faults += len(values)
     return used
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a reason for a loss may depend on."""
+
+    groups: Groups
+    earlier: list[Groups]  # of the answers before
+    cut: bool
+    restarted: bool
+
+    def reason(self, place: Place, values: list[Any]) -> str | None:
+        lost = Lost(
+            path=place.path,
+            values=values,
+            later={other.path for other in self.groups},
+            cut=self.cut,
+            restarted=self.restarted,
+            repeated=any(_holds(held, values) for held in self._others(place)),
+        )
+        return reason(lost)
+
+    def _others(self, place: Place) -> Iterator[list[Any]]:
+        """The same field in other blocks, and in the answers before."""
+        for groups in (*self.earlier, self.groups):
+            for other, held in groups.items():
+                same = groups is self.groups and other.block == place.block
+                if other.path == place.path and not same:
+                    yield held
 
 
 def _messages(events: Sequence[Json]) -> list[list[Json]]:
@@ -117,31 +151,6 @@ def _messages(events: Sequence[Json]) -> list[list[Json]]:
             messages.append([])
         messages[-1].append(event)
     return messages
-
-
-def _lose(
-    row: Row,
-    place: Place,
-    values: list[Any],
-    groups: Groups,
-    before: Groups,
-    call: Recorded,
-    restarted: bool,
-) -> None:
-    known = before.get(Place(None, place.path), [])
-    lost = Lost(
-        path=place.path,
-        values=values,
-        later={other.path for other in groups},
-        cut=not call.whole,
-        restarted=restarted,
-        repeated=all(value in known for value in values),
-    )
-    why = reason(lost)
-    if why is None:
-        row.faults += len(values)
-    else:
-        row.reasons.add(why)
 
 
 def _found(place: Place, values: list[Any], side: Groups) -> set[str]:

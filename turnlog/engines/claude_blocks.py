@@ -36,7 +36,7 @@ class Open:
         self.aside: Raw = {}  # what came with it, and is no part of it
         self._said = 0  # so many pieces are in chunks
         self._ready: list[Event] = []
-        self._uncited: list[Raw] = list(block.get("citations") or ())
+        self._uncited: list[Raw] = [dict(each) for each in block.get("citations") or ()]
         self._since = now
         self._speaks = block["type"] in ("text", "thinking")
         if self._speaks and (text := block.get(block["type"])):
@@ -64,6 +64,7 @@ class Open:
                 out.append(self._whole_thought(now, thinking_tokens))
             case _ if self.pieces:
                 self._close_json("".join(self.pieces))
+        check(self.block)
 
     # one rule for each type of delta
 
@@ -84,8 +85,9 @@ class Open:
     def citation(self, delta: Raw) -> None:
         if len(self.pieces) > self._said:
             self._ready.append(self._chunk())  # it belongs to the text that comes after it
-        self.block["citations"] = [*(self.block.get("citations") or ()), delta["citation"]]
-        self._uncited.append(delta["citation"])
+        citation = dict(delta["citation"])
+        self.block["citations"] = [*(self.block.get("citations") or ()), citation]
+        self._uncited.append(citation)
 
     def compaction(self, delta: Raw) -> None:
         self.block |= {n: v for n, v in delta.items() if n != "type" and v is not None}
@@ -104,9 +106,8 @@ class Open:
     # inside
 
     def _chunk(self) -> Event:
-        pieces, said = self.pieces, self._said
-        self._said = len(pieces)
-        text = pieces[said] if len(pieces) == said + 1 else "".join(pieces[said:])
+        text = "".join(self.pieces[self._said :])
+        self._said = len(self.pieces)
         if self.block["type"] == "thinking":
             return k.ThinkingChunk(content=text, block_index=self.position)
         if not self._uncited:
@@ -156,6 +157,22 @@ def merge(block: Raw, delta: Raw) -> None:
         block[name] = before + value if grows and before is not None else value
 
 
+def check(block: Block) -> None:
+    """Raises a TypeError for a block that could not go back to the model, or be read here."""
+    kind: str = block["type"]
+    if kind.endswith("tool_use") and block.get("input") is None:
+        block["input"] = {}  # a call without arguments
+    for ending, needed in NEEDED.items():
+        if kind.endswith(ending):
+            for name, wanted in needed.items():
+                if not isinstance(block.get(name), wanted):
+                    raise TypeError(f"{kind} with the {name} {block.get(name)!r}")
+
+
+NEEDED: dict[str, dict[str, type]] = {  # by how the type of the block ends
+    "tool_use": {"id": str, "name": str, "input": dict},
+    "tool_result": {"tool_use_id": str},
+}
 Rule = Callable[[Open, Raw], None]
 # By the type of the block. The same delta in another block is unknown, and merged into it.
 RULES: dict[str, dict[str, Rule]] = {

@@ -19,7 +19,7 @@ from turnlog.engines.claude_errors import UNREADABLE, failed, stream_error
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
-from turnlog.events.content import Block, usage_of
+from turnlog.events.content import Block, TokenUsage, usage_of
 from turnlog.ports import CallStarted
 
 Output = Event | CallStarted
@@ -88,29 +88,33 @@ class Call:
         """
         out: list[Output] = []
         try:
-            for raw in raws:
-                rule, fields = _RULES.get(raw["type"], _NO_RULE)
-                rule(self, raw, out)
-                if len(raw) > fields:
-                    self._keep_aside(raw)
-                if self.finished:
-                    return out
+            try:
+                self._read(raws, out)
+            finally:
+                self._turn_to(self._open, out)
         except EngineFailed as failure:
             self.failure = failure
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             _log.warning("the stream cannot be read: %r", error)
             self.failure = failed(UNREADABLE)
-        if self._open is not None:
-            self._open.say(out)
         return out
+
+    def _read(self, raws: Iterable[Raw], out: list[Output]) -> None:
+        for raw in raws:
+            rule, fields = _RULES.get(raw["type"], _NO_RULE)
+            rule(self, raw, out)
+            if self.finished:
+                return
+            if len(raw) > fields:
+                self._keep_aside(raw)
 
     @property
     def message_id(self) -> str:
-        return self._message.get("id") or ""
+        return _word(self._message.get("id"))
 
     @property
     def stop_reason(self) -> str:
-        return self._message.get("stop_reason") or "end_turn"
+        return _word(self._message.get("stop_reason")) or "end_turn"
 
     @property
     def blocks(self) -> list[Block]:
@@ -122,9 +126,9 @@ class Call:
         if self.stop_reason != "tool_use":
             return []
         return [
-            k.ToolUse(tool_use_id=b["id"], tool_name=b["name"], args=b.get("input") or {})
-            for b in self.blocks
-            if b["type"] == "tool_use"
+            k.ToolUse(tool_use_id=block["id"], tool_name=block["name"], args=block["input"])
+            for block in self.blocks
+            if block["type"] == "tool_use"
         ]
 
     @property
@@ -137,6 +141,7 @@ class Call:
         self._usage: Raw = dict(message.get("usage") or {})
         self._blocks: dict[int, Open] = {}  # by the API's index, in the order they came
         self._open: Open | None = None  # the one that is being written
+        self._more: Raw = {}  # fields that events had beside the known ones
 
     # one rule for each type of raw event
 
@@ -144,7 +149,7 @@ class Call:
         self._turn_to(None, out)
         self._reset(dict(raw["message"]))
         self._began = True
-        model = self._message.get("model") or ""
+        model = _word(self._message.get("model"))
         out.append(CallStarted(message_id=self.message_id, model=model, reported=self._usage))
         for index, block in enumerate(self._message.get("content") or ()):
             self._block_start({"index": index, "content_block": block}, out)
@@ -162,7 +167,7 @@ class Call:
             self._claim_id(block)
         elif block["type"] == "fallback":
             # The SDK: "the final hop's fallback block names the model that served the response"
-            self._message["model"] = block["to"]["model"]
+            self._message["model"] = (block.get("to") or {}).get("model")
 
     def _block_delta(self, raw: Raw, out: list[Output]) -> None:
         at, delta = self._blocks[raw["index"]], raw["delta"]
@@ -179,7 +184,7 @@ class Call:
         at.close(self._clock(), counted, out)
 
     def _message_delta(self, raw: Raw, out: list[Output]) -> None:
-        self._message.update(raw["delta"])
+        self._message |= {n: v for n, v in raw["delta"].items() if v is not None}
         # The counts in message_delta are cumulative: replaced, never added up.
         self._usage |= {n: v for n, v in (raw.get("usage") or {}).items() if v is not None}
 
@@ -200,7 +205,7 @@ class Call:
         """A sign of life."""
 
     def _keep_unknown(self, raw: Raw, out: list[Output]) -> None:
-        _log.info("the API sent an event of a new type: %r", raw["type"])
+        _log.debug("the API sent an event of a new type: %r", raw["type"])
         self._unknown.append(raw)
 
     # inside
@@ -210,10 +215,12 @@ class Call:
         if self._open is not None:
             self._open.say(out)
         self._open = at
+        if at is not None:
+            at.closed = False  # also one that had been closed: what comes now is a part of it
 
     def _claim_id(self, block: Block) -> None:
         """Some gateways number the calls of each answer anew: such an id gets one of ours."""
-        if not block.get("id") or block["id"] in self._taken:
+        if not _word(block.get("id")) or block["id"] in self._taken:
             block["id"] = f"toolu_turnlog_{secrets.token_hex(12)}"
         self._taken.add(block["id"])
 
@@ -223,15 +230,15 @@ class Call:
         if "index" in raw:
             merge(self._blocks[raw["index"]].aside, more)
         else:
-            self._message |= {name: value for name, value in more.items() if value is not None}
+            merge(self._more, more)
 
     def _kept(self) -> list[Event]:
         message = k.Message(
             message_id=self.message_id,
             blocks=self.blocks,
             stop_reason=self.stop_reason,
-            model=self._message.get("model") or "",
-            token_usage=usage_of(self._usage),
+            model=_word(self._message.get("model")),
+            token_usage=_counted(self._usage),
             reported=self._usage,
             details=self._details(),
         )
@@ -247,17 +254,28 @@ class Call:
     def _details(self) -> Raw:
         """What else the API said: fields of the message, and under `aside` what has no place."""
         details = {n: v for n, v in self._message.items() if n not in _OUR_OWN and v is not None}
+        details |= self._more
         aside: Raw = {f"block {at.position}": at.aside for at in self._blocks.values() if at.aside}
         if self._unknown:
             aside["events"] = self._unknown
         return details | ({"aside": aside} if aside else {})
 
 
+def _word(value: object) -> str:
+    """What should be text and is not cannot be kept as text, or read again."""
+    return value if isinstance(value, str) else ""
+
+
+def _counted(reported: Raw) -> TokenUsage:
+    """Raises a ValueError for counts that are none: what is billed must be right."""
+    return msgspec.convert(msgspec.to_builtins(usage_of(reported)), TokenUsage)
+
+
 def _thought_kept(message_id: str, block: Block) -> k.Thinking:
     return k.Thinking(
         message_id=message_id,
-        content=block.get("thinking", ""),
-        signature=block.get("signature") or block.get("data") or "",
+        content=_word(block.get("thinking")),
+        signature=_word(block.get("signature")) or _word(block.get("data")),
         redacted=block["type"] == "redacted_thinking",
     )
 
