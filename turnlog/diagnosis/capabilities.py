@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from turnlog.engines.claude_models import WEB_SEARCH
 from turnlog.simulators.claude import RawBlock, Reply, Text, Thinking, ToolCall, Usage
 
 Json = dict[str, Any]
@@ -59,7 +60,7 @@ RUN: dict[str, Callable[..., str]] = {
     "get_time": lambda: datetime.now(UTC).isoformat(timespec="seconds"),
     "multiply": lambda a, b: str(int(a) * int(b)),
 }
-SEARCH: Json = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
+SEARCH: Json = {"type": WEB_SEARCH, "name": "web_search", "max_uses": 3}
 BOTH = "Calculate 15*7 with the tool, then tell me the time. Use the tools one after the other."
 
 
@@ -73,7 +74,7 @@ class Capability:
     blocks: tuple[Json, ...] = ()  # before the question
     tools: tuple[Json, ...] = ()
     thinks: bool = False
-    beta: str | None = None  # for models that do not do it by themselves
+    interleaved: bool = False  # thinks between tools, also where a model must be told to
 
 
 def _cited(text: str) -> Json:
@@ -169,7 +170,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         ),
         tools=TOOLS,
         thinks=True,
-        beta="interleaved-thinking-2025-05-14",
+        interleaved=True,
     ),
     Capability(
         name="vision",

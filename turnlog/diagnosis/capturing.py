@@ -14,7 +14,7 @@ import aiohttp
 from turnlog.config import Settings
 from turnlog.diagnosis.capabilities import RUN, Capability
 from turnlog.diagnosis.captures import Capture, Recorded, framed, parsed
-from turnlog.engines.claude_models import is_adaptive, thinking_parameters
+from turnlog.engines.claude_models import betas, thinking_parameters
 from turnlog.engines.claude_stream import Call
 from turnlog.errors import EngineFailed
 from turnlog.events.kinds import ToolUse
@@ -29,7 +29,7 @@ MOST_CALLS = 8  # of one capability
 async def capture(capability: Capability, settings: Settings) -> Capture:
     """Ask, run the tools that are asked for, and go on until the model is done."""
     body = _request(capability, settings.model)
-    headers = _headers(capability, settings)
+    headers = _headers(body if capability.interleaved else {}, settings)
     about = {
         "model": settings.model,
         "simulated": settings.simulated,
@@ -75,14 +75,14 @@ def _request(capability: Capability, model: str) -> Json:
     return request | ({"tools": list(capability.tools)} if capability.tools else {})
 
 
-def _headers(capability: Capability, settings: Settings) -> dict[str, str]:
+def _headers(body: Json, settings: Settings) -> dict[str, str]:
     headers = {
         "x-api-key": settings.api_key or "none",
         "anthropic-version": "2023-06-01",
         "content-type": "application/json",
     }
-    if capability.beta and not is_adaptive(settings.model):
-        headers["anthropic-beta"] = capability.beta
+    if features := betas(body):
+        headers["anthropic-beta"] = ",".join(features)
     return headers
 
 

@@ -25,6 +25,7 @@ from turnlog.transports import wire
 Json = dict[str, Any]
 # What the recording has no part in: the question that we ask, and the tools that we answer for.
 NOT_THE_APIS = ("user_message_sent", "tool_result")
+ANSWERS = ("thinking", "message", "citations")  # how the events of an answer begin
 
 
 @dataclass
@@ -82,7 +83,7 @@ def _calls(events: list[Json]) -> list[list[Json]]:
     for event in events:
         if event["type"] in NOT_THE_APIS or event.get("code") == "too_many_calls":
             continue  # the latter: the recording ends where the model would have gone on
-        if ended and event["type"] not in ("tool_use", "complete", "error"):
+        if ended and event["type"].startswith(ANSWERS):
             calls.append([])
             ended = False
         calls[-1].append(event)
