@@ -113,24 +113,29 @@ def test_every_recording_was_read_and_this_is_how(capsys):
 
 
 def goes_back(message):
-    """Whether it can: not empty, not refused, the provider's tools with their results."""
+    """Whether it can: not empty or refused, no thought last, every call with its result."""
     blocks = message.blocks
     called = {b["id"] for b in blocks if b["type"].endswith("_tool_use")}
     answered = {b["tool_use_id"] for b in blocks if b["type"].endswith("_tool_result")}
-    some = without_blanks(blocks) != []
+    said = [block["type"] for block in without_blanks(blocks)]
+    some = said != [] and "thinking" not in said[-1]
     return some and message.stop_reason != "refusal" and called == answered
 
 
 @needs_recordings
 def test_what_the_model_said_goes_back_to_it_unchanged():
-    answers = [each for path in WHOLE for each in read(path.read_bytes())[1]]
-    messages = [each for each in answers if isinstance(each, k.Message) and goes_back(each)]
-    assert len(messages) > 200
-    for message in messages:
-        calls = [block["id"] for block in message.blocks if block["type"] == "tool_use"]
-        turn = [s.asked(), message, *(s.result(tool) for tool in calls)]
-        told = history(s.log_of(turn, [s.asked()]))
-        assert told[1]["content"] == without_blanks(message.blocks)
+    answers = [[e for e in read(path.read_bytes())[1] if isinstance(e, Event)] for path in WHOLE]
+    kept = [[event for event in answer if event.kept] for answer in answers]
+    asked = [[event for event in events if isinstance(event, k.ToolUse)] for events in kept]
+    back = 0
+    for events, calls in zip(kept, asked, strict=True):
+        (message,) = [event for event in events if isinstance(event, k.Message)]
+        if goes_back(message):
+            results = [s.result(call.tool_use_id) for call in calls]
+            told = history(s.log_of([s.asked(), *events, *results, s.asked()]))
+            assert told[1]["content"] == without_blanks(message.blocks)
+            back += 1
+    assert back > 200
 
 
 @needs_recordings
