@@ -30,6 +30,13 @@ def test_the_environment_wins_over_the_file_and_what_is_given_over_both(file):
     assert (settings.port, settings.host, settings.data) == (3, "two", "one")
 
 
+def test_raw_bytes_are_kept_only_if_asked_for(file):
+    assert load({}, file).keep_raw is False
+    assert load({"TURNLOG_KEEP_RAW": "true"}, file).keep_raw is True
+    file.write_text("keep_raw = true\n")
+    assert load({}, file).keep_raw is True
+
+
 def test_an_empty_variable_is_not_set(file):
     assert load({"TURNLOG_PORT": "", "ANTHROPIC_API_KEY": ""}, file) == Settings()
 

@@ -13,6 +13,7 @@ from turnlog.events import codec, grammar
 from turnlog.events import kinds as k
 from turnlog.events.content import TokenUsage, citations_of, usage_of
 from turnlog.events.internal import is_internal_tool
+from turnlog.events.joining import as_one
 from turnlog.events.record import NO_SEAL, records, sealed, stamped
 from turnlog.testing import samples as s
 
@@ -164,6 +165,30 @@ def test_tokens_add_up_and_unknown_thinking_stays_unknown():
 def test_citations_know_their_block():
     blocks = [{"type": "text", "text": "a"}, {"type": "text", "text": "b", "citations": [{"c": 1}]}]
     assert citations_of(blocks) == [{"blockIndex": 1, "c": 1}]
+
+
+CITES = st.just(msgspec.UNSET) | st.lists(st.builds(dict, n=WHOLE), min_size=1, max_size=3)
+PIECE = st.builds(k.MessageChunk, content=WORDS, block_index=st.integers(0, 2), citations=CITES)
+
+
+def where(chunks):
+    """Each citation with its block and with the text that it stands before."""
+    after = [c.content + "".join(d.content for d in chunks[n + 1 :]) for n, c in enumerate(chunks)]
+    return [
+        (chunk.block_index, citation, rest)
+        for chunk, rest in zip(chunks, after, strict=True)
+        for citation in (chunk.citations or ())
+    ]
+
+
+@given(st.lists(PIECE, min_size=1))
+def test_joining_neither_detaches_nor_reorders_citations(chunks):
+    joined = chunks[:1]
+    for chunk in chunks[1:]:
+        one = as_one(joined[-1], chunk)
+        joined[-1:] = [joined[-1], chunk] if one is None else [one]
+    assert where(joined) == where(chunks)
+    assert "".join(c.content for c in joined) == "".join(c.content for c in chunks)
 
 
 def test_hand_offs_are_internal_and_other_tools_are_not():

@@ -32,6 +32,7 @@ from turnlog.ports import (
     Approval,
     Decision,
     Engine,
+    KeepRaw,
     Question,
     Session,
     Show,
@@ -45,6 +46,7 @@ from turnlog.prices import PriceBook
 from turnlog.projections.calendar import zone
 from turnlog.projections.outcome import outcome
 from turnlog.stores.memory_bus import MemoryBus
+from turnlog.stores.raw_ledger import keeping_raw
 from turnlog.tools.approval import Policy
 from turnlog.tools.mcp.source import Sources
 from turnlog.tools.registry import Tool, ToolContext
@@ -70,15 +72,15 @@ def _memory(settings: Settings) -> Store:
     return MemoryStore()
 
 
-def _claude(api_key: str, base_url: str | None, settings: Settings, store: Store) -> Engine:
+def _claude(key: str, url: str | None, settings: Settings, store: Store, raw: KeepRaw) -> Engine:
     from turnlog.engines.claude import ClaudeEngine
 
     cache, metrics = settings.prompt_cache, metrics_of(store)
-    return ClaudeEngine(api_key=api_key, base_url=base_url, cache=cache, metrics=metrics)
+    return ClaudeEngine(api_key=key, base_url=url, cache=cache, metrics=metrics, keep_raw=raw)
 
 
 STORES: dict[str, Callable[[Settings], Store]] = {"sqlite": _sqlite, "memory": _memory}
-ENGINES: dict[str, Callable[[str, str | None, Settings, Store], Engine]] = {"claude": _claude}
+ENGINES: dict[str, Callable[..., Engine]] = {"claude": _claude}
 
 
 def create_app(
@@ -196,8 +198,9 @@ class Turnlog:
                 base_url = await stack.enter_async_context(sim.serve())
             given = self._engine
             key = self._sim_key if self.settings.simulated else self.settings.api_key or "none"
+            raw = await stack.enter_async_context(keeping_raw(self.settings))
             if isinstance(given, str):
-                given = ENGINES[given](key, base_url, self.settings, self.store)
+                given = ENGINES[given](key, base_url, self.settings, self.store, raw)
             self.engine = given
             await self.engine.open()
             stack.push_async_callback(self.engine.close)

@@ -43,6 +43,7 @@ class Settings:
     log_format: str = "text"  # or json
     log_level: str = "info"
     log_content: bool = False  # whether log lines may hold what people and tools say
+    keep_raw: bool = False  # whether the provider's bytes are stored beside the log
     auth_secret: str | None = field(default=None, repr=False)
     auth_issuer: str | None = None  # instead of a secret: an identity provider
     auth_audience: str | None = None
@@ -101,6 +102,7 @@ _CHOICES = {
     "log_format": ("text", "json"),
     "log_level": ("debug", "info", "warning", "error"),
     "log_content": ("true", "false"),
+    "keep_raw": ("true", "false"),
 }
 
 

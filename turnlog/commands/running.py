@@ -19,6 +19,7 @@ def serve(args: argparse.Namespace) -> int:
 
     # The app of a module makes its own settings: the flags reach it through the environment.
     flags = {"TURNLOG_HOST": args.host, "TURNLOG_PORT": args.port, "TURNLOG_DATA": args.data}
+    flags["TURNLOG_KEEP_RAW"] = args.keep_raw
     os.environ |= {name: str(value) for name, value in flags.items() if value is not None}
     app = _app(args.app)
     refuse_open_door(app.settings)
@@ -87,6 +88,8 @@ def register(add: Add) -> None:
     parser.add_argument("app", nargs="?", metavar="MODULE:APP", help="default: the demo")
     parser.add_argument("--host", help="default: 127.0.0.1")
     parser.add_argument("--port", type=int, help="default: 8000")
+    keep = "store the provider's bytes in DIR/raw too"
+    parser.add_argument("--keep-raw", action="store_const", const=True, help=keep)
     add_data(parser)
     parser = add(token)
     parser.add_argument("--user", required=True)

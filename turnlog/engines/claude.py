@@ -10,7 +10,7 @@ import contextlib
 import logging
 import math
 import random
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from importlib import import_module
@@ -29,7 +29,7 @@ from turnlog.events.base import Event
 from turnlog.events.content import Block
 from turnlog.events.kinds import ToolResult
 from turnlog.observing.metrics import Metrics
-from turnlog.ports import Ask, CallStarted, Said, ToolBox
+from turnlog.ports import Ask, CallStarted, KeepRaw, Said, ToolBox
 from turnlog.projections.history import add, result_block, without_blanks
 
 if TYPE_CHECKING:  # importing the SDK takes seconds: only the first turn needs it
@@ -60,8 +60,10 @@ class ClaudeEngine:
         patience: Patience | None = None,
         cache: str = "5m",
         metrics: Metrics | None = None,
+        keep_raw: KeepRaw = None,
     ) -> None:
         """`cache`: how long the provider keeps what it has read of a prompt; or "off"."""
+        self._keep_raw = keep_raw
         self._api_key = api_key
         self._base_url = base_url
         self._cache = cache
@@ -124,7 +126,7 @@ class ClaudeEngine:
         before = paused(request["messages"])
         response = await self._begin(request | {"stream": True})
         try:
-            async with aclosing(response), aclosing(_pieces(response)) as pieces:
+            async with aclosing(response), aclosing(self._pieces(response, call)) as pieces:
                 async for piece in pieces:
                     if outputs := call.feed(splitter.feed(piece)):
                         yield _said(outputs, call, before)
@@ -140,6 +142,10 @@ class ClaudeEngine:
         except EngineFailed as failure:
             self._metrics.provider_errors.add(1, failure.code)
             raise
+
+    def _pieces(self, response: "Response", call: Call) -> AsyncGenerator[bytes, None]:
+        pieces = _pieces(response)
+        return pieces if self._keep_raw is None else _kept_raw(pieces, call, self._keep_raw)
 
     async def _begin(self, request: dict[str, Any]) -> "Response":
         """The response. A model that refuses its earlier thoughts is asked without them.
@@ -252,6 +258,20 @@ async def _pieces(response: "Response") -> AsyncGenerator[bytes, None]:
         _log.warning("the stream broke: %r", error)
         stalled = "Timeout" in type(error).__name__
         raise errors.failed(errors.STALLED if stalled else errors.CUT) from error
+
+
+async def _kept_raw(
+    pieces: AsyncGenerator[bytes, None], call: Call, keep: Callable[[str, list[bytes]], None]
+) -> AsyncGenerator[bytes, None]:
+    """The same pieces. However they end, what there was of them is kept."""
+    raw: list[bytes] = []
+    try:
+        async with aclosing(pieces):
+            async for piece in pieces:
+                raw.append(piece)
+                yield piece
+    finally:
+        keep(call.message_id, raw)
 
 
 async def _drain(pieces: AsyncGenerator[bytes, None]) -> None:

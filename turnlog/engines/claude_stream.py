@@ -2,29 +2,32 @@
 
 The raw stream is read instead of the SDK's accumulator, which drops fields and takes a
 stream that was cut for a whole one. Blocks are kept as they came, also those that did not
-exist when this was written, because they go back to the model unchanged.
+exist when this was written, because they go back to the model unchanged. What is dropped
+is named in `claude_drops.py`, and nothing else is.
 """
 
 import logging
 import secrets
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import msgspec
 
+from turnlog.engines.claude_blocks import Open, Raw, merge
 from turnlog.engines.claude_errors import UNREADABLE, failed, stream_error
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
-from turnlog.events.content import Block, usage_of
+from turnlog.events.content import Block, TokenUsage, usage_of
 from turnlog.ports import CallStarted
 
-Raw = dict[str, Any]
 Output = Event | CallStarted
 _decode: Callable[[bytes], Raw] = msgspec.json.Decoder().decode
 _log = logging.getLogger(__name__)
 _OUR_OWN = ("id", "type", "role", "content", "model", "stop_reason", "usage")
+_PARTS = ("type", "index", "message", "content_block", "delta", "usage")  # of all events
+_THOUGHTS = ("thinking", "redacted_thinking")
 
 
 class SseSplitter:
@@ -74,19 +77,21 @@ class Call:
         self._clock = clock
         self.finished = False
         self.failure: EngineFailed | None = None  # what the stream broke on
-        self.unreadable: set[str] = set()  # tool calls whose arguments are not JSON objects
+        self._unknown: list[Raw] = []  # events of types that have no rule
+        self._began = False
         self._reset({})
 
     def feed(self, raws: Iterable[Raw]) -> list[Output]:
-        """Our events for these raw ones, up to the end of the answer or to a `failure`."""
+        """Our events for these raw ones, up to the end of the answer or to a `failure`.
+
+        Pieces of one block that are fed together come out as one chunk.
+        """
         out: list[Output] = []
         try:
-            for raw in raws:
-                rule = _RULES.get(raw["type"])
-                if rule is not None:
-                    rule(self, raw, out)
-                if self.finished:
-                    break
+            try:
+                self._read(raws, out)
+            finally:
+                self._turn_to(self._open, out)
         except EngineFailed as failure:
             self.failure = failure
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -94,160 +99,26 @@ class Call:
             self.failure = failed(UNREADABLE)
         return out
 
+    def _read(self, raws: Iterable[Raw], out: list[Output]) -> None:
+        for raw in raws:
+            rule, fields = _RULES.get(raw["type"], _NO_RULE)
+            rule(self, raw, out)
+            if self.finished:
+                return
+            if len(raw) > fields:
+                self._keep_aside(raw)
+
+    @property
+    def message_id(self) -> str:
+        return _word(self._message.get("id"))
+
     @property
     def stop_reason(self) -> str:
-        return self._message.get("stop_reason") or "end_turn"
+        return _word(self._message.get("stop_reason")) or "end_turn"
 
     @property
     def blocks(self) -> list[Block]:
-        return [self._blocks[index] for index in sorted(self._blocks)]
-
-    def _reset(self, message: Raw) -> None:
-        self._message = message
-        self._usage: Raw = dict(message.get("usage") or {})
-        self._blocks: dict[int, Block] = {}
-        self._pieces: list[str] = []  # of the block that is open: text, thought or JSON
-        self._uncited: list[Raw] = []  # citations whose text has not come yet
-        self._since = 0.0
-
-    # one rule for each type of raw event
-
-    def _message_start(self, raw: Raw, out: list[Output]) -> None:
-        self._reset(dict(raw["message"]))
-        started = CallStarted(
-            message_id=self._message.get("id") or "",
-            model=self._message.get("model") or "",
-            reported=self._usage,
-        )
-        out.append(started)
-        for index, block in enumerate(self._message.get("content") or ()):
-            self._block_start({"index": index, "content_block": block}, out)
-            self._block_stop({"index": index}, out)
-
-    def _block_start(self, raw: Raw, out: list[Output]) -> None:
-        index, block = raw["index"], dict(raw["content_block"])
-        self._blocks[index] = block
-        self._pieces = []
-        self._since = self._clock()
-        if block["type"] == "thinking":
-            out.append(k.ThinkingStart(block_index=index))
-            self._thought({"thinking": block.get("thinking", "")}, index, out)
-        elif block["type"] == "tool_use":
-            self._claim_id(block)
-        elif block["type"] == "text":
-            self._uncited = list(block.get("citations") or ())
-            self._text({"text": block.get("text", "")}, index, out)
-
-    def _block_delta(self, raw: Raw, out: list[Output]) -> None:
-        delta = raw["delta"]
-        rule = _DELTAS.get(delta["type"])
-        if rule is not None:
-            rule(self, delta, raw["index"], out)
-
-    def _block_stop(self, raw: Raw, out: list[Output]) -> None:
-        index = raw["index"]
-        block = self._blocks[index]
-        if block["type"] == "text":
-            if self._uncited:
-                self._emit_text("", index, out)
-            block["text"] = "".join(self._pieces)
-        elif block["type"] == "thinking":
-            block["thinking"] = "".join(self._pieces)
-            out.append(self._thought_whole(index, block))
-        elif self._pieces:
-            self._close_json(block)
-        self._pieces = []
-
-    def _message_delta(self, raw: Raw, out: list[Output]) -> None:
-        self._message.update(raw["delta"])
-        # The counts in message_delta are cumulative: replaced, never added up.
-        self._usage |= {n: v for n, v in (raw.get("usage") or {}).items() if v is not None}
-
-    def _message_stop(self, raw: Raw, out: list[Output]) -> None:
-        self.finished = True
-        out.extend(self._kept())
-
-    def _error(self, raw: Raw, out: list[Output]) -> None:
-        raise stream_error(raw.get("error") or {})
-
-    # one rule for each type of delta
-
-    def _text(self, delta: Raw, index: int, out: list[Output]) -> None:
-        if delta["text"]:
-            self._pieces.append(delta["text"])
-            self._emit_text(delta["text"], index, out)
-
-    def _thought(self, delta: Raw, index: int, out: list[Output]) -> None:
-        if delta["thinking"]:
-            self._pieces.append(delta["thinking"])
-            out.append(k.ThinkingChunk(content=delta["thinking"], block_index=index))
-
-    def _json(self, delta: Raw, index: int, out: list[Output]) -> None:
-        self._pieces.append(delta["partial_json"])
-
-    def _signature(self, delta: Raw, index: int, out: list[Output]) -> None:
-        block = self._blocks[index]
-        block["signature"] = block.get("signature", "") + delta["signature"]
-
-    def _citation(self, delta: Raw, index: int, out: list[Output]) -> None:
-        block = self._blocks[index]
-        block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
-        self._uncited.append(delta["citation"])
-
-    # inside
-
-    def _claim_id(self, block: Block) -> None:
-        """Some gateways number the calls of each answer anew: such an id gets one of ours."""
-        if not block.get("id") or block["id"] in self._taken:
-            block["id"] = f"toolu_turnlog_{secrets.token_hex(12)}"
-        self._taken.add(block["id"])
-
-    def _emit_text(self, text: str, index: int, out: list[Output]) -> None:
-        if self._uncited:
-            cited = [{"blockIndex": index, **citation} for citation in self._uncited]
-            self._uncited = []
-            out.append(k.MessageChunk(content=text, block_index=index, citations=cited))
-        else:
-            out.append(k.MessageChunk(content=text, block_index=index))
-
-    def _thought_whole(self, index: int, block: Block) -> k.ThinkingComplete:
-        duration = round((self._clock() - self._since) * 1000)
-        return k.ThinkingComplete(content=block["thinking"], block_index=index, duration=duration)
-
-    def _close_json(self, block: Block) -> None:
-        """Put the arguments together. What is not a JSON object is never run."""
-        text = "".join(self._pieces)
-        if not text.strip():
-            return
-        try:
-            value = msgspec.json.decode(text)
-        except msgspec.DecodeError:
-            value = None
-        if isinstance(value, dict):
-            block["input"] = value
-        else:
-            block["input"] = {}
-            self.unreadable.add(block.get("id", ""))
-
-    def _kept(self) -> list[Event]:
-        message_id = self._message.get("id") or ""
-        message = k.Message(
-            message_id=message_id,
-            blocks=self.blocks,
-            stop_reason=self.stop_reason,
-            model=self._message.get("model") or "",
-            token_usage=usage_of(self._usage),
-            reported=self._usage,
-            details={n: v for n, v in self._message.items() if n not in _OUR_OWN and v is not None},
-        )
-        events: list[Event] = []
-        if cited := message.citations:
-            events.append(
-                k.CitationsFound(message_id=message_id, count=len(cited), citations=cited)
-            )
-        events += [_thought_kept(message_id, b) for b in self.blocks if "thinking" in b["type"]]
-        events.append(message)
-        return [*events, *self.calls]
+        return [at.block for at in self._blocks.values()]
 
     @property
     def calls(self) -> list[k.ToolUse]:
@@ -255,34 +126,169 @@ class Call:
         if self.stop_reason != "tool_use":
             return []
         return [
-            k.ToolUse(tool_use_id=b["id"], tool_name=b["name"], args=b.get("input") or {})
-            for b in self.blocks
-            if b["type"] == "tool_use"
+            k.ToolUse(tool_use_id=block["id"], tool_name=block["name"], args=block["input"])
+            for block in self.blocks
+            if block["type"] == "tool_use"
         ]
+
+    @property
+    def unreadable(self) -> set[str]:
+        """The tool calls whose arguments are not JSON objects."""
+        return {at.block.get("id", "") for at in self._blocks.values() if at.unreadable}
+
+    def _reset(self, message: Raw) -> None:
+        self._message = message
+        self._usage: Raw = dict(message.get("usage") or {})
+        self._blocks: dict[int, Open] = {}  # by the API's index, in the order they came
+        self._open: Open | None = None  # the one that is being written
+        self._more: Raw = {}  # fields that events had beside the known ones
+
+    # one rule for each type of raw event
+
+    def _message_start(self, raw: Raw, out: list[Output]) -> None:
+        self._turn_to(None, out)
+        self._reset(dict(raw["message"]))
+        self._began = True
+        model = _word(self._message.get("model"))
+        out.append(CallStarted(message_id=self.message_id, model=model, reported=self._usage))
+        for index, block in enumerate(self._message.get("content") or ()):
+            self._block_start({"index": index, "content_block": block}, out)
+            self._block_stop({"index": index}, out)
+
+    def _block_start(self, raw: Raw, out: list[Output]) -> None:
+        index, block = raw["index"], dict(raw["content_block"])
+        again = self._blocks.get(index)
+        at = Open(block, again.position if again else len(self._blocks), self._clock())
+        self._turn_to(at, out)
+        self._blocks[index] = at
+        if block["type"] == "thinking":
+            out.append(k.ThinkingStart(block_index=at.position))
+        elif block["type"] == "tool_use":
+            self._claim_id(block)
+        elif block["type"] == "fallback":
+            # The SDK: "the final hop's fallback block names the model that served the response"
+            self._message["model"] = (block.get("to") or {}).get("model")
+
+    def _block_delta(self, raw: Raw, out: list[Output]) -> None:
+        at, delta = self._blocks[raw["index"]], raw["delta"]
+        if at is not self._open:
+            self._turn_to(at, out)
+        at.rules.get(delta["type"], Open.unknown)(at, delta)
+        if len(delta) > 2:
+            at.keep_aside(delta)
+
+    def _block_stop(self, raw: Raw, out: list[Output]) -> None:
+        at = self._blocks[raw["index"]]
+        self._turn_to(None, out)
+        counted = (self._usage.get("output_tokens_details") or {}).get("thinking_tokens")
+        at.close(self._clock(), counted, out)
+
+    def _message_delta(self, raw: Raw, out: list[Output]) -> None:
+        self._message |= {n: v for n, v in raw["delta"].items() if v is not None}
+        # The counts in message_delta are cumulative: replaced, never added up.
+        self._usage |= {n: v for n, v in (raw.get("usage") or {}).items() if v is not None}
+
+    def _message_stop(self, raw: Raw, out: list[Output]) -> None:
+        if not self._began:
+            raise LookupError("a message_stop without a message_start")
+        for index in [index for index, at in self._blocks.items() if not at.closed]:
+            self._block_stop({"index": index}, out)
+        self._keep_aside(raw)
+        out.extend(self._kept())
+        self.finished = True
+
+    def _error(self, raw: Raw, out: list[Output]) -> None:
+        _log.warning("the API broke the stream off: %s", raw)
+        raise stream_error(raw.get("error") or {})
+
+    def _ping(self, raw: Raw, out: list[Output]) -> None:
+        """A sign of life."""
+
+    def _keep_unknown(self, raw: Raw, out: list[Output]) -> None:
+        _log.debug("the API sent an event of a new type: %r", raw["type"])
+        self._unknown.append(raw)
+
+    # inside
+
+    def _turn_to(self, at: Open | None, out: list[Output]) -> None:
+        """Another block is being written now: say what there is of the one before."""
+        if self._open is not None:
+            self._open.say(out)
+        self._open = at
+        if at is not None:
+            at.closed = False  # also one that had been closed: what comes now is a part of it
+
+    def _claim_id(self, block: Block) -> None:
+        """Some gateways number the calls of each answer anew: such an id gets one of ours."""
+        if not _word(block.get("id")) or block["id"] in self._taken:
+            block["id"] = f"toolu_turnlog_{secrets.token_hex(12)}"
+        self._taken.add(block["id"])
+
+    def _keep_aside(self, raw: Raw) -> None:
+        """Fields of an event that has more than it had when this was written."""
+        more = {name: value for name, value in raw.items() if name not in _PARTS}
+        if "index" in raw:
+            merge(self._blocks[raw["index"]].aside, more)
+        else:
+            merge(self._more, more)
+
+    def _kept(self) -> list[Event]:
+        message = k.Message(
+            message_id=self.message_id,
+            blocks=self.blocks,
+            stop_reason=self.stop_reason,
+            model=_word(self._message.get("model")),
+            token_usage=_counted(self._usage),
+            reported=self._usage,
+            details=self._details(),
+        )
+        events: list[Event] = []
+        if cited := message.citations:
+            events.append(
+                k.CitationsFound(message_id=self.message_id, count=len(cited), citations=cited)
+            )
+        thoughts = [block for block in self.blocks if block["type"] in _THOUGHTS]
+        events += [_thought_kept(self.message_id, block) for block in thoughts]
+        return [*events, message, *self.calls]
+
+    def _details(self) -> Raw:
+        """What else the API said: fields of the message, and under `aside` what has no place."""
+        details = {n: v for n, v in self._message.items() if n not in _OUR_OWN and v is not None}
+        details |= self._more
+        aside: Raw = {f"block {at.position}": at.aside for at in self._blocks.values() if at.aside}
+        if self._unknown:
+            aside["events"] = self._unknown
+        return details | ({"aside": aside} if aside else {})
+
+
+def _word(value: object) -> str:
+    """What should be text and is not cannot be kept as text, or read again."""
+    return value if isinstance(value, str) else ""
+
+
+def _counted(reported: Raw) -> TokenUsage:
+    """Raises a ValueError for counts that are none: what is billed must be right."""
+    return msgspec.convert(msgspec.to_builtins(usage_of(reported)), TokenUsage)
 
 
 def _thought_kept(message_id: str, block: Block) -> k.Thinking:
     return k.Thinking(
         message_id=message_id,
-        content=block.get("thinking", ""),
-        signature=block.get("signature") or block.get("data") or "",
+        content=_word(block.get("thinking")),
+        signature=_word(block.get("signature")) or _word(block.get("data")),
         redacted=block["type"] == "redacted_thinking",
     )
 
 
-_RULES: dict[str, Callable[[Call, Raw, list[Output]], None]] = {
-    "message_start": Call._message_start,
-    "content_block_start": Call._block_start,
-    "content_block_delta": Call._block_delta,
-    "content_block_stop": Call._block_stop,
-    "message_delta": Call._message_delta,
-    "message_stop": Call._message_stop,
-    "error": Call._error,
+# With the number of fields that it has today; an event with more has them kept aside.
+_RULES: dict[str, tuple[Callable[[Call, Raw, list[Output]], None], int]] = {
+    "message_start": (Call._message_start, 2),
+    "content_block_start": (Call._block_start, 3),
+    "content_block_delta": (Call._block_delta, 3),
+    "content_block_stop": (Call._block_stop, 2),
+    "message_delta": (Call._message_delta, 3),
+    "message_stop": (Call._message_stop, 1),
+    "error": (Call._error, 2),
+    "ping": (Call._ping, 1),
 }
-_DELTAS: dict[str, Callable[[Call, Raw, int, list[Output]], None]] = {
-    "text_delta": Call._text,
-    "thinking_delta": Call._thought,
-    "input_json_delta": Call._json,
-    "signature_delta": Call._signature,
-    "citations_delta": Call._citation,
-}
+_NO_RULE = (Call._keep_unknown, sys.maxsize)

@@ -150,6 +150,8 @@ class Engine(Protocol):
 
 
 Show = Callable[[Sequence[Stamped]], None]  # where a turn's events go, live
+# Where a model call's bytes go, with its id if it got one. None: they are not kept.
+KeepRaw = Callable[[str, list[bytes]], None] | None
 
 
 @dataclass(frozen=True, kw_only=True)

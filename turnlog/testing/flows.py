@@ -47,8 +47,9 @@ KEY_FIELDS: dict[str, tuple[str, ...]] = {
     "user_message_sent": ("content",),
     "thinking_complete": ("content",),
     "thinking":          ("content", "redacted"),
-    "citations_found":   ("count",),
-    "message":           ("content", "stopReason", "stopDetails"),
+    "message_chunk":     ("citations",),
+    "citations_found":   ("count", "citations"),
+    "message":           ("content", "citations", "stopReason", "stopDetails"),
     "tool_use":          ("toolUseId", "toolName", "args"),
     "tool_result":       ("toolUseId", "success", "result", "error"),
     "approval_requested": ("toolUseId", "description"),
@@ -270,7 +271,10 @@ def _with_short_ids(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 def _key_fields(event: Shown) -> str:
     names = KEY_FIELDS.get(event["type"], ())
-    told = (f"{name}={event[name]!r}" for name in names if event.get(name) is not None)
+    known = {name: event[name] for name in names if event.get(name) is not None}
+    if cited := known.pop("citations", None):
+        known["citations"] = [f"block {c['blockIndex']}: {c['cited_text']}" for c in cited]
+    told = (f"{name}={value!r}" for name, value in known.items())
     return ", ".join(told).replace("|", "\\|")
 
 

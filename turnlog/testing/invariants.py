@@ -76,6 +76,20 @@ def _whole_text(live: Events, log: Events) -> Iterator[str]:
                 text, cited = "", []
 
 
+def _found(live: Events, log: Events) -> Iterator[str]:
+    """`citations_found` comes just before what is kept, and says the same as the message."""
+    found: list[Shown] = []
+    for event in live:
+        if event["type"] == "citations_found":
+            found = event["citations"]
+            if event["count"] != len(found):
+                yield f"{event['count']} were counted, {len(found)} told"
+        elif event["type"] == "message":
+            if found and found != event["citations"]:
+                yield f"found {found}, kept {event['citations']}"
+            found = []
+
+
 def _cited(citation: Shown) -> Shown:
     """Blocks are counted anew when a thought before them could not be kept."""
     return {name: value for name, value in citation.items() if name != "blockIndex"}
@@ -119,6 +133,7 @@ RULES: dict[str, Callable[[Events, Events], Iterator[str]]] = {
     "indexes count every event": _indexes,
     "no event twice": _once,
     "a message is its chunks joined": _whole_text,
+    "citations are found as they are kept": _found,
     "every tool has one result": _pairs,
     "reload equals live": _reload,
     "the screen is settled": _settled,

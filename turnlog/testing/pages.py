@@ -171,10 +171,15 @@ class _Reader:
     def cites(self, what: str) -> None:
         """`TEXT << SOURCE`: the text, citing those words of the first document.
 
-        `TEXT << SOURCE @ URL` cites a page that a search has found.
+        `TEXT << SOURCE @ URL` cites a page that a search has found; `TEXT << JSON` one citation,
+        or a list of them, as the API has them.
         """
         text, _, source = what.partition(" << ")
         words, _, url = source.partition(" @ ")
+        if source[:1] in ("{", "["):
+            cited = json.loads(source)
+            self.blocks.append(Text(text, tuple(cited if isinstance(cited, list) else [cited])))
+            return
         if url:
             self.blocks.append(Text(text, citations=(_web_citation(words, url),)))
             return

@@ -1,0 +1,1 @@
+"""What the API sent, and what became of it: recorded by one command, compared by another."""
