@@ -5,7 +5,7 @@
 
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -50,6 +50,7 @@ from turnlog.transports.http import http_app
 from turnlog.transports.sockets import Sockets
 
 MOST_TITLE = 200
+Connection = AbstractAsyncContextManager[Any]  # what the tools of an agent talk to
 
 
 def _sqlite(settings: Settings) -> Store:
@@ -81,16 +82,26 @@ def create_app(
     settings: Settings | None = None,
     store: Store | str = "sqlite",
     engine: Engine | str = "claude",
+    connections: Sequence[Connection] = (),
 ) -> "Turnlog":
-    """A server with these agents; the first one answers where a session names none."""
+    """A server with these agents; the first one answers where a session names none.
+
+    `connections` are opened when the server starts, and closed when it has stopped.
+    """
     settings = settings or load()
     if not agents:
-        from turnlog.agents.demo import ASSISTANT
-
-        agents = [ASSISTANT]
+        agents, connections = _demo(settings)
     _check(agents, store, engine)
     made = STORES[store](settings) if isinstance(store, str) else store
-    return Turnlog(agents, settings, made, engine)
+    return Turnlog(agents, settings, made, engine, connections)
+
+
+def _demo(settings: Settings) -> tuple[Sequence[Agent], Sequence[Connection]]:
+    from turnlog.agents.business_central import BusinessCentral, erp_agent
+    from turnlog.agents.demo import ASSISTANT
+
+    erp = BusinessCentral(settings.business_central)
+    return [ASSISTANT, erp_agent(erp)], [erp]
 
 
 def _check(agents: Sequence[Agent], store: Store | str, engine: Engine | str) -> None:
@@ -116,10 +127,16 @@ class Turnlog:
     """The application: a Backend for transports, an ASGI app, and a library."""
 
     def __init__(
-        self, agents: Sequence[Agent], settings: Settings, store: Store, engine: Engine | str
+        self,
+        agents: Sequence[Agent],
+        settings: Settings,
+        store: Store,
+        engine: Engine | str,
+        connections: Sequence[Connection] = (),
     ) -> None:
         self.settings = settings
         self.store = store
+        self._connections = connections
         self._agents = {agent.id: agent for agent in agents}
         self._first_agent = agents[0]
         self._engine = engine
@@ -155,7 +172,9 @@ class Turnlog:
             await self.store.open()
             stack.push_async_callback(self.store.close)
             await stack.enter_async_context(self._answering())
-            await self._turns.heal()
+            for connection in self._connections:
+                await stack.enter_async_context(connection)
+            await self._turns.heal()  # it may go on with a turn, which needs all of the above
             await stack.enter_async_context(self._decisions)
             await stack.enter_async_context(self._sockets)
             stack.push_async_callback(self.end_turns)
@@ -242,6 +261,7 @@ class Turnlog:
             "store": type(self.store).__name__.removesuffix("Store"),
             "sequencer": "the store: number and row in one step",
             "agents": ", ".join(self._agents),
+            **({"connected": ", ".join(map(str, self._connections))} if self._connections else {}),
             "address": f"http://{self.settings.host}:{self.settings.port}",
         }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from turnlog.agents.business_central.place import Place
 from turnlog.errors import ConfigError
 from turnlog.tools.registry import Approval
 from turnlog.transports.door import LOOPBACK
@@ -46,6 +47,13 @@ class Settings:
     auth_admin_claim: str = "admin"
     api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
     base_url: str | None = None  # ANTHROPIC_BASE_URL
+    bc_tenant: str | None = None  # Business Central; without it, an embedded sandbox
+    bc_client_id: str | None = None
+    bc_client_secret: str | None = field(default=None, repr=False)
+    bc_environment: str | None = None
+    bc_company: str | None = None  # its name or id
+    bc_base_url: str | None = None
+    bc_auth_url: str | None = None
 
     @property
     def simulated(self) -> bool:
@@ -64,7 +72,18 @@ class Settings:
                 raise ConfigError(f"{name!r} needs 'auth_issuer': whose tokens are they?")
         return None
 
+    @property
+    def business_central(self) -> Place | None:
+        """Where Business Central is. Raises ConfigError where the settings name half of it."""
+        named = {one.name: getattr(self, f"bc_{one.name}") for one in fields(Place)}
+        given = {name: value for name, value in named.items() if value is not None}
+        missing = [f"'bc_{name}'" for name in _BC_NEEDED if name not in given]
+        if given and missing:
+            raise ConfigError(f"Business Central needs {', '.join(missing)} as well.")
+        return Place(**given) if given else None
 
+
+_BC_NEEDED = ("tenant", "client_id", "client_secret")
 _ENVIRONMENT = {f"TURNLOG_{f.name.upper()}": f.name for f in fields(Settings)} | {
     "ANTHROPIC_API_KEY": "api_key",
     "ANTHROPIC_BASE_URL": "base_url",

@@ -45,6 +45,7 @@ class Failure:
     done: bool = False  # it is carried out all the same: only the answer is lost
     hang_up: bool = False  # the connection breaks instead
     method: str = ""  # waits for a request of this method
+    path: str = ""  # and with this in its path
 
 
 class Sandbox:
@@ -93,15 +94,16 @@ class Sandbox:
     async def _api(self, request: Request) -> Response:
         self.calls.append((request.method, request.url.path))
         raw = await request.body()
-        failure = self._next_failure(request.method)
+        failure = self._next_failure(request.method, request.url.path)
         if failure is None:
             return _response(self._answer(request, raw))
         if failure.done:
             self._answer(request, raw)
         return _broken() if failure.hang_up else _failed(failure)
 
-    def _next_failure(self, method: str) -> Failure | None:
-        if self._failures and self._failures[0].method in ("", method):
+    def _next_failure(self, method: str, path: str) -> Failure | None:
+        first = self._failures[0] if self._failures else None
+        if first and first.method in ("", method) and first.path in path:
             return self._failures.popleft()
         return None
 
