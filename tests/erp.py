@@ -6,6 +6,7 @@ from types import MappingProxyType
 from turnlog.agents.business_central import BusinessCentral, Place, business_central_tools
 from turnlog.events.kinds import ToolUse
 from turnlog.simulators.business_central import Sandbox
+from turnlog.simulators.business_central.entities import ENTITIES
 from turnlog.tools.registry import ToolContext
 from turnlog.tools.runner import ToolRunner
 
@@ -60,9 +61,11 @@ class Erp:
 
     def row(self, entity, **wanted):
         """A row as the sandbox has it, past all interfaces."""
-        from turnlog.simulators.business_central.entities import ENTITIES
-
         return self.sandbox.service.companies[0].find(ENTITIES[entity], **wanted)
+
+    def drafts(self):
+        rows = self.sandbox.service.companies[0].rows(ENTITIES["salesInvoice"])
+        return [row for row in rows if row["status"] == "Draft"]
 
 
 @asynccontextmanager

@@ -192,3 +192,20 @@ async def test_a_line_changes_the_etag_of_its_document(bc):
     await bc.post(f"salesInvoices({made['id']})/salesInvoiceLines", lineObjectNumber="1896-S")
     stale = await bc.patch(f"salesInvoices({made['id']})", made["@odata.etag"], shipToName="X")
     assert stale.status == 409
+
+
+# the demo data, as docs/business-central.md tells it
+
+COUNTS = {"customers": 28, "vendors": 25, "items": 30, "salesInvoices": 40, "salesOrders": 26}
+
+
+@pytest.mark.parametrize(("name", "count"), COUNTS.items())
+async def test_the_demo_company_is_as_large_as_the_page_says(bc, name, count):
+    assert (await bc.get(f"{name}/$count")).body == str(count)
+
+
+async def test_what_customers_owe_is_what_is_open(bc):
+    open_ones = await bc.rows("salesInvoices", filter="status eq 'Open'")
+    for customer in await bc.rows("customers"):
+        own = [one for one in open_ones if one["customerId"] == customer["id"]]
+        assert customer["balanceDue"] == pytest.approx(sum(one["remainingAmount"] for one in own))

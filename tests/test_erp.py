@@ -7,6 +7,7 @@ from turnlog import create_app
 from turnlog.agents.business_central import BusinessCentral, erp_agent
 from turnlog.config import Settings
 from turnlog.events.kinds import ToolResult
+from turnlog.simulators.business_central.entities import ENTITIES
 from turnlog.simulators.claude import Reply, SimulatedClaude, Text, ToolCall
 
 
@@ -102,6 +103,13 @@ MISSING = [
 @pytest.mark.parametrize(("name", "says"), MISSING)
 async def test_what_is_not_there_is_told_with_what_to_do(erp, name, says):
     assert await erp.says(name, number="X") == says
+
+
+async def test_a_status_with_a_blank_is_found_as_the_wire_has_it(erp):
+    company, invoice = erp.sandbox.service.companies[0], erp.drafts()[0]
+    company.put(ENTITIES["salesInvoice"], invoice | {"status": "In Review"})
+    (found,) = (await erp.does("find_sales_invoice", status="In Review"))["salesInvoices"]
+    assert (found["number"], found["status"]) == (invoice["number"], "In Review")
 
 
 # creating, changing, deleting

@@ -176,3 +176,74 @@ async def test_reconciling_an_invoice(erp):
         await erp.reconciled("post_sales_invoice", **posting(made))
     await erp.does("post_sales_invoice", **posting(made))
     assert (await erp.reconciled("post_sales_invoice", **posting(made)))["status"] == "Open"
+
+
+async def test_an_empty_draft_that_somebody_works_on_is_left_alone(erp):
+    erp.sandbox.fail(Failure(503, method="POST", path="$batch"), Failure(503, method="DELETE"))
+    await erp.says("create_sales_invoice", **INVOICE)
+    (row,) = [r for r in erp.drafts() if r["externalDocumentNumber"].startswith("TL-")]
+    post = f"salesInvoices({row['id']})/salesInvoiceLines"
+    await erp.bc.create(post, {"lineObjectNumber": "2150-S", "quantity": 1})
+    assert await erp.reconciled("create_sales_invoice", **INVOICE) is None
+    assert erp.row("salesInvoice", id=row["id"]) is not None
+
+
+# what people are asked
+
+TOLD = [
+    ("create_customer", {"name": "Test Corp"}, "Create customer Test Corp"),
+    ("create_customer", {"name": "Test\n\nCorp "}, "Create customer Test Corp"),
+    (
+        "update_customer",
+        {
+            "number": "10000",
+            "current_name": "Adatum",
+            "etag": "e",
+            "city": "Rome",
+            "blocked": "All",
+        },
+        "Change customer 10000 (Adatum): city → Rome, blocked → All",
+    ),
+    (
+        "delete_customer",
+        {"number": "10000", "current_name": "Adatum", "etag": "e"},
+        "Delete customer 10000 (Adatum)",
+    ),
+    ("create_item", {"name": "Chair", "unit_price": 1250}, "Create item Chair at 1,250.00 each"),
+    (
+        "update_item",
+        {"number": "1", "current_name": "Chair", "etag": "e", "unit_price": 9.5},
+        "Change item 1 (Chair): unit price → 9.5",
+    ),
+    ("delete_item", {"number": "1", "current_name": "Chair", "etag": "e"}, "Delete item 1 (Chair)"),
+    (
+        "create_sales_invoice",
+        INVOICE
+        | {"lines": [{"item_number": "A", "quantity": 2, "unit_price": 5, "discount_percent": 10}]},
+        "Create a draft sales invoice for Adatum Corporation (10000): 2 × A at 5.00 less 10 %",
+    ),
+    (
+        "post_sales_invoice",
+        {
+            "invoice_id": "x",
+            "number": "103241",
+            "customer_name": "Adatum Corporation",
+            "total_including_tax": 1250.0,
+            "currency_code": "USD",
+        },
+        "Post sales invoice 103241 for Adatum Corporation — 1,250.00 USD",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "says"), TOLD)
+async def test_a_person_is_asked_in_words_of_the_business(erp, name, args, says):
+    assert erp.tools[name].describe(args) == says
+
+
+async def test_every_write_asks_can_be_reconciled_and_says_what_it_takes(erp):
+    for tool in erp.tools.values():
+        assert tool.writes == bool(tool.describe) == bool(tool.reconcile)
+        assert tool.writes == tool.name.startswith(("create", "update", "delete", "post"))
+        assert "context" not in tool.spec.input_schema["properties"]
+        assert len(tool.spec.description) > 40

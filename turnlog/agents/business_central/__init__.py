@@ -4,14 +4,14 @@
 """
 
 from turnlog.ports import Agent
-from turnlog.tools.registry import Tool, tool
+from turnlog.tools.registry import Tool
 
 from .connection import BusinessCentral
 from .customers import Customers
 from .invoicing import Invoicing
 from .items import Items
 from .place import Place
-from .records import Result
+from .records import Result, reads
 from .sales import Sales
 
 PROMPT = """\
@@ -34,7 +34,7 @@ class Entities:
         self._bc = bc
 
     def tools(self) -> list[Tool]:
-        return [tool(writes=False)(self.list_all_entities)]
+        return [reads(self.list_all_entities)]
 
     async def list_all_entities(self) -> Result:
         """The names of all kinds of records that this Business Central has.

@@ -23,7 +23,7 @@ from .retrying import pause
 from .sign_in import SignIn
 from .where import SCHEMA, Where
 
-ANSWERS_WITHIN = 40.0  # seconds
+ANSWERS_WITHIN = 25.0  # seconds
 CONNECTS_WITHIN = 10.0
 AT_ONCE = 5  # requests of one user that Business Central serves at the same time
 MOST_BYTES = 20_000_000  # of one answer

@@ -4,30 +4,30 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from turnlog.tools.registry import Tool, ToolContext, tool
+from turnlog.tools.registry import Tool, ToolContext
 
 from .changing import Changing, Kind, given, told_changes
 from .connection import BusinessCentral
 from .records import (
+    CurrentName,
     Etag,
     Limit,
+    Name,
     Number,
     Result,
     Text,
     by_number,
     one_line,
+    reads,
     search,
     told,
     with_etag,
+    writes,
 )
 
-Name = Annotated[str, Meta(min_length=1, max_length=100, description="As it stands on invoices")]
-CurrentName = Annotated[
-    str,
-    Meta(min_length=1, max_length=100, description="Its name now; checked before anything is done"),
-]
 Line = Annotated[str, Meta(max_length=100)]
 Short = Annotated[str, Meta(max_length=30)]
+Postal = Annotated[str, Meta(max_length=20)]
 Mail = Annotated[str, Meta(max_length=80)]
 Country = Annotated[str, Meta(max_length=10, description="Code of the country, such as US")]
 Currency = Annotated[
@@ -76,13 +76,13 @@ class Customers:
     def tools(self) -> list[Tool]:
         doing = self._changing
         return [
-            tool(writes=False)(self.find_customer),
-            tool(writes=False)(self.get_customer),
-            tool(describe=_told_create, reconcile=doing.created)(self.create_customer),
-            tool(describe=_told_update, reconcile=doing.changed)(self.update_customer),
-            tool(describe=_told_delete, reconcile=doing.deleted)(self.delete_customer),
-            tool(writes=False)(self.find_vendor),
-            tool(writes=False)(self.get_vendor),
+            reads(self.find_customer),
+            reads(self.get_customer),
+            writes(_told_create, doing.created)(self.create_customer),
+            writes(_told_update, doing.changed)(self.update_customer),
+            writes(_told_delete, doing.deleted)(self.delete_customer),
+            reads(self.find_vendor),
+            reads(self.get_vendor),
         ]
 
     async def find_customer(self, text: Text, limit: Limit = 10) -> Result:
@@ -108,7 +108,7 @@ class Customers:
         address: Line | None = None,
         city: Short | None = None,
         state: Short | None = None,
-        postal_code: Short | None = None,
+        postal_code: Postal | None = None,
         country: Country | None = None,
         phone_number: Short | None = None,
         email: Mail | None = None,
@@ -133,7 +133,7 @@ class Customers:
         address: Line | None = None,
         city: Short | None = None,
         state: Short | None = None,
-        postal_code: Short | None = None,
+        postal_code: Postal | None = None,
         country: Country | None = None,
         phone_number: Short | None = None,
         email: Mail | None = None,

@@ -13,18 +13,32 @@ import msgspec
 from msgspec import Meta
 
 from turnlog.errors import ToolError
-from turnlog.tools.registry import NotDone, Tool, ToolContext, tool
+from turnlog.tools.registry import NotDone, Tool, ToolContext
 
 from .changing import given
 from .connection import BusinessCentral, Row
-from .failures import Missing
-from .records import Number, Result, by_number, check_name, one_line, plain, settled, short_key
+from .failures import Conflict, Missing
+from .items import ItemNumber
+from .records import (
+    Number,
+    Result,
+    by_number,
+    check_name,
+    one_line,
+    plain,
+    settled,
+    short_key,
+    writes,
+)
 from .sales import INVOICE, INVOICE_LINES, MOST_LINES, with_lines
 from .where import equals, one_of
 
 Quantity = Annotated[float, Meta(gt=0, le=1_000_000)]
 Price = Annotated[float, Meta(ge=0, le=999_999_999, description="Instead of the item's price")]
 Percent = Annotated[float, Meta(ge=0, le=100)]
+CustomerNumber = Annotated[
+    str, Meta(min_length=1, max_length=20, description="Number of the customer, such as 10000")
+]
 CustomerName = Annotated[str, Meta(max_length=100, description="Checked against the number")]
 Reference = Annotated[str, Meta(max_length=35, description="The customer's own order number")]
 InvoiceId = Annotated[
@@ -37,7 +51,7 @@ _DRAFT = ("Draft", "In Review")
 class Line(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What is sold."""
 
-    item_number: Number
+    item_number: ItemNumber
     quantity: Quantity
     unit_price: Price | None = None
     discount_percent: Percent | None = None
@@ -50,13 +64,14 @@ class Invoicing:
         self._bc = bc
 
     def tools(self) -> list[Tool]:
-        creates = tool(describe=_told_create, reconcile=self.created)
-        posts = tool(describe=_told_post, reconcile=self.posted)
-        return [creates(self.create_sales_invoice), posts(self.post_sales_invoice)]
+        return [
+            writes(_told_create, self.created)(self.create_sales_invoice),
+            writes(_told_post, self.posted)(self.post_sales_invoice),
+        ]
 
     async def create_sales_invoice(
         self,
-        customer_number: Number,
+        customer_number: CustomerNumber,
         customer_name: CustomerName,
         lines: Annotated[list[Line], Meta(min_length=1, max_length=MOST_LINES)],
         context: ToolContext,
@@ -101,8 +116,7 @@ class Invoicing:
             raise NotDone
         if len(row["salesInvoiceLines"]) >= len(args["lines"]):  # it may add texts of its own
             return with_lines(row, "salesInvoiceLines")
-        if not row["salesInvoiceLines"]:
-            await self._bc.delete(_path(row["id"]), row["@odata.etag"])
+        if not row["salesInvoiceLines"] and await self._removed(row):
             raise NotDone
         return None  # somebody has worked on it since
 
@@ -127,7 +141,7 @@ class Invoicing:
         check_name(customer, args["customer_name"], args["customer_number"])
         lines = await self._lines(args["lines"])
         header = known or await self._bc.create("salesInvoices", _header(args, context))
-        await self._add_lines(header["id"], args["lines"], lines)
+        await self._add_lines(header, args["lines"], lines)
         done = await self._bc.get(_path(header["id"]), select=INVOICE, expand=INVOICE_LINES)
         return with_lines(done, "salesInvoiceLines")
 
@@ -144,18 +158,27 @@ class Invoicing:
         _check_items(numbers, items)
         return [_body(items[number], line) for number, line in zip(numbers, lines, strict=True)]
 
-    async def _add_lines(self, id: str, lines: list[Line], bodies: list[Row]) -> None:
+    async def _add_lines(self, header: Row, lines: list[Line], bodies: list[Row]) -> None:
         """All or none. With none, the empty draft goes as well."""
-        answers = await self._bc.create_all(f"{_path(id)}/salesInvoiceLines", bodies)
+        path = f"{_path(header['id'])}/salesInvoiceLines"
+        answers = await self._bc.create_all(path, bodies)
         wrong = [
             f"line {at} ({line.item_number}): {error}"
             for at, (line, error) in enumerate(zip(lines, answers, strict=True), 1)
             if error is not None
         ]
         if wrong:
-            row = await self._bc.get(_path(id), select=("id",))
-            await self._bc.delete(_path(id), row["@odata.etag"])
-            raise ToolError(f"No invoice was created. {'; '.join(wrong)}")
+            gone = await self._removed(header)
+            left = "No invoice was created" if gone else f"Draft {header['number']} has no lines"
+            raise ToolError(f"{left}. {'; '.join(wrong)}")
+
+    async def _removed(self, empty: Row) -> bool:
+        """Take an empty draft away, unless somebody has begun to work on it."""
+        try:
+            await self._bc.delete(_path(empty["id"]), empty["@odata.etag"])
+        except Conflict:
+            return False
+        return True
 
     async def _post(self, args: Row) -> Result:
         path = _path(args["invoice_id"])

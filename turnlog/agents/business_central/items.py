@@ -4,27 +4,28 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from turnlog.tools.registry import Tool, ToolContext, tool
+from turnlog.tools.registry import Tool, ToolContext
 
 from .changing import Changing, Kind, given, told_changes
 from .connection import BusinessCentral
 from .records import (
+    CurrentName,
     Etag,
     Limit,
-    Number,
+    Name,
     Result,
     Text,
     by_number,
     one_line,
+    reads,
     search,
     told,
     with_etag,
+    writes,
 )
 
-Name = Annotated[str, Meta(min_length=1, max_length=100, description="As it stands on invoices")]
-CurrentName = Annotated[
-    str,
-    Meta(min_length=1, max_length=100, description="Its name now; checked before anything is done"),
+ItemNumber = Annotated[
+    str, Meta(min_length=1, max_length=20, description="Number of the item, such as 1896-S")
 ]
 NewNumber = Annotated[
     str, Meta(max_length=20, description="Leave it out to get the next one of the series")
@@ -73,11 +74,11 @@ class Items:
     def tools(self) -> list[Tool]:
         doing = self._changing
         return [
-            tool(writes=False)(self.find_item),
-            tool(writes=False)(self.get_item),
-            tool(describe=_told_create, reconcile=self._creating.created)(self.create_item),
-            tool(describe=_told_update, reconcile=doing.changed)(self.update_item),
-            tool(describe=_told_delete, reconcile=doing.deleted)(self.delete_item),
+            reads(self.find_item),
+            reads(self.get_item),
+            writes(_told_create, self._creating.created)(self.create_item),
+            writes(_told_update, doing.changed)(self.update_item),
+            writes(_told_delete, doing.deleted)(self.delete_item),
         ]
 
     async def find_item(self, text: Text, limit: Limit = 10) -> Result:
@@ -87,7 +88,7 @@ class Items:
         """
         return told(await search(self._bc, "items", text, _LISTED, limit), "items")
 
-    async def get_item(self, number: Number) -> Result:
+    async def get_item(self, number: ItemNumber) -> Result:
         """One item: type, unit, price, cost, stock, category, whether it is blocked.
 
         Its etag is needed to change or delete it.
@@ -114,7 +115,7 @@ class Items:
 
     async def update_item(
         self,
-        number: Number,
+        number: ItemNumber,
         current_name: CurrentName,
         etag: Etag,
         context: ToolContext,
@@ -133,7 +134,7 @@ class Items:
         return await self._changing.change(given(locals()), context)
 
     async def delete_item(
-        self, number: Number, current_name: CurrentName, etag: Etag, context: ToolContext
+        self, number: ItemNumber, current_name: CurrentName, etag: Etag, context: ToolContext
     ) -> Result:
         """Delete an item for good. Refused while documents or entries have it.
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from turnlog.errors import ToolError
-from turnlog.tools.registry import NotDone, ToolContext
+from turnlog.tools.registry import NotDone, Tool, ToolContext, tool
 
 from .connection import BusinessCentral, Found, Row
 from .failures import Missing, Uncertain
@@ -19,23 +19,40 @@ Text = Annotated[
     str, Meta(min_length=1, max_length=100, description="Part of the name, or the number")
 ]
 Number = Annotated[str, Meta(min_length=1, max_length=20, description="Its number, such as 10000")]
+Name = Annotated[str, Meta(min_length=1, max_length=100, description="As it stands on invoices")]
+CurrentName = Annotated[
+    str,
+    Meta(min_length=1, max_length=100, description="Its name now; checked before anything is done"),
+]
 Etag = Annotated[
     str,
     Meta(  # not "*", which would overwrite whatever somebody else has done
-        pattern=r'^W/"[A-Za-z0-9+/=]{1,150}"$',
+        pattern=r'^W/"[!#-~]{1,150}"$',
         description="As the get tool gave it: proves what you read",
     ),
 ]
 Limit = Annotated[int, Meta(ge=1, le=50, description="The most to return")]
 Result = dict[str, Any]
+WRITES_WITHIN = 180.0  # seconds: several requests, each of which may have to wait
 _BLANK = ("", None, "0001-01-01", "00000000-0000-0000-0000-000000000000", " ")
-NOT_BLOCKED = "_x0020_"  # the option " " as it is written on the wire
+OPTIONS = ("kind", "blocked")  # arguments whose texts are options; an item's blocked is a bool
 # A request whose answer was lost may still be under way: "not done" would say too much.
 NOT_THERE = (
     "The connection to Business Central broke before it answered. The change is not there so far:"
     " look once more before you try again."
 )
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+
+
+def reads(function: Callable[..., Any]) -> Tool:
+    return tool(writes=False)(function)
+
+
+def writes(
+    describe: Callable[[dict[str, Any]], str], reconcile: Callable[..., Any]
+) -> Callable[[Callable[..., Any]], Tool]:
+    """A tool that changes something: a person is asked, and it can be asked about afterwards."""
+    return tool(describe=describe, reconcile=reconcile, timeout=WRITES_WITHIN)
 
 
 def plain(row: Row) -> Result:
@@ -106,12 +123,17 @@ def check_name(row: Row, name: str, number: str) -> None:
 
 def body_of(fields: dict[str, str], given: dict[str, Any]) -> Row:
     """What was given, by Business Central's names, in the order of the table."""
-    body = {theirs: given.get(ours) for ours, theirs in fields.items()}
-    return {name: _wire_value(value) for name, value in body.items() if value is not None}
+    named = {ours: given[ours] for ours in fields if given.get(ours) is not None}
+    named |= {
+        name: wire_option(named[name]) for name in OPTIONS if isinstance(named.get(name), str)
+    }
+    return {fields[ours]: value for ours, value in named.items()}
 
 
-def _wire_value(value: Any) -> Any:
-    return NOT_BLOCKED if value == "No" else value
+def wire_option(text: str) -> str:
+    """Options are written as XML names: `In Review` is `In_x0020_Review`, and none is a blank."""
+    option = " " if text == "No" else text
+    return re.sub(r"[^A-Za-z0-9_]", lambda found: f"_x{ord(found[0]):04X}_", option)
 
 
 def agrees(row: Row, body: Row) -> bool:

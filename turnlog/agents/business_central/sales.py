@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from turnlog.tools.registry import Tool, tool
+from turnlog.tools.registry import Tool
 
 from .connection import BusinessCentral, Row
-from .records import Limit, Number, Result, by_number, told, with_etag
+from .records import Limit, Number, Result, by_number, reads, told, wire_option, with_etag
 from .where import Where, all_of, equals, from_day, to_day
 
 CustomerNumber = Annotated[str, Meta(max_length=20, description="Only those of this customer")]
@@ -37,9 +37,9 @@ INVOICE = (
 )
 _LINE = "sequence,lineType,lineObjectNumber,description,quantity,unitOfMeasureCode,unitPrice"
 _AMOUNTS = "discountPercent,amountExcludingTax,taxPercent,amountIncludingTax"
-MOST_LINES = 100
-INVOICE_LINES = f"salesInvoiceLines($select={_LINE},{_AMOUNTS};$top={MOST_LINES})"
-_ORDER_LINES = f"salesOrderLines($select={_LINE},{_AMOUNTS},shippedQuantity;$top={MOST_LINES})"
+MOST_LINES = 100  # that are shown, and that can be created at once
+INVOICE_LINES = f"salesInvoiceLines($select={_LINE},{_AMOUNTS})"
+_ORDER_LINES = f"salesOrderLines($select={_LINE},{_AMOUNTS},shippedQuantity)"
 
 
 class Sales:
@@ -50,10 +50,10 @@ class Sales:
 
     def tools(self) -> list[Tool]:
         return [
-            tool(writes=False)(self.find_sales_order),
-            tool(writes=False)(self.get_sales_order),
-            tool(writes=False)(self.find_sales_invoice),
-            tool(writes=False)(self.get_sales_invoice),
+            reads(self.find_sales_order),
+            reads(self.get_sales_order),
+            reads(self.find_sales_invoice),
+            reads(self.get_sales_invoice),
         ]
 
     async def find_sales_order(
@@ -108,9 +108,10 @@ class Sales:
 
 
 def with_lines(row: Row, lines: str) -> Result:
-    """The document with its lines under a plain name."""
+    """The document with its lines under a plain name, the first of very many."""
     head = {name: value for name, value in row.items() if name != lines}
-    return with_etag(head | {"lines": row[lines]})
+    more = {"hasMoreLines": True} if len(row[lines]) > MOST_LINES else {}
+    return with_etag(head | {"lines": row[lines][:MOST_LINES]} | more)
 
 
 def _where(
@@ -120,7 +121,7 @@ def _where(
     if customer is not None:
         conditions.append(equals("customerNumber", customer.strip().upper()))
     if status is not None:
-        conditions.append(equals("status", status))
+        conditions.append(equals("status", wire_option(status)))
     if first is not None:
         conditions.append(from_day(day, first))
     if last is not None:
