@@ -4,6 +4,7 @@ Totals of a document are the sums of its lines; an invoice discount is spread ov
 before tax. A posted document does not change any more.
 """
 
+import re
 from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -16,6 +17,8 @@ from .refusal import dialog, refuse
 
 STEP = 10_000  # between the sequences of two lines
 TAX_PERCENT = {"FURNITURE": 6, "SUPPLIES": 6, "MATERIALS": 4}  # by tax group; others: none
+_FORMULA = re.compile(r"(\d{1,3})([DWMY])", re.ASCII)  # of a due date
+_DAYS = {"D": 1, "W": 7, "M": 30, "Y": 365}
 _COPIED = ("AddressLine1", "AddressLine2", "City", "Country", "State", "PostCode")
 _FROM = ("addressLine1", "addressLine2", "city", "country", "state", "postalCode")
 _POSTED = "The invoice has been posted and can no longer be modified."
@@ -58,12 +61,16 @@ def _copy_customer(company: Company, row: Row) -> None:
 
 
 def _set_due_date(company: Company, row: Row) -> None:
-    terms = linked(company, "paymentTerm", row["paymentTermsId"])
     if "dueDate" not in row or row["invoiceDate"] == NO_DATE:
         return
-    days = terms["dueDateCalculation"].removesuffix("D") if terms else "0"
-    start = date.fromisoformat(row["invoiceDate"])
-    row["dueDate"] = (start + timedelta(days=int(days or 0))).isoformat()
+    terms = linked(company, "paymentTerm", row["paymentTermsId"])
+    formula = _FORMULA.fullmatch(terms["dueDateCalculation"]) if terms else None
+    days = int(formula[1]) * _DAYS[formula[2]] if formula else 0
+    try:
+        due = date.fromisoformat(row["invoiceDate"]) + timedelta(days=days)
+    except OverflowError:
+        refuse("Application_EvaluateException", "The due date is outside of the allowed range.")
+    row["dueDate"] = due.isoformat()
 
 
 def _fill_from_item(company: Company, row: Row) -> None:
@@ -104,12 +111,22 @@ def _fill_from_number(company: Company, row: Row) -> None:
 
 
 def _discount_from_percent(company: Company, row: Row) -> None:
+    _check_percent(row)
     row["discountAmount"] = money(row["quantity"] * row["unitPrice"] * row["discountPercent"] / 100)
 
 
 def _percent_from_discount(company: Company, row: Row) -> None:
     whole = row["quantity"] * row["unitPrice"]
     row["discountPercent"] = money(row["discountAmount"] * 100 / whole) if whole else Decimal(0)
+    _check_percent(row)
+
+
+def _check_percent(row: Row) -> None:
+    if not 0 <= row["discountPercent"] <= 100:
+        refuse(
+            "Application_FieldValidationException",
+            "Line Discount % must be between 0 and 100.",
+        )
 
 
 _THEN: dict[tuple[str, str], Callable[[Company, Row], None]] = {

@@ -45,6 +45,8 @@ def change(company: Company, entity: Entity, row: Row, given: Row) -> Row:
     documents.refuse_if_posted(company, entity, row)
     changed = dict(row)
     _assign(company, entity, changed, given, new=False)
+    if changed.get("documentId") != row.get("documentId"):
+        dialog("The documentId of a line cannot be changed.")
     _check(company, entity, changed)
     if entity.document:
         return documents.put_line(company, entity, changed)

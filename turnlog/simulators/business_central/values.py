@@ -15,6 +15,7 @@ from .fields import NO_DATE, NO_GUID, NO_TIME, Field
 from .refusal import Refused, refuse
 
 LARGEST = Decimal("999999999999.99")
+SMALLEST = Decimal("0.00001")
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
 _ESCAPED = re.compile(r"_x([0-9A-F]{4})_", re.I)
 EMPTY: dict[str, Any] = {
@@ -97,7 +98,7 @@ def _decimal(field: Field, given: Any) -> Decimal:
         refuse(
             "Application_EvaluateException", f"The value {given} is outside of the allowed range."
         )
-    return value
+    return value.quantize(SMALLEST).normalize()
 
 
 def _integer(field: Field, given: Any) -> int:
