@@ -11,6 +11,9 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+from turnlog.agents import checks
+from turnlog.agents.business_central import BusinessCentral, erp_agent
+from turnlog.agents.demo import ASSISTANT
 from turnlog.config import Settings, load
 from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events.base import Event, Stamped
@@ -42,7 +45,7 @@ from turnlog.ports import (
 from turnlog.projections.billing import total
 from turnlog.stores.memory_bus import MemoryBus
 from turnlog.tools.approval import Policy
-from turnlog.tools.registry import Tool, ToolContext
+from turnlog.tools.registry import ToolContext
 from turnlog.tools.runner import ToolRunner
 from turnlog.transports import sockets
 from turnlog.transports.auth import LOCAL_USER, Auth
@@ -90,37 +93,18 @@ def create_app(
     """
     settings = settings or load()
     if not agents:
-        agents, connections = _demo(settings)
-    _check(agents, store, engine)
+        erp = BusinessCentral(settings.business_central)
+        agents, connections = [ASSISTANT, erp_agent(erp)], [erp]
+    checks.check(agents)
+    _check(store, engine)
     made = STORES[store](settings) if isinstance(store, str) else store
     return Turnlog(agents, settings, made, engine, connections)
 
 
-def _demo(settings: Settings) -> tuple[Sequence[Agent], Sequence[Connection]]:
-    from turnlog.agents.business_central import BusinessCentral, erp_agent
-    from turnlog.agents.demo import ASSISTANT
-
-    erp = BusinessCentral(settings.business_central)
-    return [ASSISTANT, erp_agent(erp)], [erp]
-
-
-def _check(agents: Sequence[Agent], store: Store | str, engine: Engine | str) -> None:
-    """What cannot work is said at once, not with the first question."""
+def _check(store: Store | str, engine: Engine | str) -> None:
     for given, known in ((store, STORES), (engine, ENGINES)):
         if isinstance(given, str) and given not in known:
             raise ConfigError(f"{given!r} is not known here. There are: {', '.join(known)}.")
-    for what, names in [("agent", [agent.id for agent in agents])] + [
-        (f"tool of agent {agent.id!r}", [_tool_name(tool) for tool in agent.tools])
-        for agent in agents
-    ]:
-        if twice := {name for name in names if not name or names.count(name) > 1}:
-            raise ConfigError(f"Each {what} needs a name of its own: {sorted(twice)}.")
-
-
-def _tool_name(tool: object) -> str:
-    if not isinstance(tool, Tool):
-        raise ConfigError(f"{tool!r} is not a tool: decorate it with @tool.")
-    return tool.name
 
 
 class Turnlog:

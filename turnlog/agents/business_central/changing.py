@@ -19,7 +19,6 @@ from .records import (
     body_of,
     by_number,
     check_name,
-    one_line,
     settled,
     with_etag,
 )
@@ -147,4 +146,4 @@ def given(named: dict[str, Any]) -> dict[str, Any]:
 def told_changes(args: dict[str, Any], fields: dict[str, str]) -> str:
     """For a person: "city → Boston, email → a@b.example"."""
     changes = [(name, args[name]) for name in fields if args.get(name) is not None]
-    return ", ".join(f"{name.replace('_', ' ')} → {one_line(value)}" for name, value in changes)
+    return ", ".join(f"{name.replace('_', ' ')} → {value}" for name, value in changes)

@@ -17,7 +17,6 @@ from .records import (
     Result,
     Text,
     by_number,
-    one_line,
     reads,
     search,
     told,
@@ -78,9 +77,11 @@ class Customers:
         return [
             reads(self.find_customer),
             reads(self.get_customer),
-            writes(_told_create, doing.created)(self.create_customer),
+            writes("Create customer {name}", doing.created)(self.create_customer),
             writes(_told_update, doing.changed)(self.update_customer),
-            writes(_told_delete, doing.deleted)(self.delete_customer),
+            writes("Delete customer {number} ({current_name})", doing.deleted)(
+                self.delete_customer
+            ),
             reads(self.find_vendor),
             reads(self.get_vendor),
         ]
@@ -165,14 +166,6 @@ class Customers:
         return with_etag(await by_number(self._bc, "vendors", number, _VENDOR))
 
 
-def _told_create(args: dict[str, Any]) -> str:
-    return f"Create customer {one_line(args['name'])}"
-
-
 def _told_update(args: dict[str, Any]) -> str:
-    who = f"{one_line(args['number'])} ({one_line(args['current_name'])})"
+    who = f"{args['number']} ({args['current_name']})"
     return f"Change customer {who}: {told_changes(args, FIELDS)}"
-
-
-def _told_delete(args: dict[str, Any]) -> str:
-    return f"Delete customer {one_line(args['number'])} ({one_line(args['current_name'])})"

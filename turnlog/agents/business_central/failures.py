@@ -7,10 +7,11 @@ import re
 from typing import Any
 
 from turnlog.errors import ToolError
+from turnlog.tools.runner import InDoubt
 
 
-class Uncertain(ToolError):
-    """The call was sent and no answer came: it may have taken effect, or not."""
+class Uncertain(InDoubt):
+    """A write was sent and no answer came: it may have taken effect, or not."""
 
 
 class Conflict(ToolError):
@@ -34,10 +35,7 @@ _GONE = "Business Central has no such record (any more). Look it up again."
 _BUSY = "Business Central takes no more requests right now. Try again in a minute."
 _DOWN = "Business Central is not available right now. Try again later."
 _SLOW = "Business Central needed too long for this. Ask for less, or try again later."
-_UNSURE = (
-    "The connection to Business Central broke before it answered. The change may have taken"
-    " effect or not: look before you try again."
-)
+_UNSURE = "the connection to Business Central broke before it answered."
 UNREACHABLE = "Business Central cannot be reached. Nothing was changed. Try again later."
 # fmt: off
 BY_CODE: dict[str, tuple[type[ToolError], str]] = {

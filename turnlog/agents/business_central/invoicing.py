@@ -24,7 +24,6 @@ from .records import (
     Result,
     by_number,
     check_name,
-    one_line,
     plain,
     settled,
     short_key,
@@ -248,12 +247,13 @@ def _check_postable(row: Row, args: Row) -> None:
 
 def _told_create(args: dict[str, Any]) -> str:
     what = ", ".join(map(_told_line, args["lines"]))
-    who = f"{one_line(args['customer_name'])} ({one_line(args['customer_number'])})"
+    who = f"{args['customer_name']} ({args['customer_number']})"
     return f"Create a draft sales invoice for {who}: {what}"
 
 
 def _told_line(line: dict[str, Any]) -> str:
-    told = f"{line['quantity']:g} × {one_line(line['item_number'])}"
+    quantity = f"{line['quantity']:,.5f}".rstrip("0").rstrip(".")
+    told = f"{quantity} × {line['item_number']}"
     if line.get("unit_price") is not None:
         told += f" at {line['unit_price']:,.2f}"
     if line.get("discount_percent"):
@@ -262,6 +262,6 @@ def _told_line(line: dict[str, Any]) -> str:
 
 
 def _told_post(args: dict[str, Any]) -> str:
-    total = f"{args['total_including_tax']:,.2f} {one_line(args['currency_code'])}"
-    who = one_line(args["customer_name"])
-    return f"Post sales invoice {one_line(args['number'])} for {who} — {total}"
+    total = f"{args['total_including_tax']:,.2f} {args['currency_code']}"
+    who = args["customer_name"]
+    return f"Post sales invoice {args['number']} for {who} — {total}"

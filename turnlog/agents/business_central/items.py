@@ -16,7 +16,6 @@ from .records import (
     Result,
     Text,
     by_number,
-    one_line,
     reads,
     search,
     told,
@@ -78,7 +77,7 @@ class Items:
             reads(self.get_item),
             writes(_told_create, self._creating.created)(self.create_item),
             writes(_told_update, doing.changed)(self.update_item),
-            writes(_told_delete, doing.deleted)(self.delete_item),
+            writes("Delete item {number} ({current_name})", doing.deleted)(self.delete_item),
         ]
 
     async def find_item(self, text: Text, limit: Limit = 10) -> Result:
@@ -144,13 +143,9 @@ class Items:
 
 
 def _told_create(args: dict[str, Any]) -> str:
-    return f"Create item {one_line(args['name'])} at {args['unit_price']:,.2f} each"
+    return f"Create item {args['name']} at {args['unit_price']:,.2f} each"
 
 
 def _told_update(args: dict[str, Any]) -> str:
-    what = f"{one_line(args['number'])} ({one_line(args['current_name'])})"
+    what = f"{args['number']} ({args['current_name']})"
     return f"Change item {what}: {told_changes(args, _CHANGEABLE)}"
-
-
-def _told_delete(args: dict[str, Any]) -> str:
-    return f"Delete item {one_line(args['number'])} ({one_line(args['current_name'])})"

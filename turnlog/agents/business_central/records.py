@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from turnlog.errors import ToolError
-from turnlog.tools.registry import NotDone, Tool, ToolContext, tool
+from turnlog.tools.registry import Describe, NotDone, Tool, ToolContext, tool
 
 from .connection import BusinessCentral, Found, Row
 from .failures import Missing, Uncertain
@@ -38,8 +38,7 @@ _BLANK = ("", None, "0001-01-01", "00000000-0000-0000-0000-000000000000", " ")
 OPTIONS = ("kind", "blocked")  # arguments whose texts are options; an item's blocked is a bool
 # A request whose answer was lost may still be under way: "not done" would say too much.
 NOT_THERE = (
-    "The connection to Business Central broke before it answered. The change is not there so far:"
-    " look once more before you try again."
+    "the connection to Business Central broke before it answered; the change is not there so far."
 )
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
@@ -49,10 +48,10 @@ def reads(function: Callable[..., Any]) -> Tool:
 
 
 def writes(
-    describe: Callable[[dict[str, Any]], str], reconcile: Callable[..., Any]
+    describe: Describe, reconcile: Callable[..., Any]
 ) -> Callable[[Callable[..., Any]], Tool]:
     """A tool that changes something: a person is asked, and it can be asked about afterwards."""
-    return tool(describe=describe, reconcile=reconcile, timeout=WRITES_WITHIN)
+    return tool(writes=True, describe=describe, reconcile=reconcile, timeout=WRITES_WITHIN)
 
 
 def plain(row: Row) -> Result:
@@ -150,11 +149,6 @@ def _same(actual: Any, wanted: Any) -> bool:
 def _comparable(text: str) -> str:
     shown: str = _plain_value(text)
     return shown.casefold().strip()
-
-
-def one_line(value: Any) -> str:
-    """For a person who decides: on one line, and not endless."""
-    return " ".join(str(value).split())[:200]
 
 
 def short_key(context: ToolContext) -> str:
