@@ -4,6 +4,7 @@ POST /{tenant}/oauth2/v2.0/token               a token for client credentials
 *    /v2.0/{tenant}/{environment}/api/v2.0/... API v2.0; the tenant may be left out
 """
 
+import asyncio
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -44,6 +45,7 @@ class Failure:
     retry_after: float | None = None
     done: bool = False  # it is carried out all the same: only the answer is lost
     hang_up: bool = False  # the connection breaks instead
+    silent: bool = False  # no answer ever comes
     method: str = ""  # waits for a request of this method
     path: str = ""  # and with this in its path
 
@@ -70,6 +72,7 @@ class Sandbox:
         self.tokens = Tokens(tenant, client_id, client_secret, token_seconds, clock)
         self.service = Service(companies(clock), page_size)
         self.calls: deque[tuple[str, str]] = deque(maxlen=200)
+        self.failed = asyncio.Event()  # set when a failure of the line has happened
         self._failures: deque[Failure] = deque()
         token = Route("/{tenant}/oauth2/v2.0/token", self._token, methods=["POST"])
         api = Route("/{path:path}", self._api, methods=_METHODS)
@@ -99,6 +102,9 @@ class Sandbox:
             return _response(self._answer(request, raw))
         if failure.done:
             self._answer(request, raw)
+        self.failed.set()
+        if failure.silent:
+            await asyncio.Event().wait()  # until the sandbox is closed
         return _broken() if failure.hang_up else _failed(failure)
 
     def _next_failure(self, method: str, path: str) -> Failure | None:
