@@ -85,12 +85,9 @@ def create_app(
     settings: Settings | None = None,
     store: Store | str = "sqlite",
     engine: Engine | str = "claude",
-    connections: Sequence[Connection] = (),
+    connections: Sequence[Connection] = (),  # opened with the server, closed after it
 ) -> "Turnlog":
-    """A server with these agents; the first one answers where a session names none.
-
-    `connections` are opened when the server starts, and closed when it has stopped.
-    """
+    """A server with these agents; the first one answers where a session names none."""
     settings = settings or load()
     if not agents:
         erp = BusinessCentral(settings.business_central)
