@@ -95,6 +95,25 @@ def test_a_short_secret_is_refused_anywhere(name):
 
 
 def test_secrets_are_not_printed():
-    settings = Settings(auth_secret=SECRET, api_key="sk-secret", metrics_token="mt-secret")
+    settings = Settings(
+        auth_secret=SECRET,
+        api_key="sk-secret",
+        metrics_token="mt-secret",
+        bc_client_secret="bc-secret",
+    )
     assert SECRET not in repr(settings)
     assert "-secret" not in repr(settings)
+
+
+def test_business_central_is_a_sandbox_until_it_is_named(file):
+    assert load({}, file).business_central is None
+    env = {"TURNLOG_BC_TENANT": "t", "TURNLOG_BC_CLIENT_ID": "c", "TURNLOG_BC_CLIENT_SECRET": "s"}
+    place = load(env, file).business_central
+    assert (place.tenant, place.environment, place.company) == ("t", "Production", None)
+    assert place.api.startswith("https://api.businesscentral.dynamics.com/v2.0/t/Production/")
+
+
+def test_half_of_a_business_central_is_refused(file):
+    settings = load({"TURNLOG_BC_TENANT": "t", "TURNLOG_BC_CLIENT_ID": "c"}, file)
+    with pytest.raises(ConfigError, match="needs 'bc_client_secret' as well"):
+        _ = settings.business_central

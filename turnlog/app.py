@@ -5,14 +5,15 @@
 
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import tzinfo
 from functools import partial
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from turnlog.agents import demo, tasks
+from turnlog.agents import checks, demo, tasks
+from turnlog.agents.business_central import BusinessCentral, erp_agent
 from turnlog.config import Settings, load
 from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events.base import Stamped
@@ -21,12 +22,12 @@ from turnlog.events.cursor import Cursor
 from turnlog.observing.metrics import metrics_of
 from turnlog.pipeline import turn as pipeline
 from turnlog.pipeline.budgeting import Budgets
-from turnlog.pipeline.context_building import Limits, check_budget, check_characters
+from turnlog.pipeline.context_building import Limits
 from turnlog.pipeline.deciding import Decisions
 from turnlog.pipeline.following import follow
 from turnlog.pipeline.limits import UserLimits
 from turnlog.pipeline.running import RunningTurns
-from turnlog.pipeline.turn_state import new_id
+from turnlog.pipeline.sessions import check_changes, new_session
 from turnlog.ports import (
     Agent,
     Approval,
@@ -49,7 +50,7 @@ from turnlog.stores.memory_bus import MemoryBus
 from turnlog.stores.raw_ledger import keeping_raw
 from turnlog.tools.approval import Policy
 from turnlog.tools.mcp.source import Sources
-from turnlog.tools.registry import Tool, ToolContext
+from turnlog.tools.registry import ToolContext
 from turnlog.tools.runner import ToolRunner
 from turnlog.transports import sockets
 from turnlog.transports.auth import LOCAL_USER, Auth
@@ -57,7 +58,7 @@ from turnlog.transports.http import http_app
 from turnlog.transports.mcp_server import McpDoor
 from turnlog.transports.sockets import Sockets
 
-MOST_TITLE = 200
+Connection = AbstractAsyncContextManager[Any]  # what the tools of an agent talk to
 
 
 def _sqlite(settings: Settings) -> Store:
@@ -89,42 +90,39 @@ def create_app(
     settings: Settings | None = None,
     store: Store | str = "sqlite",
     engine: Engine | str = "claude",
+    connections: Sequence[Connection] = (),  # opened with the server, closed after it
 ) -> "Turnlog":
     """A server with these agents; the first one answers where a session names none."""
     settings = settings or load()
-    agents = agents or [demo.ASSISTANT, tasks.TASKS]
-    _check(agents, store, engine)
+    if not agents:
+        erp = BusinessCentral(settings.business_central)
+        agents, connections = [demo.ASSISTANT, erp_agent(erp), tasks.TASKS], [erp]
+    checks.check(agents)
+    _check(store, engine)
     made = STORES[store](settings) if isinstance(store, str) else store
-    return Turnlog(agents, settings, made, engine)
+    return Turnlog(agents, settings, made, engine, connections)
 
 
-def _check(agents: Sequence[Agent], store: Store | str, engine: Engine | str) -> None:
-    """What cannot work is said at once, not with the first question."""
+def _check(store: Store | str, engine: Engine | str) -> None:
     for given, known in ((store, STORES), (engine, ENGINES)):
         if isinstance(given, str) and given not in known:
             raise ConfigError(f"{given!r} is not known here. There are: {', '.join(known)}.")
-    for what, names in [("agent", [agent.id for agent in agents])] + [
-        (f"tool of agent {agent.id!r}", [_tool_name(tool) for tool in agent.tools])
-        for agent in agents
-    ]:
-        if twice := {name for name in names if not name or names.count(name) > 1}:
-            raise ConfigError(f"Each {what} needs a name of its own: {sorted(twice)}.")
-
-
-def _tool_name(tool: object) -> str:
-    if not isinstance(tool, Tool):
-        raise ConfigError(f"{tool!r} is not a tool: decorate it with @tool.")
-    return tool.name
 
 
 class Turnlog:
     """The application: a Backend for transports, an ASGI app, and a library."""
 
     def __init__(
-        self, agents: Sequence[Agent], settings: Settings, store: Store, engine: Engine | str
+        self,
+        agents: Sequence[Agent],
+        settings: Settings,
+        store: Store,
+        engine: Engine | str,
+        connections: Sequence[Connection] = (),
     ) -> None:
         self.settings = settings
         self.store = store
+        self._connections = connections
         self._agents = {agent.id: agent for agent in agents}
         self._first_agent = agents[0]
         self._engine = engine
@@ -135,7 +133,7 @@ class Turnlog:
         self._turns = RunningTurns(
             store,
             self._parts_for,
-            self._bus.publish,
+            lambda session_id, batch: self._bus.publish(session_id, batch),
             limits,
             settings.turn_timeout,
             self._book.rate,
@@ -175,7 +173,9 @@ class Turnlog:
             await stack.enter_async_context(self._answering())
             await stack.enter_async_context(self._door)
             await stack.enter_async_context(self._mcp)
-            await self._turns.heal()
+            for connection in self._connections:
+                await stack.enter_async_context(connection)
+            await self._turns.heal()  # it may go on with a turn, which needs all of the above
             await stack.enter_async_context(self._decisions)
             await stack.enter_async_context(self._sockets)
             stack.push_async_callback(self.end_turns)
@@ -217,18 +217,10 @@ class Turnlog:
     async def create_session(
         self, user_id: str, *, title: str | None = None, agent: str | None = None
     ) -> Session:
-        if title is not None:
-            _check_title(title)
         if agent is not None and agent not in self._agents:
             raise BadInput(f"There is no agent {agent!r}. There are: {', '.join(self._agents)}.")
-        session = Session(
-            id=new_id(),
-            user_id=user_id,
-            title=title or "New conversation",
-            agent_id=agent or self._first_agent.id,
-            created_at=now(),
-            thinking_budget=self.settings.thinking_budget,
-        )
+        agent_id, budget = agent or self._first_agent.id, self.settings.thinking_budget
+        session = new_session(user_id, agent_id, title, thinking_budget=budget)
         await self.store.create_session(session)
         return session
 
@@ -236,10 +228,7 @@ class Turnlog:
         return await self._turns.start(user_id, session_id, question)
 
     async def change_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
-        if "title" in changes:
-            _check_title(changes["title"])
-        if "thinking_budget" in changes:
-            check_budget(changes["thinking_budget"], "budgetTokens")
+        check_changes(changes)
         return await self.store.update_session(user_id, session_id, **changes)
 
     async def stop_turn(self, user_id: str, session_id: str) -> bool:
@@ -271,6 +260,7 @@ class Turnlog:
             "store": type(self.store).__name__.removesuffix("Store"),
             "sequencer": "the store: number and row in one step",
             "agents": ", ".join(self._agents),
+            **({"connected": ", ".join(map(str, self._connections))} if self._connections else {}),
             "address": f"http://{self.settings.host}:{self.settings.port}",
         } | ({"mcp": self._mcp.describe()} if self._mcp else {})
 
@@ -332,14 +322,6 @@ class Turnlog:
         policy = Policy(server=rules.approval, agent=agent.approval, seconds=rules.approval_timeout)
         tools = await self._mcp.tools_for(agent, turn.user_id)
         return ToolRunner(tools, partial(_context, turn), standing=standing, policy=policy)
-
-
-def _check_title(title: str) -> None:
-    if not title.strip():
-        raise BadInput("'title' is empty.")
-    if len(title) > MOST_TITLE:
-        raise BadInput(f"'title' is longer than {MOST_TITLE} characters.")
-    check_characters(title, "title")
 
 
 def _context(turn: Turn, tool_use_id: str) -> ToolContext:

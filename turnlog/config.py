@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from turnlog.agents.business_central.place import Place
 from turnlog.errors import BadInput, ConfigError
 from turnlog.projections.budgets import Budget, read_budgets
 from turnlog.projections.calendar import zone
@@ -56,6 +57,13 @@ class Settings:
     api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
     base_url: str | None = None  # ANTHROPIC_BASE_URL
     mcp: tuple[McpServer, ...] = ()  # [mcp.NAME] in turnlog.toml, and nowhere else
+    bc_tenant: str | None = None  # Business Central; without it, an embedded sandbox
+    bc_client_id: str | None = None
+    bc_client_secret: str | None = field(default=None, repr=False)
+    bc_environment: str | None = None
+    bc_company: str | None = None  # its name or id
+    bc_base_url: str | None = None
+    bc_auth_url: str | None = None
 
     @property
     def simulated(self) -> bool:
@@ -74,7 +82,18 @@ class Settings:
                 raise ConfigError(f"{name!r} needs 'auth_issuer': whose tokens are they?")
         return None
 
+    @property
+    def business_central(self) -> Place | None:
+        """Where Business Central is. Raises ConfigError where the settings name half of it."""
+        named = {one.name: getattr(self, f"bc_{one.name}") for one in fields(Place)}
+        given = {name: value for name, value in named.items() if value is not None}
+        missing = [f"'bc_{name}'" for name in _BC_NEEDED if name not in given]
+        if given and missing:
+            raise ConfigError(f"Business Central needs {', '.join(missing)} as well.")
+        return Place(**given) if given else None
 
+
+_BC_NEEDED = ("tenant", "client_id", "client_secret")
 _FILE_ONLY = ("budgets", "mcp")
 _NAMES = [f.name for f in fields(Settings) if f.name not in _FILE_ONLY]
 _ENVIRONMENT = {f"TURNLOG_{name.upper()}": name for name in _NAMES} | {

@@ -3,9 +3,11 @@
 import sys
 from pathlib import Path
 
+from turnlog.agents.business_central import BusinessCentral, business_central_tools
 from turnlog.events.base import Event
 from turnlog.events.kinds import KINDS
 from turnlog.projections.lint import RULES
+from turnlog.tools.registry import Tool
 
 _HEAD = "<!-- Written by `make docs`. Do not edit. -->\n\n"
 _RULES, _END = "<!-- rules: written by `make docs` -->", "<!-- end of rules -->"
@@ -17,6 +19,7 @@ def pages(root: Path) -> dict[Path, str]:
         root / "docs" / "events.md": _HEAD + _events(),
         root / "docs" / "flows.md": _HEAD + _flows(root),
         root / "docs" / "lint.md": _with_rules((root / "docs" / "lint.md").read_text()),
+        root / "docs" / "erp-tools.md": _HEAD + _erp_tools(),
     }
 
 
@@ -76,6 +79,32 @@ def _with_rules(page: str) -> str:
 def _quoted(sentence: str) -> str:
     mark = "``" if "`" in sentence else "`"
     return f"{mark} {sentence} {mark}".replace("|", "\\|") if sentence else ""
+
+
+def _erp_tools() -> str:
+    tools = business_central_tools(BusinessCentral())
+    return "\n".join(
+        [
+            "# The ERP agent's tools",
+            "",
+            "As the model sees them; [Business Central](business-central.md) says how to connect.",
+            "Arguments in *italics* may be left out. A write asks a person first.",
+            "",
+            "| tool | changes something | arguments | what it does |",
+            "|---|---|---|---|",
+            *map(_tool_row, tools),
+            "",
+        ]
+    )
+
+
+def _tool_row(tool: Tool) -> str:
+    schema = tool.spec.input_schema
+    needed = schema.get("required", [])
+    names = [f"`{name}`" if name in needed else f"*{name}*" for name in schema["properties"]]
+    says = " ".join(tool.spec.description.split())
+    writes = "yes" if tool.writes else ""
+    return f"| `{tool.name}` | {writes} | {', '.join(names)} | {says} |"
 
 
 def _title(path: Path) -> str:

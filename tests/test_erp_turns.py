@@ -1,0 +1,129 @@
+"""The ERP agent in turns: a person is asked; a server killed in mid-write asks the ERP."""
+
+import asyncio
+
+import aiohttp
+import pytest
+from erp import COMPANY, INVOICE
+
+from turnlog import Settings, create_app
+from turnlog.agents.business_central import BusinessCentral, erp_agent
+from turnlog.agents.business_central.where import equals
+from turnlog.events.kinds import ApprovalRequested
+from turnlog.ports import Decision
+from turnlog.simulators.business_central import Failure, Sandbox
+from turnlog.simulators.business_central.entities import ENTITIES
+from turnlog.simulators.claude import Reply, SimulatedClaude, Text, ToolCall
+from turnlog.testing.serving import serving
+from turnlog.transports.auth import LOCAL_USER
+
+
+def calling(name, args):
+    """A model that calls a tool, and says so when it has been told the result."""
+    told = asyncio.Event()
+
+    def done(body):
+        told.set()
+        return Reply(Text("Done."))
+
+    return SimulatedClaude(Reply(ToolCall(name, args, id="toolu_1")), done, pace=0), told
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_a_person_is_asked_before_the_erp_is_changed(approved):
+    bc, deciding = BusinessCentral(), []
+    sim, told = calling("create_customer", {"name": "Test Corp"})
+
+    def decide(at):
+        if isinstance(at.event, ApprovalRequested):
+            assert at.event.description == "Create customer Test Corp"
+            answer = app.answer_approval(
+                LOCAL_USER, at.event.approval_id, Decision(approved=approved)
+            )
+            deciding.append(asyncio.create_task(answer))
+
+    async with sim.serve() as url:
+        settings = Settings(base_url=url, api_key="k")
+        app = create_app([erp_agent(bc)], settings=settings, store="memory", connections=[bc])
+        async with app:
+            await app.run_turn("Create Test Corp", on_event=decide)
+            await asyncio.gather(*deciding, told.wait())
+            assert len(await named(bc, "Test Corp")) == approved
+
+
+async def named(bc, name):
+    return (await bc.find("customers", equals("displayName", name), select=("id",), limit=5)).rows
+
+
+WRITES = [  # what happens to the write, whether it was done, invoices afterwards
+    (Failure(silent=True, done=True, method="POST", path="$batch"), True, 1),
+    (Failure(silent=True, done=True, method="POST", path="salesInvoices"), False, 0),
+    (Failure(silent=True, method="POST", path="salesInvoices"), False, 0),
+]
+NAMES = ["whole", "header", "none"]
+
+
+@pytest.mark.parametrize(("failure", "success", "invoices"), WRITES, ids=NAMES)
+async def test_a_server_killed_in_mid_write_asks_the_erp_what_became_of_it(
+    failure, success, invoices, tmp_path
+):
+    sandbox, (sim, _) = Sandbox(), calling("create_sales_invoice", INVOICE)
+    async with sandbox.serve() as erp, sim.serve() as claude:
+        env = environment(sandbox, erp)
+        sandbox.fail(failure)
+        async with serving(tmp_path, claude, env=env) as server:
+            session = await ask(server.url, sandbox)
+            await server.kill()
+        async with serving(tmp_path, claude, env=env) as server:
+            result = await result_of(server.url, session)
+    assert result["success"] == success, result
+    assert not result.get("inDoubt")
+    assert len(ours(sandbox)) == invoices
+    if not success:
+        assert "took no effect" in result["error"]
+
+
+def environment(sandbox, url):
+    return {
+        "TURNLOG_APPROVAL": "never",
+        "TURNLOG_BC_TENANT": sandbox.tenant,
+        "TURNLOG_BC_CLIENT_ID": sandbox.client_id,
+        "TURNLOG_BC_CLIENT_SECRET": sandbox.client_secret,
+        "TURNLOG_BC_COMPANY": COMPANY,
+        "TURNLOG_BC_BASE_URL": url,
+        "TURNLOG_BC_AUTH_URL": url,
+    }
+
+
+def ours(sandbox):
+    rows = sandbox.service.companies[0].rows(ENTITIES["salesInvoice"])
+    return [row for row in rows if row["externalDocumentNumber"].startswith("TL-")]
+
+
+async def ask(url, sandbox):
+    """Ask for an invoice, and wait until the write has met its failure."""
+    async with aiohttp.ClientSession(url) as http, asyncio.timeout(60):
+        async with http.post("/api/sessions", json={"agent": "erp"}) as response:
+            session = (await response.json())["id"]
+        turn = asyncio.create_task(read_turn(http, session))
+        await sandbox.failed.wait()
+        turn.cancel()
+        return session
+
+
+async def read_turn(http, session):
+    asked = {"message": "An invoice"}
+    async with http.post(f"/api/sessions/{session}/messages", json=asked) as response:
+        await response.read()
+
+
+async def result_of(url, session):
+    """The result of the call, once the server has found it out."""
+    async with aiohttp.ClientSession(url) as http, asyncio.timeout(60):
+        while True:
+            async with http.get(f"/api/sessions/{session}/messages") as response:
+                events = (await response.json())["events"]
+            for event in events:
+                if event["type"] == "tool_result":
+                    return event
+            await asyncio.sleep(0.05)

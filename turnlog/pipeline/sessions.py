@@ -1,0 +1,39 @@
+"""Conversations made and changed: what may be set, checked before it is stored."""
+
+from typing import Any
+
+from turnlog.errors import BadInput
+from turnlog.events.clock import now
+from turnlog.pipeline.context_building import check_budget, check_characters
+from turnlog.pipeline.turn_state import new_id
+from turnlog.ports import Session
+
+MOST_TITLE = 200
+
+
+def new_session(user_id: str, agent_id: str, title: str | None, **settings: Any) -> Session:
+    if title is not None:
+        _check_title(title)
+    return Session(
+        id=new_id(),
+        user_id=user_id,
+        title=title or "New conversation",
+        agent_id=agent_id,
+        created_at=now(),
+        **settings,
+    )
+
+
+def check_changes(changes: dict[str, Any]) -> None:
+    if "title" in changes:
+        _check_title(changes["title"])
+    if "thinking_budget" in changes:
+        check_budget(changes["thinking_budget"], "budgetTokens")
+
+
+def _check_title(title: str) -> None:
+    if not title.strip():
+        raise BadInput("'title' is empty.")
+    if len(title) > MOST_TITLE:
+        raise BadInput(f"'title' is longer than {MOST_TITLE} characters.")
+    check_characters(title, "title")
