@@ -6,7 +6,7 @@ from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
-from turnlog import tool
+from turnlog import ToolContext, tool
 from turnlog.engines.claude import ClaudeEngine, Patience, _seconds
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
@@ -34,6 +34,9 @@ QUICK = Patience(tries=4, first_wait=0.001, longest_wait=0.01, silence=5.0)
 HI = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
 
 
+CONTEXT = ToolContext(user_id="u", session_id="s", turn_id="t", tool_use_id="toolu")
+
+
 @tool(writes=False)
 async def look(at: str = "it") -> str:
     """Look at something."""
@@ -54,7 +57,7 @@ async def heard(engine, **more):
     """Everything that the engine says, and what it failed with."""
     given = {"model": "claude-sonnet-5-5", "messages": [HI]} | more
     ask = Ask(system="", max_tokens=1000, **given)
-    tools = ToolRunner([look], lambda _: None)
+    tools = ToolRunner([look], lambda _: CONTEXT)
     said = []
     try:
         async with asyncio.timeout(60), aclosing(engine.answer(ask, tools)) as batches:
@@ -209,7 +212,7 @@ async def test_a_stream_that_cannot_be_read_fails_in_our_words(body):
 async def test_who_stops_listening_hangs_up():
     async with engine_on(Reply("Hello you.", chunk=1, ending=Stall(5, FOR_EVER))) as (engine, _):
         ask = Ask(model="claude-sonnet-5-5", system="", messages=[HI], max_tokens=1000)
-        async with aclosing(engine.answer(ask, ToolRunner([], lambda _: None))) as batches:
+        async with aclosing(engine.answer(ask, ToolRunner([], lambda _: CONTEXT))) as batches:
             first = await anext(batches)
     assert first.outputs
 
@@ -302,8 +305,8 @@ async def test_a_container_that_was_given_is_gone_back_to():
 async def test_a_count_is_what_the_api_says():
     async with engine_on() as (engine, sim):
         ask = Ask(model="claude-sonnet-5-5", system="Be kind.", messages=[HI], max_tokens=1000)
-        few = await engine.count(ask, ToolRunner([], lambda _: None))
-        many = await engine.count(ask, ToolRunner([look], lambda _: None))
+        few = await engine.count(ask, ToolRunner([], lambda _: CONTEXT))
+        many = await engine.count(ask, ToolRunner([look], lambda _: CONTEXT))
     assert 0 < few < many
     assert sim.requests == []
 
@@ -323,6 +326,6 @@ async def test_a_count_is_asked_for_twice_at_most_and_fails_in_our_words():
         engine = ClaudeEngine(api_key="k", base_url=f"http://{host}:{port}", patience=QUICK)
         with pytest.raises(EngineFailed, match="overloaded"):
             ask = Ask(model="claude-sonnet-5-5", system="", messages=[HI], max_tokens=1000)
-            await engine.count(ask, ToolRunner([], lambda _: None))
+            await engine.count(ask, ToolRunner([], lambda _: CONTEXT))
         await engine.close()
     assert answers == 2

@@ -33,6 +33,7 @@ HINTS = {
     dict[str, typing.Any]: st.dictionaries(WORDS, JSON, max_size=3),
     list[str]: st.lists(WORDS, max_size=3),
     list[decimal.Decimal | None]: st.lists(st.none() | st.decimals(0, 9, places=6), max_size=3),
+    list[dict[str, str]]: st.lists(st.dictionaries(WORDS, WORDS, max_size=2), max_size=3),
     list[dict[str, typing.Any]]: st.lists(BLOCKS, max_size=3),
     TokenUsage: st.builds(TokenUsage, input_tokens=WHOLE, thinking_tokens=st.none() | WHOLE),
 }

@@ -88,7 +88,7 @@ def turns(draw: st.DrawFn) -> UserStep:
 
 
 def hold(script, store):
-    page = Page(Path("random"), script, [])
+    page = Page(Path("random"), script, set(), [])
     assert asyncio.run(flows.perform(page, store, flows.by_library)).broken == []
 
 

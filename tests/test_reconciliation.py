@@ -7,7 +7,9 @@ from decimal import Decimal
 
 import msgspec
 import pytest
-from test_claude_stream import CAPTURES, CUT, STREAMS, WHOLE, final, name, split, without_nulls
+from recordings import CAPTURES, STREAMS, name
+from test_claude_stream import split
+from test_recordings import BROKEN, WHOLE, sdks, without_nulls
 
 from turnlog.engines.claude_stream import Call
 from turnlog.events.content import usage_of
@@ -39,7 +41,7 @@ def played(path):
 
 
 def sdk_usage(path):
-    return without_nulls(json.loads(final(path).read_text()).get("usage") or {})
+    return without_nulls(sdks(path).get("usage") or {})
 
 
 def differences(path):
@@ -48,7 +50,7 @@ def differences(path):
     return {field for field, value in sdk_usage(path).items() if ours.get(field) != value}
 
 
-FINAL = [path for path in STREAMS if final(path).exists()]
+FINAL = [path for path in STREAMS if sdks(path)]
 
 
 @pytest.mark.parametrize("path", FINAL, ids=name)
@@ -82,7 +84,7 @@ def test_all_recorded_streams_are_compared_and_most_have_a_price(capsys):
     known = [cost for cost in costs if cost is not None]
     with capsys.disabled():
         print(  # noqa: T201
-            f"\n{len(FINAL)} recorded streams, {len(set(FINAL) & set(CUT))} of them cut:"
+            f"\n{len(FINAL)} recorded streams, {len(set(FINAL) & set(BROKEN))} of them cut:"
             f" {tokens:,} tokens as the SDK counts them, {len(known)} priced, ${total(known)}"
         )
     assert len(FINAL) >= 225 and len(known) >= 200

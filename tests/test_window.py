@@ -85,8 +85,8 @@ async def built(log, **more):
 
 
 async def test_a_context_that_was_too_long_is_built_shorter_on_demand():
-    whole, move = await built([*talk(5), [*NEXT, s.said("Ok.")]])
-    assert (len(whole.messages), move) == (12, None)
-    shorter, move = await built([*talk(5), [*NEXT, s.said("Ok.")]], too_long=True)
-    assert move and move.anchor > 0
+    whole, records, _ = await built([*talk(5), [*NEXT, s.said("Ok.")]])
+    assert (len(whole.messages), records) == (12, [])
+    shorter, (move,), _ = await built([*talk(5), [*NEXT, s.said("Ok.")]], too_long=True)
+    assert move.anchor > 0
     assert 0 < len(shorter.messages) < len(whole.messages)

@@ -48,6 +48,8 @@ class Open:
             out += self._ready
             self._ready = []
         if self._speaks and len(self.pieces) > self._said:
+            if not self._said and self.block["type"] == "thinking":
+                out.append(k.ThinkingStart(block_index=self.position))
             out.append(self._chunk())
 
     def close(self, now: float, thinking_tokens: int | None, out: list[Any]) -> None:
@@ -61,7 +63,8 @@ class Open:
                 self.block["text"] = "".join(self.pieces)
             case "thinking":
                 self.block["thinking"] = "".join(self.pieces)
-                out.append(self._whole_thought(now, thinking_tokens))
+                if self.pieces:  # one that the API does not show us is nothing to show
+                    out.append(self._whole_thought(now, thinking_tokens))
             case _ if self.pieces:
                 self._close_json("".join(self.pieces))
         check(self.block)

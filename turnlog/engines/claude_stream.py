@@ -19,7 +19,7 @@ from turnlog.engines.claude_errors import UNREADABLE, failed, stream_error
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
-from turnlog.events.content import Block, TokenUsage, usage_of
+from turnlog.events.content import Block, usage_of
 from turnlog.ports import CallStarted
 
 Output = Event | CallStarted
@@ -27,7 +27,6 @@ _decode: Callable[[bytes], Raw] = msgspec.json.Decoder().decode
 _log = logging.getLogger(__name__)
 _OUR_OWN = ("id", "type", "role", "content", "model", "stop_reason", "usage")
 _PARTS = ("type", "index", "message", "content_block", "delta", "usage")  # of all events
-_THOUGHTS = ("thinking", "redacted_thinking")
 
 
 class SseSplitter:
@@ -161,9 +160,7 @@ class Call:
         at = Open(block, again.position if again else len(self._blocks), self._clock())
         self._turn_to(at, out)
         self._blocks[index] = at
-        if block["type"] == "thinking":
-            out.append(k.ThinkingStart(block_index=at.position))
-        elif block["type"] == "tool_use":
+        if block["type"] == "tool_use":
             self._claim_id(block)
         elif block["type"] == "fallback":
             # The SDK: "the final hop's fallback block names the model that served the response"
@@ -238,7 +235,7 @@ class Call:
             blocks=self.blocks,
             stop_reason=self.stop_reason,
             model=_word(self._message.get("model")),
-            token_usage=_counted(self._usage),
+            token_usage=usage_of(self._usage),
             reported=self._usage,
             details=self._details(),
         )
@@ -247,8 +244,7 @@ class Call:
             events.append(
                 k.CitationsFound(message_id=self.message_id, count=len(cited), citations=cited)
             )
-        thoughts = [block for block in self.blocks if block["type"] in _THOUGHTS]
-        events += [_thought_kept(self.message_id, block) for block in thoughts]
+        events += [_thought_kept(self.message_id, b) for b in self.blocks if _is_a_thought(b)]
         return [*events, message, *self.calls]
 
     def _details(self) -> Raw:
@@ -266,9 +262,11 @@ def _word(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _counted(reported: Raw) -> TokenUsage:
-    """Raises a ValueError for counts that are none: what is billed must be right."""
-    return msgspec.convert(msgspec.to_builtins(usage_of(reported)), TokenUsage)
+def _is_a_thought(block: Block) -> bool:
+    """One that is there to be shown; an empty one, with its signature, is in the message alone."""
+    return block["type"] == "redacted_thinking" or (
+        block["type"] == "thinking" and bool(block.get("thinking"))
+    )
 
 
 def _thought_kept(message_id: str, block: Block) -> k.Thinking:
