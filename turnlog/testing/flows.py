@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
+from turnlog.agents.tasks import TASKS
 from turnlog.app import Turnlog, create_app
 from turnlog.config import Settings
 from turnlog.engines.claude_stream import SseSplitter
@@ -31,12 +32,12 @@ from turnlog.simulators.claude.listening import listen
 from turnlog.testing import invariants, people, thinking
 from turnlog.testing.pages import Page, PersonStep, ToolStep, UserStep
 from turnlog.testing.tabs import Tab, serve_sockets, tab
-from turnlog.testing.task_box import task_tools
 from turnlog.tools.registry import Tool, ToolContext
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 
 USER = LOCAL_USER
+SOME_TIME = "2026-11-16T12:00:00.000Z"
 _MADE_UP = re.compile(r"\btoolu_01[0-9a-f]{22}\b")
 Send = Callable[[Turnlog, str, UserStep], Awaitable[list[Shown]]]
 Act = Callable[[Turnlog, str, Sequence[Shown], PersonStep], Awaitable[list[Shown]]]
@@ -73,12 +74,17 @@ async def perform(page: Page, store: Store, send: Send) -> Performance:
     """Play the page over this store and this transport."""
     sim = SimulatedClaude(pace=0)
     async with sim.serve() as url:
-        tools = _tools(page) if page.tasks is None else task_tools(page.tasks)
-        agent = Agent("assistant", prompt="You are helpful.", tools=tools, web_search=True)
+        agent = TASKS if page.tasks is not None else _agent(page)
         settings = Settings(api_key="test", base_url=url, approval_timeout=_patience(page))
         app = create_app([agent], settings=settings, store=store)
         async with app:
+            for title in page.tasks or ():
+                await store.add_task(USER, title=title, description="", at=SOME_TIME)
             return await _perform(page, app, sim, send)
+
+
+def _agent(page: Page) -> Agent:
+    return Agent("assistant", prompt="You are helpful.", tools=_tools(page), web_search=True)
 
 
 async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -> Performance:
