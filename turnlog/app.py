@@ -96,7 +96,7 @@ def create_app(
     settings = settings or load()
     if not agents:
         erp = BusinessCentral(settings.business_central)
-        agents, connections = [demo.ASSISTANT, erp_agent(erp), tasks.TASKS], [erp]
+        agents, connections = demo.agents(erp_agent(erp)), [erp]
     checks.check(agents)
     _check(store, engine)
     made = STORES[store](settings) if isinstance(store, str) else store

@@ -1,4 +1,4 @@
-"""The assistant that a newcomer meets: two harmless tools, to see a tool at work."""
+"""The agents that a newcomer meets: an assistant with every tool there is, the ERP, the tasks."""
 
 import ast
 import math
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from turnlog.agents.tasks import TASKS
 from turnlog.errors import ToolError
 from turnlog.ports import Agent
 from turnlog.tools.registry import tool
@@ -52,8 +53,14 @@ def _value(node: ast.AST) -> float:
     raise ToolError("Only numbers, + - * / and brackets are understood.")
 
 
-ASSISTANT = Agent(
-    "assistant",
-    prompt="You are a helpful assistant. Use the tools where they help. Answer briefly.",
-    tools=[current_time, calculate],
-)
+PROMPT = """\
+You are a helpful assistant with tools for the user's tasks, for their ERP (Microsoft Dynamics 365
+Business Central), for the time and for sums. Use them where they help: look things up before you
+speak about them, and never invent a number or a name. Answer briefly.
+"""
+
+
+def agents(erp: Agent) -> list[Agent]:
+    """The first one answers where a session names none."""
+    tools = [current_time, calculate, *erp.tools]
+    return [Agent("assistant", prompt=PROMPT, tools=tools, mcp=TASKS.mcp), erp, TASKS]

@@ -54,7 +54,8 @@ HINTS = {
 }
 # fmt: on
 
-OWN = McpServer("tasks", url="/mcp", trusted=True, prefix=False)
+# Nobody is asked: the tasks are the user's own, and what is deleted is said.
+OWN = McpServer("tasks", url="/mcp", trusted=True, prefix=False, approval="never")
 TASKS = Agent(
     "tasks",
     prompt=(
@@ -64,7 +65,6 @@ TASKS = Agent(
         "questions about yourself need no tool: you are the Todo AI Assistant. Answer briefly."
     ),
     mcp=[OWN],
-    approval="never",  # they are the user's own, and what is deleted is said
 )
 
 
