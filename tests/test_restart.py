@@ -16,7 +16,7 @@ import asyncio
 from pathlib import Path
 from turnlog import Agent, create_app, tool
 
-@tool(approval="never")
+@tool(approval="never", timeout=1)
 async def wait() -> str:
     "Waits for ever, but only once."
     waited = Path("waited")
