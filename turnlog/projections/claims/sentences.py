@@ -43,6 +43,7 @@ _CONDITION = re.compile(
     r"\W*(?:if|when|once|unless|after|before|as soon as|wenn|falls|sobald|nachdem)\b", re.I
 )
 _SPEAKS = re.compile(r"\W*(?:\w+\s+)?(?:i|ich|habe ich)\b", re.I)
+_DONE = re.compile(r"\W*(?:done|all set|success|erledigt|fertig)\b", re.I)
 _OPENING = re.compile(r"^[^\w“]+")
 _OTHER_VERB = re.compile(
     r"\b(?:i|is|are|was|were|has|have|be|here|see|ist|sind|hat|wurden?)\b", re.I
@@ -71,6 +72,7 @@ class Forms(NamedTuple):
     active: re.Pattern[str]
     going_on: re.Pattern[str]  # "I found the task and | deleted it"
     passive: re.Pattern[str]
+    present: re.Pattern[str]  # "Done: | the task is deleted"
     heading: re.Pattern[str]  # "3 tasks deleted"
     past: re.Pattern[str]
     asked: re.Pattern[str]
@@ -92,6 +94,7 @@ def _forms(deed: Deed) -> Forms:
             rf"\b(?:(?:has|have)\s+{_ADVERBS}been|was|were|is now|are now)\s+{_ADVERBS}{en}"
             rf"|\bwurden?\b.{{0,120}}?\b{de}"
         ),
+        present=_compiled(rf"\b(?:is|are)\s+{_ADVERBS}{en}|\b(?:ist|sind)\b.{{0,120}}?\b{de}"),
         heading=_compiled(
             rf"^\W*(?:successfully\s+)?(?P<head>{deed.english})(?=\s+(?:{_DETERMINERS}))"
             rf"|^.{{0,100}}?\s(?P<tail>{deed.english}|{deed.german})"
@@ -207,7 +210,10 @@ def _own(kind: str, sentence: str, place: tuple[int, int], speaking: bool) -> It
 def _told(kind: str, sentence: str, place: tuple[int, int]) -> Iterator[Claim]:
     """`The task was deleted.`, `Done: 3 tasks deleted.`"""
     clause, before = sentence[slice(*place)], sentence[: place[0]]
-    found = FORMS[kind].passive.search(clause) or _heading(FORMS[kind], clause)
+    forms = FORMS[kind]
+    found = forms.passive.search(clause) or _heading(forms, clause)
+    if found is None and _DONE.match(sentence):
+        found = forms.present.search(clause)
     if found is None:
         return
     about = " " + _OPENING.sub("", _subject(found, clause, before))
