@@ -3,7 +3,7 @@
 import argparse
 
 from turnlog.commands.shared import Add, add_data, log_of, say, with_store
-from turnlog.ports import Store
+from turnlog.ports import Evidence, Store
 
 
 def verify(args: argparse.Namespace) -> int:
@@ -12,17 +12,33 @@ def verify(args: argparse.Namespace) -> int:
 
     async def run(store: Store) -> int:
         ids = [args.session] if args.session else await store.session_ids()
-        events = bad = 0
+        events = bad = claims = 0
         for session_id in ids:
-            proof = prove(await store.evidence(session_id))
+            evidence = await store.evidence(session_id)
+            proof = prove(evidence)
             events += proof.count
             bad += not proof.ok
             for problem in proof.problems:
                 say(f"{session_id}  {problem}")
-        say(f"{len(ids)} sessions, {events} events: {'ok' if not bad else f'{bad} not ok'}")
+            claims += _say_claims(evidence) if args.claims else 0
+        told = f", {claims} unfounded claims" if args.claims else ""
+        say(f"{len(ids)} sessions, {events} events: {'ok' if not bad else f'{bad} not ok'}{told}")
         return 1 if bad else 0
 
     return with_store(args, run)
+
+
+def _say_claims(evidence: Evidence) -> int:
+    """Check every turn that is over again, by the rules of today."""
+    from turnlog.projections.claims import by_turn
+    from turnlog.projections.proof import readable
+
+    log = [at for at in readable(evidence.log)[0] if at.turn_id not in evidence.running]
+    found = by_turn(log)
+    for at, finding in found:
+        where = f"turn {at.turn_id} number {at.seq}"
+        say(f"{at.session_id}  claim: {where}: {finding.claim!r} {finding.why}")
+    return len(found)
 
 
 def replay(args: argparse.Namespace) -> int:
@@ -61,6 +77,10 @@ def migrate(args: argparse.Namespace) -> int:
 def register(add: Add) -> None:
     parser = add(verify)
     parser.add_argument("session", nargs="?", metavar="SESSION", help="default: all")
+    about = (
+        "also name claims of answers that no tool result bears out; the exit code is the proof's"
+    )
+    parser.add_argument("--claims", action="store_true", help=about)
     add_data(parser)
     parser = add(replay)
     parser.add_argument("session", metavar="SESSION")

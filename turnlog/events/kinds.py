@@ -286,6 +286,17 @@ class BudgetExceeded(Event, frozen=True, kw_only=True, tag="budget_exceeded"):
     next_call_tokens: int = 0  # an estimate, or the model's own count
 
 
+class ClaimUnfounded(Event, frozen=True, kw_only=True, tag="claim_unfounded"):
+    """The answer claims what no tool result of its turn bears out. For the audit."""
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
+
+    message_id: str
+    claim: str  # the sentence
+    why: str
+
+
 class Complete(Event, frozen=True, kw_only=True, tag="complete"):
     """The turn is over. Always the last event, unless an error ended it."""
 

@@ -24,6 +24,7 @@ from turnlog.events.base import Attributed, Event, Placed, Stamped
 from turnlog.events.clock import now
 from turnlog.events.content import TokenUsage
 from turnlog.pipeline.budgeting import NO_BUDGETS, Budgets
+from turnlog.pipeline.claim_check import check_claims
 from turnlog.pipeline.context_building import Limits, admit, build_context
 from turnlog.pipeline.draft_keeper import DraftKeeper
 from turnlog.pipeline.execution import execute
@@ -196,7 +197,8 @@ async def _end(state: TurnState, failure: BaseException | None, parts: Parts) ->
     if error := _error(state, failure):
         await deliver(Said([*left_open, error]), state, parts)
         return
-    await deliver(Said(left_open), state, parts)
+    doubtful = await check_claims(state, parts.store) if failure is None else []
+    await deliver(Said([*left_open, *doubtful]), state, parts)
     await parts.store.finish_turn(state.turn.id)
     await deliver(Said([_complete(state)]), state, parts)
 

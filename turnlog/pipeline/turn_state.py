@@ -15,6 +15,7 @@ from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import Block, Citation, TokenUsage, usage_of
 from turnlog.events.grammar import GOES_ON
 from turnlog.ports import CallStarted, Permission, Standing, Turn
+from turnlog.projections.claims import may_claim
 
 
 class DraftBlock(msgspec.Struct):
@@ -89,6 +90,7 @@ class TurnState:
         self.usage = TokenUsage()
         self.costs: list[Decimal | None] = []  # of the calls so far
         self.last_message: k.Message | None = None
+        self.may_claim = False  # whether some answer has words of claiming in it
         self.tools_used: list[str] = []
         self._stem = _stem()
         self._made = 0
@@ -134,6 +136,7 @@ class TurnState:
                 self.usage += event.token_usage
                 self.costs.append(event.cost_usd)
                 self.last_message = event
+                self.may_claim = self.may_claim or may_claim(event.content)
             case k.ToolUse():
                 self.asked_tools.add(event.tool_use_id)
                 self.open_tools[event.tool_use_id] = event

@@ -62,7 +62,7 @@ def prove(evidence: Evidence) -> Proof:
     """Check everything stored about one session."""
     rows = evidence.log
     numbers = [row.seq for row in rows]
-    log, unreadable = _read(rows)
+    log, unreadable = readable(rows)
     running = set(evidence.running)
     return Proof(
         session_id=evidence.session.id,
@@ -86,7 +86,8 @@ def prove(evidence: Evidence) -> Proof:
     )
 
 
-def _read(rows: Iterable[Record]) -> tuple[list[Stamped], list[str]]:
+def readable(rows: Iterable[Record]) -> tuple[list[Stamped], list[str]]:
+    """The events of the rows, and in words which rows hold none."""
     log, unreadable = [], []
     for row in rows:
         try:

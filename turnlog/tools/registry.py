@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 
 from turnlog.errors import ToolError
+from turnlog.events import verbs
 from turnlog.ports import ToolSpec
-from turnlog.tools import verbs
 from turnlog.tools.identity import WITHHELD, Identity, known
 
 _IDENTITY = Identity()

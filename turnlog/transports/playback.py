@@ -59,12 +59,20 @@ def line(event: Event) -> str:
             return f"result    {as_text(result)}"
         case k.ToolResult(error=error):
             return f"failed    {error}"
+        case k.Error(error=error, code=code):
+            return f"error     {error}  [{code}]"
+    return _note(event)
+
+
+def _note(event: Event) -> str:
+    """What is in the log for the audit alone."""
+    match event:
         case k.WebSearched(query=query, results=results):
             return f"searched  {query}  [{len(results)} found]"
         case k.HistoryRepaired(repairs=repairs):
             return "repaired  " + ", ".join(f"{r['rule']} at {r['place']}" for r in repairs)
-        case k.Error(error=error, code=code):
-            return f"error     {error}  [{code}]"
+        case k.ClaimUnfounded(claim=claim, why=why):
+            return f"unfounded {claim}  [{why}]"
     return f"{event.type}  {as_text(event.shown())}"
 
 
@@ -78,8 +86,9 @@ def as_jsonl(log: Sequence[Stamped]) -> str:
 
 
 def as_markdown(log: Sequence[Stamped]) -> str:
-    """The conversation as a page for people."""
-    parts = [_section(at) for at in log if not at.placed.internal]
+    """The conversation as a page for people, with a note where it claims what is not so."""
+    noted = (at for at in log if not at.placed.internal or isinstance(at.event, k.ClaimUnfounded))
+    parts = [_section(at) for at in noted]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -101,6 +110,8 @@ def _section(at: Stamped) -> str:
         case k.ToolResult(success=success, result=result, error=error):
             told = as_text(result) if success else str(error)
             return f"**{'Result' if success else 'Failed'}**\n\n```\n{told}\n```"
+        case k.ClaimUnfounded(claim=claim, why=why):
+            return f"**Audit note:** unfounded claim. {why}\n\n> {claim}"
         case k.Error(error=error):
             return f"**Error:** {error}"
     return ""

@@ -1,4 +1,4 @@
-"""What the first word of a tool's name says about it, where the tool says nothing itself."""
+"""What the words of a tool's name say about it, where the tool says nothing itself."""
 
 import re
 
@@ -18,6 +18,12 @@ VERBS: dict[bool, frozenset[str]] = {
     True: frozenset(_WRITING.split()),
     False: frozenset(_READING.split()),
 }
+_BETWEEN = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])")
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a tool's name, in snake_case, kebab-case or camelCase."""
+    return [word.lower() for word in _BETWEEN.split(name) if word]
 
 
 def writes(name: str) -> bool | None:
