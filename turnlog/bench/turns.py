@@ -20,12 +20,13 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from turnlog.agents import demo
 from turnlog.app import Turnlog, create_app
 from turnlog.bench import cache
 from turnlog.bench.billing import billing
 from turnlog.bench.parts import Say, appends, filled, head, line, stages
 from turnlog.config import Settings
-from turnlog.ports import Question
+from turnlog.ports import Agent, Question
 from turnlog.simulators.claude import Reply, to_json
 from turnlog.transports import sse
 from turnlog.transports.auth import LOCAL_USER
@@ -69,7 +70,8 @@ async def measure(say: Say, folder: Path, effort: Effort) -> None:
             messages_a_minute=1_000_000,
             turns_at_once=1_000,
         )
-        app = create_app(settings=settings)
+        agent = Agent("assistant", prompt="You help.", tools=[demo.current_time, demo.calculate])
+        app = create_app([agent], settings=settings)
         async with app, aiohttp.ClientSession(url) as http:
             bench = Bench(app, http, url)
             await bench.new_turns(1, FEW, 0.0)  # the first turn is not like the others
@@ -78,7 +80,6 @@ async def measure(say: Say, folder: Path, effort: Effort) -> None:
     stages(say, effort.looped, effort.rounds)
     await appends(say, folder / "store", effort.stored)
     await cache.run(say)
-    await billing(say, folder / "billing", effort.rounds)
     await billing(say, folder / "billing", effort.rounds)
 
 
