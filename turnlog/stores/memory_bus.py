@@ -133,7 +133,7 @@ class MemoryBus:
                 waiting = channel.events[place - channel.dropped :]
                 place += len(waiting)
                 new = [at for at in waiting if after is None or cursor_of(at) > after]
-                if new and after is not None and _skips(new[0], after):
+                if new and _skips(new[0], after):
                     break
                 if new:
                     after = cursor_of(new[-1])
@@ -180,6 +180,11 @@ def _size(at: Stamped) -> int:
     return ENVELOPE + len(event.content if isinstance(event, CHUNKS) else _encode(event))
 
 
-def _skips(at: Stamped, after: Cursor) -> bool:
-    """A turn begins, and the log holds something before it that was never shown here."""
-    return isinstance(at.event, UserMessageSent) and at.position > after.position + 1
+def _skips(at: Stamped, after: Cursor | None) -> bool:
+    """Whether something came before this that was never shown here.
+
+    A turn begins, and the log holds more than the client knows; or the client knows nothing,
+    and this is in mid-turn: another process had begun it.
+    """
+    begins = isinstance(at.event, UserMessageSent)
+    return not begins if after is None else begins and at.position > after.position + 1

@@ -70,6 +70,15 @@ class BusContract:
         bus.publish("s", turn())
         assert (bus.is_empty("s"), bus.is_empty("other")) == (False, True)
 
+    async def test_a_turn_that_began_elsewhere_is_not_shown_from_its_middle(self, bus: Bus) -> None:
+        shown = turn(*WHOLE)
+        knows_nothing, knows_too_little = bus.follow("s", None), bus.follow("s", BEGINNING)
+        bus.publish("s", shown[3:])  # another process had shown the rest
+        assert await refused(knows_nothing)
+        assert await refused(knows_too_little)
+        async with aclosing(bus.follow("s", cursor_of(shown[2]))) as following:
+            assert await until(following, shown[-1]) == shown[3:]
+
     async def test_from_every_cursor_the_rest_follows(self, bus: Bus) -> None:
         shown = turn(*WHOLE)
         bus.publish("s", shown)
