@@ -220,7 +220,7 @@ TOLD = [
     (
         "update_item",
         {"number": "1", "current_name": "Chair", "etag": ETAG, "unit_price": 9.5},
-        "Change item 1 (Chair): unit price → 9.5",
+        "Change item 1 (Chair): unit price → 9.50",
     ),
     (
         "delete_item",

@@ -8,37 +8,36 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import aiohttp
 import msgspec
 
-from turnlog.agents.tasks import TASKS
 from turnlog.app import Turnlog, create_app
 from turnlog.config import Settings
 from turnlog.engines.claude_stream import SseSplitter
-from turnlog.errors import ToolError
 from turnlog.events.base import Stamped
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.record import stamped
-from turnlog.ports import Agent, Store, ToolSpec
+from turnlog.ports import Store
 from turnlog.projections.history import history
 from turnlog.projections.lint import Finding, lint
 from turnlog.projections.proof import prove
 from turnlog.projections.request import Request
 from turnlog.projections.transcript import Shown
-from turnlog.simulators.claude import SimulatedClaude, ToolCall
+from turnlog.simulators.claude import SimulatedClaude
 from turnlog.simulators.claude.listening import listen
 from turnlog.testing import invariants, people, thinking
-from turnlog.testing.pages import Page, PersonStep, ToolStep, UserStep
+from turnlog.testing.pages import Page, PersonStep, UserStep
+from turnlog.testing.stages import add_tasks, stage_for
 from turnlog.testing.tabs import Tab, serve_sockets, tab
-from turnlog.tools.registry import Tool, ToolContext
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 
 USER = LOCAL_USER
-SOME_TIME = "2026-11-16T12:00:00.000Z"
-_MADE_UP = re.compile(r"\btoolu_01[0-9a-f]{22}\b")
+# Ids that are new with every run: of a conversing simulator's calls, and of the ERP's documents.
+_MADE_UP = re.compile(r"\b(toolu_|TL-)(?:01[0-9a-f]{22}|[0-9A-F]{20})\b")
 Send = Callable[[Turnlog, str, UserStep], Awaitable[list[Shown]]]
 Act = Callable[[Turnlog, str, Sequence[Shown], PersonStep], Awaitable[list[Shown]]]
 
@@ -73,18 +72,13 @@ class Performance:
 async def perform(page: Page, store: Store, send: Send) -> Performance:
     """Play the page over this store and this transport."""
     sim = SimulatedClaude(pace=0)
-    async with sim.serve() as url:
-        agent = TASKS if page.tasks is not None else _agent(page)
+    async with sim.serve() as url, stage_for(page) as stage:
         settings = Settings(api_key="test", base_url=url, approval_timeout=_patience(page))
-        app = create_app([agent], settings=settings, store=store)
+        connections = stage.connections
+        app = create_app([stage.agent], settings=settings, store=store, connections=connections)
         async with app:
-            for title in page.tasks or ():
-                await store.add_task(USER, title=title, description="", at=SOME_TIME)
+            await add_tasks(page, store)
             return await _perform(page, app, sim, send)
-
-
-def _agent(page: Page) -> Agent:
-    return Agent("assistant", prompt="You are helpful.", tools=_tools(page), web_search=True)
 
 
 async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -> Performance:
@@ -268,11 +262,16 @@ def _rows(live: Sequence[Shown]) -> list[tuple[str, ...]]:
 
 
 def _with_short_ids(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The ids that a conversing simulator makes up, numbered in the order of their coming."""
-    short: dict[str, str] = {}
-    for found in _MADE_UP.findall(" ".join(row[-1] for row in rows)):
-        short.setdefault(found, f"toolu_{len(short) + 1}")
+    """Made-up ids, those of each kind numbered in the order of their coming."""
+    short = short_ids(" ".join(row[-1] for row in rows))
     return [(*row[:-1], _MADE_UP.sub(lambda found: short[found[0]], row[-1])) for row in rows]
+
+
+def short_ids(text: str) -> dict[str, str]:
+    """Each made-up id of a text, and its short form: `toolu_1`, `TL-1`."""
+    kinds = {found[0]: found[1] for found in _MADE_UP.finditer(text)}
+    numbers = {kind: count(1) for kind in kinds.values()}
+    return {found: f"{kind}{next(numbers[kind])}" for found, kind in kinds.items()}
 
 
 def _key_fields(event: Shown) -> str:
@@ -282,34 +281,3 @@ def _key_fields(event: Shown) -> str:
         known["citations"] = [f"block {c['blockIndex']}: {c['cited_text']}" for c in cited]
     told = (f"{name}={value!r}" for name, value in known.items())
     return ", ".join(told).replace("|", "\\|")
-
-
-def _tools(page: Page) -> list[Tool]:
-    """A tool for each name that the page calls, unless it says that there is none."""
-    tools: dict[str, Tool] = {}
-    for turn in page.turns:
-        for tool_id, call in turn.calls.items():
-            if turn.tools.get(tool_id, ToolStep("returns")).verb != "is unknown":
-                tools[call.name] = _tool(page, call)
-    return list(tools.values())
-
-
-def _tool(page: Page, call: ToolCall) -> Tool:
-    steps = {tool_id: step for turn in page.turns for tool_id, step in turn.tools.items()}
-
-    async def act(context: ToolContext, **args: Any) -> Any:
-        step = steps[context.tool_use_id]
-        if step.verb == "fails":
-            raise ToolError(step.value)
-        if step.verb == "crashes":
-            raise RuntimeError(step.value)
-        return step.value
-
-    schema = {"type": "object", "properties": {name: {} for name in call.input}}
-    return Tool(
-        function=act,
-        spec=ToolSpec(name=call.name, description="For the test.", input_schema=schema),
-        arguments=msgspec.defstruct(call.name, [(name, Any) for name in call.input]),
-        context_names=("context",),
-        writes=call.name in page.asking,
-    )

@@ -70,7 +70,9 @@ class Page:
     turns: list[UserStep]
     asking: set[str]  # tools that a person must allow
     expected: list[tuple[str, ...]]  # the rows of the table
-    tasks: list[str] | None = None  # the simulator converses, with the tools for these tasks
+    # Where one of these is set, nothing is scripted: the simulator converses.
+    tasks: list[str] | None = None  # with the agent for these tasks
+    erp: bool = False  # with the agent for a sandbox of the ERP
 
 
 def read_page(path: Path) -> Page:
@@ -81,7 +83,7 @@ def read_page(path: Path) -> Page:
     table = _TABLE.search(text, script.end())
     rows = _rows(table[0]) if table else []
     reader = _Reader()
-    return Page(path, reader.read(script[1]), reader.asking, rows, reader.tasks)
+    return Page(path, reader.read(script[1]), reader.asking, rows, reader.tasks, reader.erp)
 
 
 def accept(page: Page, rows: Sequence[tuple[str, ...]]) -> None:
@@ -126,6 +128,7 @@ class _Reader:
         self.sought = 0  # searches so far
         self.setting: dict[str, Any] | None = None
         self.tasks: list[str] | None = None
+        self.erp = False
 
     def read(self, script: str) -> list[UserStep]:
         for line in filter(None, map(str.strip, script.splitlines())):
@@ -158,6 +161,10 @@ class _Reader:
     def has_tasks(self, titles: str) -> None:
         """The user's tasks, with commas; the model is not scripted and finds its own words."""
         self.tasks = [title.strip() for title in titles.split(",")]
+
+    def has_erp(self, what: str) -> None:
+        """The ERP agent, with a sandbox of the ERP; nothing is scripted here either."""
+        self.erp = True
 
     def says(self, text: str) -> None:
         self.blocks.append(Text(json.loads(text) if text.startswith('"') else text))
@@ -271,7 +278,7 @@ class _Reader:
         self.asking.add(tool)
 
     def person(self, verb: str, what: str) -> None:
-        """`ID VALUE`; the value is JSON or words, and may be left out."""
+        """`ID VALUE`; the value is JSON or words, and may be left out. `it`: the only open one."""
         self.end_reply()
         tool_id, _, rest = what.partition(" ")
         value = json.loads(rest) if rest.startswith("{") else rest or None
@@ -312,6 +319,7 @@ def _person(verb: str) -> Callable[[_Reader, str], None]:
 VERBS: dict[tuple[str, str], Callable[[_Reader, str], None]] = {
     ("user", "sets"): _Reader.sets,  # whatever else a user's line holds is a question
     ("tasks", "are"): _Reader.has_tasks,
+    ("erp", "is"): _Reader.has_erp,
     ("model", "says"): _Reader.says,
     ("model", "thinks"): _Reader.thinks,
     ("model", "redacts"): _Reader.redacts,

@@ -24,9 +24,7 @@ def is_at_rest(events: Sequence[Shown]) -> bool:
         return True
     turn = [event for event in events if event["turnId"] == events[-1]["turnId"]]
     asked = _ids(turn, "tool_use", "toolUseId") - _ids(turn, "tool_result", "toolUseId")
-    decided = _ids(turn, "approval_resolved", "approvalId")
-    questions = [event for event in turn if event["type"] == "approval_requested"]
-    pending = {event["toolUseId"] for event in questions if event["approvalId"] not in decided}
+    pending = {event["toolUseId"] for event in _open(turn)}
     return bool(pending) and asked <= pending
 
 
@@ -34,13 +32,18 @@ def _ids(turn: Sequence[Shown], kind: str, name: str) -> set[str]:
     return {event[name] for event in turn if event["type"] == kind}
 
 
+def _open(events: Sequence[Shown]) -> list[Shown]:
+    """The questions that nobody has answered."""
+    decided = _ids(events, "approval_resolved", "approvalId")
+    asked = [event for event in events if event["type"] == "approval_requested"]
+    return [event for event in asked if event["approvalId"] not in decided]
+
+
 def approval_of(events: Sequence[Shown], tool_id: str) -> str:
-    """The id of the approval that was asked for this call."""
-    return next(
-        str(event["approvalId"])
-        for event in events
-        if event["type"] == "approval_requested" and event["toolUseId"] == tool_id
-    )
+    """The id of the open approval for this call; `it` is the only one that is open."""
+    meant = [event for event in _open(events) if tool_id in ("it", event["toolUseId"])]
+    assert len(meant) == 1, f"{len(meant)} approvals are open for {tool_id!r}"
+    return str(meant[0]["approvalId"])
 
 
 def answer_of(step: PersonStep) -> dict[str, Any]:

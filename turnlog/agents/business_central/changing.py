@@ -145,5 +145,18 @@ def given(named: dict[str, Any]) -> dict[str, Any]:
 
 def told_changes(args: dict[str, Any], fields: dict[str, str]) -> str:
     """For a person: "city → Boston, email → a@b.example"."""
-    changes = [(name, args[name]) for name in fields if args.get(name) is not None]
-    return ", ".join(f"{name.replace('_', ' ')} → {value}" for name, value in changes)
+    return _told(args, fields, " → ")
+
+
+def told_fields(args: dict[str, Any], fields: dict[str, str]) -> str:
+    """For a person: "city Boston, email a@b.example"."""
+    return _told(args, fields, " ")
+
+
+def _told(args: dict[str, Any], fields: dict[str, str], link: str) -> str:
+    given = [(name, args[name]) for name in fields if args.get(name) is not None]
+    return ", ".join(f"{name.replace('_', ' ')}{link}{_shown(value)}" for name, value in given)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)

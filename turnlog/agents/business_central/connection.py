@@ -34,10 +34,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Found:
-    """Rows of a query, and whether there were more."""
+    """Rows of a query, whether there were more, and how many there are in all, where known."""
 
     rows: list[Row]
     has_more: bool
+    total: int | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class BusinessCentral:
         expand: str = "",
     ) -> Found:
         """Up to `limit` rows, over as many pages as it takes."""
-        params = {"$select": ",".join(select), "$top": str(limit + 1)} | SCHEMA
+        params = {"$select": ",".join(select), "$top": str(limit + 1), "$count": "true"} | SCHEMA
         if where is not None:
             params["$filter"] = where.text
         if order:
@@ -117,12 +118,13 @@ class BusinessCentral:
     async def _rows(self, url: str, params: dict[str, str], limit: int) -> Found:
         told = await self._ask("GET", url, params=params)
         rows: list[Row] = told["value"]
+        total = told.get("@odata.count")
         while len(rows) <= limit and (link := told.get("@odata.nextLink")):
             if not self._place.owns(link):
                 raise ToolError("Business Central's next page is at another server: not followed.")
             told = await self._ask("GET", URL(link, encoded=True))
             rows = [*rows, *told["value"]]
-        return Found(rows[:limit], len(rows) > limit)
+        return Found(rows[:limit], len(rows) > limit, total)
 
     # --- writing ---
 

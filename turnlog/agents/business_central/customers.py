@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from turnlog.tools.registry import Tool, ToolContext
 
-from .changing import Changing, Kind, given, told_changes
+from .changing import Changing, Kind, given, told_changes, told_fields
 from .connection import BusinessCentral
 from .records import (
     CurrentName,
@@ -37,7 +37,7 @@ Blocked = Annotated[
     Literal["No", "Ship", "Invoice", "All"], Meta(description="What is not done for them any more")
 ]
 
-_LISTED = ("number", "displayName", "city", "state", "country", "phoneNumber", "email")
+_LISTED = ("number", "displayName", "city", "state", "country", "phoneNumber", "email", "blocked")
 _CUSTOMER = (
     *("id", "number", "displayName", "type", "addressLine1", "addressLine2", "city", "state"),
     *("postalCode", "country", "phoneNumber", "email", "website", "salespersonCode"),
@@ -63,6 +63,7 @@ FIELDS = {
     "credit_limit": "creditLimit",
     "blocked": "blocked",
 }
+_PLAIN = ("name", "kind")  # said by the name itself
 
 
 class Customers:
@@ -77,7 +78,7 @@ class Customers:
         return [
             reads(self.find_customer),
             reads(self.get_customer),
-            writes("Create customer {name}", doing.created)(self.create_customer),
+            writes(_told_create, doing.created)(self.create_customer),
             writes(_told_update, doing.changed)(self.update_customer),
             writes("Delete customer {number} ({current_name})", doing.deleted)(
                 self.delete_customer
@@ -86,13 +87,14 @@ class Customers:
             reads(self.get_vendor),
         ]
 
-    async def find_customer(self, text: Text, limit: Limit = 10) -> Result:
-        """Find customers by part of their name, or by their number.
+    async def find_customer(self, text: Text | None = None, limit: Limit = 10) -> Result:
+        """Find customers by part of their name, or by their number; without text, list them.
 
-        Gives number, name, place and contact of each; hasMore says that there are more than
-        these. Use get_customer for balance, credit limit and everything else.
+        Gives number, name, place, contact and balance due of each; hasMore says that there are
+        more than these, total how many. Use get_customer for everything else.
         """
-        return told(await search(self._bc, "customers", text, _LISTED, limit), "customers")
+        shown = (*_LISTED, "balanceDue")
+        return told(await search(self._bc, "customers", text, shown, limit), "customers")
 
     async def get_customer(self, number: Number) -> Result:
         """One customer: address, contact, currency, balance due, credit limit, whether blocked.
@@ -157,13 +159,22 @@ class Customers:
         """
         return await self._changing.delete(given(locals()), context)
 
-    async def find_vendor(self, text: Text, limit: Limit = 10) -> Result:
-        """Find vendors (suppliers) by part of their name, or by their number."""
-        return told(await search(self._bc, "vendors", text, _LISTED, limit), "vendors")
+    async def find_vendor(self, text: Text | None = None, limit: Limit = 10) -> Result:
+        """Find vendors (suppliers) by part of their name, or by their number; or list them.
+
+        Gives number, name, place, contact of each and the balance: what is owed to it.
+        """
+        shown = (*_LISTED, "balance")
+        return told(await search(self._bc, "vendors", text, shown, limit), "vendors")
 
     async def get_vendor(self, number: Number) -> Result:
         """One vendor: address, contact, currency, what is owed to it, whether it is blocked."""
         return with_etag(await by_number(self._bc, "vendors", number, _VENDOR))
+
+
+def _told_create(args: dict[str, Any]) -> str:
+    more = told_fields(args, {name: FIELDS[name] for name in FIELDS if name not in _PLAIN})
+    return f"Create customer {args['name']}{f' with {more}' if more else ''}"
 
 
 def _told_update(args: dict[str, Any]) -> str:

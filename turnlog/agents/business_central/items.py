@@ -80,10 +80,11 @@ class Items:
             writes("Delete item {number} ({current_name})", doing.deleted)(self.delete_item),
         ]
 
-    async def find_item(self, text: Text, limit: Limit = 10) -> Result:
+    async def find_item(self, text: Text | None = None, limit: Limit = 10) -> Result:
         """Find items (products and services) by part of their name, or by their number.
 
-        Gives number, name, type, unit price and what is in stock of each.
+        Without text, list them. Gives number, name, type, unit price and what is in stock of
+        each; hasMore says that there are more than these, total how many.
         """
         return told(await search(self._bc, "items", text, _LISTED, limit), "items")
 

@@ -16,7 +16,10 @@ from .failures import Missing, Uncertain
 from .where import equals, holds
 
 Text = Annotated[
-    str, Meta(min_length=1, max_length=100, description="Part of the name, or the number")
+    str,
+    Meta(
+        min_length=1, max_length=100, description="Part of the name, or the number; none lists all"
+    ),
 ]
 Number = Annotated[str, Meta(min_length=1, max_length=20, description="Its number, such as 10000")]
 Name = Annotated[str, Meta(min_length=1, max_length=100, description="As it stands on invoices")]
@@ -57,6 +60,8 @@ def writes(
 def plain(row: Row) -> Result:
     """Without what is blank; its etag under a plain name, if it has one."""
     told = {name: _plain_value(value) for name, value in row.items() if "@" not in name}
+    if told.get("blocked") == " ":
+        told["blocked"] = "No"
     return {name: value for name, value in told.items() if value not in _BLANK}
 
 
@@ -74,13 +79,16 @@ def _plain_value(value: Any) -> Any:
 
 def told(found: Found, name: str) -> Result:
     rows = [plain(row) for row in found.rows]
-    return {name: rows, "count": len(rows), "hasMore": found.has_more}
+    more = {"total": found.total} if found.has_more and found.total else {}
+    return {name: rows, "count": len(rows), "hasMore": found.has_more} | more
 
 
 async def search(
-    bc: BusinessCentral, entity_set: str, text: str, select: Sequence[str], limit: int
+    bc: BusinessCentral, entity_set: str, text: str | None, select: Sequence[str], limit: int
 ) -> Found:
     """By part of the name or by the whole number. Business Central has no `or` over two fields."""
+    if text is None:
+        return await bc.find(entity_set, select=select, limit=limit, order="displayName")
     if not text.strip():
         raise ToolError("Give at least one letter of the name, or the number.")
     named, numbered = await asyncio.gather(

@@ -148,6 +148,13 @@ def _looked_at_pictures(asked: Asked) -> Said | None:
     return Said([Text(text)], "I can read the header of an image, not the image.")
 
 
+def _ranked(asked: Asked) -> Said | None:
+    if asked.talk.now.calls or _must_call(asked):
+        return None
+    told = smalltalk.ranked(asked.question[:SHORT], asked.tools)
+    return Said([Text(told)], "This takes comparing, which I cannot. I say so.") if told else None
+
+
 def _acted(asked: Asked) -> Said | None:
     done = act(asked.talk, asked.tools, asked.today, _must_call(asked))
     match done:
@@ -193,6 +200,7 @@ SKILLS: tuple[Skill, ...] = (
     _searched,
     _read_documents,
     _looked_at_pictures,
+    _ranked,
     _acted,
     _read_earlier_documents,
     _lost,

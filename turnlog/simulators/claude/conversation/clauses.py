@@ -25,6 +25,10 @@ PHRASES: list[tuple[str, str, str]] = [
     (r"^order\s+(?!number|no\b|#)|^(?:buy|purchase)\s+\d",       "add",       "order"),
     (r"\bwhat (?:do|should|must) i (?:have to |need to )?do\b",   "list",      "task"),
     (r"\banything (?:left )?to do\b|\bmy (?:agenda|plate)\b",    "list",      "task"),
+    (r"^sell (?:\d|an? )|^(?:invoice|bill) .+ for (?:\d|an? )",   "add",       "invoice"),
+    (r"^(?!how many are in).*\bin (?:our )?stock\b|^how much (?:is|are|for) (?:an?|the|our) ",
+                                                                 "find",      "item"),
+    (r"\bbalance\b|\bowes? us\b",                               "find",      "customer"),
     (r"\bremind me\b|\bdon'?t (?:let me )?forget\b",             "add",       "task"),
     (r"^i (?:have|need) to (?!know|see|find|get|look|list|check|create|add|delete|change)",
                                                                  "add",       "task"),
@@ -120,7 +124,8 @@ class Clause:
         return (
             PRONOUNS.search(self.plain) is not None
             or re.search(
-                r"\b(?:first|second|third|fourth|fifth|last|one|\d+(?:st|nd|rd|th)?)\b",
+                r"\b(?:first|second|third|fourth|fifth|last(?! (?:week|month|quarter|year))|one)\b"
+                r"|(?<![\w-])\d{1,3}(?:st|nd|rd|th)?(?![\w-])",
                 self.plain,
                 re.I,
             )

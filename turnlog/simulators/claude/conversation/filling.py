@@ -44,6 +44,8 @@ def fill(tool: Tool, clause: Clause, desk: Desk) -> Filling:
     """All that can be found; raises Missing for a required argument that cannot."""
     scrap = Scrap(clause.text, desk.today)
     found: Json = dict(_changes(tool, clause, scrap, desk))
+    if not tool.writes:  # "unpaid invoices of Adatum": before all but the name is taken away
+        _fill_choices(tool, scrap, found)
     scrap.text = without_command(scrap.text, tool)
     _fill_by_form(tool, scrap, found, desk)
     for name in _of_kind(tool, found, "lines"):
@@ -105,7 +107,9 @@ def _state(name: str, value: str) -> bool:
 
 
 def _is_changed(tool: Tool, name: str, target: str) -> bool:
-    return tool.kind(name) != "reference" and values.mentions(target, name)
+    """By its whole name; a number also by its last word, as `price` for `unit_price`."""
+    said = words_of(name).split()[-1:] if tool.kind(name) == "number" else [name]
+    return tool.kind(name) != "reference" and values.mentions(target, *said)
 
 
 def _is_changed_text(tool: Tool, name: str) -> bool:
@@ -114,7 +118,8 @@ def _is_changed_text(tool: Tool, name: str) -> bool:
 
 def _without_field(target: str, name: str) -> str:
     words = r"[\s_-]?".join(map(re.escape, words_of(name).split()))
-    return re.sub(rf"\b(?:the |its )?{words}\b(?: of| for| on)?", " ", target, flags=re.I)
+    words = f"{words}|{words_of(name).split()[-1]}"
+    return re.sub(rf"\b(?:the |its )?(?:{words})\b(?: of| for| on)?", " ", target, flags=re.I)
 
 
 def _typed(tool: Tool, name: str, value: str, desk: Desk) -> Any:
@@ -128,6 +133,14 @@ def _typed(tool: Tool, name: str, value: str, desk: Desk) -> Any:
     else:
         typed = BY_FORM[kind](scrap) if kind in BY_FORM else None
     return value.strip(" \"'“”.!") if typed is None else typed
+
+
+def _fill_choices(tool: Tool, scrap: Scrap, found: Json) -> None:
+    for name in _of_kind(tool, found, "enum"):
+        narrow = [one for one in tool.parameters[name]["enum"] if one != "all"]
+        chosen = values.choice(scrap, narrow)
+        if chosen is not None:
+            found[name] = chosen
 
 
 def _fill_by_form(tool: Tool, scrap: Scrap, found: Json, desk: Desk) -> None:

@@ -23,6 +23,10 @@ _LINE = re.compile(
     re.I,
 )
 _QUANTITY = re.compile(r"\b(quantity|qty|count|amount|pieces|units)\b")
+_DISCOUNT = re.compile(r"\bdiscount\b")
+_PERCENT = re.compile(
+    r"(?:\b(?:with|less|minus|at|and)\s+)?(?:an? )?(\d+(?:\.\d+)?)\s*%(?:\s*(?:discount|off))?", re.I
+)
 _PRICE = re.compile(r"\b(price|rate)\b")
 
 
@@ -33,11 +37,18 @@ def read_lines(
     schema = plain(tool.parameters[name].get("items"), tool.schema)
     said = scrap if name not in desk.given else Scrap(desk.given[name], desk.today)
     lines: list[Json] = []
+    percent = said.take(_PERCENT, lambda found: found[1])
     while found := _LINE.search(said.text):
         said.cut(*found.span())
         line = yield from _line(schema, tool, found, desk)
-        lines.append(line)
+        lines.append(line | _discount(schema, percent))
     return lines
+
+
+def _discount(schema: Json, percent: str | None) -> Json:
+    """One that is said once holds for every line."""
+    named = [name for name in properties(schema) if _DISCOUNT.search(words_of(name))]
+    return {name: _count(percent) for name in named} if percent else {}
 
 
 def _line(

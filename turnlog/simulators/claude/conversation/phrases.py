@@ -10,7 +10,8 @@ from .words import FILLERS, NOUNS, VERBS, concept, plural, singular, tokens
 OPENINGS = re.compile(
     POLITE + r"|\b(?:remind me (?:to|about|of|that)|don'?t (?:let me )?forget (?:to)?|"
     r"i (?:have|need) to|get rid of|throw away|look(?:ing)? (?:for|up)|how many|who is|"
-    r"what does|how much (?:is|are|does|do)|what(?:'s| is| are)?|do i have|(?:are|is) there)\b",
+    r"what does|how much (?:is|are|does|do)|what(?:'s| is| are)?|do i have|(?:are|is) there)\b"
+    r"|^(?:is|are|does|did|has)\b",
     re.I,
 )
 IMPLIES = re.compile(r"remind|forget|i (?:have|need) to", re.I)  # the verb itself
@@ -26,6 +27,12 @@ LEADING = {
 }
 # In front they may say which one is meant: "it", "for Adatum".
 KEPT = {"it", "that", "this", "one", "for", "to", "from", "with", "in", "at", "by", "on"}
+# What is asked about something, behind its name: "the Athens desk cost", "Adatum owe us".
+ASKED = re.compile(
+    r"(?:^|['’]s\s+|\s+)(?:costs?|price|balance|sell for|owes? us|blocked|(?:is|are|do we have)?\s*in (?:our )?stock)\b"
+    r"(?:\s+and\b.*)?\W*$",
+    re.I | re.S,
+)
 _WORD = re.compile(r"\S+")
 _UPDATE = re.compile(r"(.*?)\s*(?:\bto\b|=|\bas\b)\s*(.+)", re.I | re.S)
 
@@ -46,7 +53,7 @@ def without_command(text: str, tool: Tool) -> str:
     opening = OPENINGS.search(text)
     text = _closed(OPENINGS.sub(" ", text, count=1).strip())
     if not tool.writes:  # "the phone number of Adatum": it is Adatum that can be found
-        text = re.sub(r"\s+(?:costs?|price|sell for)\W*$", "", text)
+        text = ASKED.sub("", text)
         text = re.sub(r"^(?:[a-z-]+\s+){1,4}of\s+(?:[a-z]+\s+){0,2}(?=[A-Z\"“\d])", "", text)
     implied = opening is not None and IMPLIES.search(opening[0]) is not None
     return _without_front(text, tool, verb_is_open=not (is_named or implied))
@@ -100,6 +107,7 @@ def free_text(text: str, tool: Tool) -> str:
     nouns = "|".join([*(rf"{n}s?" for n in tool.nouns if n.isalpha()), "list", "lists", "todos?"])
     behind = rf"\s+(?:to|in|on|from|into|onto|as)\s+(?:(?:my|the|our|a|an)\s+)?(?:(?:{nouns})\s*)+$"
     text = re.sub(behind, "", text, flags=re.I)
+    text = re.sub(r"\s+(?:at|for|with|of)$", "", text)  # what followed was a number of its own
     while (found := _WORD.match(text)) and _leads(found[0], tool):
         text = text[found.end() :].lstrip(" ,:")
     if not tool.writes:

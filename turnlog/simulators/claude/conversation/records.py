@@ -12,7 +12,7 @@ from typing import Any
 from ..script import Json
 from .schema import words_of
 from .talk import Done
-from .words import FILLERS, VERBS, concept, numbered, singular, tokens
+from .words import FILLERS, VERBS, concept, is_verb, numbered, singular, tokens
 
 NAMES = ("title", "displayname", "display_name", "name", "subject", "label", "description", "text")
 KEYS = ("number", "id", "no", "code", "key", "uuid", "guid")
@@ -21,7 +21,9 @@ ORDINALS = {
     "last": -1,
 }
 GUID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.I)
-_ORDINAL = re.compile(rf"\b(?:({'|'.join(ORDINALS)})|(\d+)(?:st|nd|rd|th))\b", re.I)
+_ORDINAL = re.compile(
+    rf"\b(?:({'|'.join(ORDINALS)})|(\d+)(?:st|nd|rd|th))\b(?! (?:week|month|quarter|year))", re.I
+)
 _BACK = re.compile(r"\b(its?|his|their|that|this|him|her|the same|one)\b", re.I)
 
 
@@ -175,11 +177,18 @@ class Known:
         words = said(phrase, noun)
         if not words:
             return []
+        proper = {word for word in _capitals(phrase) if word in words}
         for shelf in self.of(noun):
-            best = _best(shelf, words)
+            best = _best([record for record in shelf if proper <= record.words], words)
             if best:
                 return best
         return []
+
+
+def _capitals(phrase: str) -> set[str]:
+    """Words with a capital, as they are in names: a Paris chair is no Berlin chair."""
+    words = re.findall(r"(?<!\w)[A-Z][\w'’-]*", phrase)
+    return {singular(t) for word in words if not is_verb(word.lower()) for t in tokens(word)}
 
 
 def said(phrase: str, noun: str = "") -> list[str]:

@@ -13,7 +13,7 @@ from .toolbox import Tool, finder, getter, lister, query_parameter
 from .values import Scrap
 from .words import NOUNS, plural, singular
 
-_AFTER = r"\s+([\w&.'’-]+(?:\s+(?!for\b|to\b|with\b|and\b|in\b|at\b|on\b|by\b|of\b)[\w&.'’-]+)*)"
+_AFTER = r"\s+([\w&.'’-]+(?:\s+(?!for\b|to\b|with\b|and\b|in\b|at\b|on\b|by\b|of\b(?!\s+(?-i:[A-Z])))[\w&.'’-]+)*)"
 
 Looking = Generator[Batch, list[Done], Any]
 
@@ -26,7 +26,7 @@ def refer(tool: Tool, name: str, scrap: Scrap, desk: Desk, picked: dict[str, Rec
     noun = tool.noun_of(name)
     if noun in picked:
         return picked[noun].field(name)
-    phrase = desk.given.get(name) or _phrase(tool, noun, scrap)
+    phrase = desk.given.get(name) or _phrase(tool, noun, scrap, name in tool.required)
     if name not in tool.required and not phrase:
         return None
     if desk.forced:  # this tool and no other: what is not known stays open
@@ -87,11 +87,18 @@ def _searched(
 
 def _query(phrase: str, noun: str) -> str:
     """The words to search for, as they were written; only a plural in lower case is undone."""
-    words = [word for word in re.findall(r"[\w&'’-]+", phrase) if said(word, noun)]
+    every = re.findall(r"[\w&'’-]+", phrase)
+    named = [at for at, word in enumerate(every) if said(word, noun)]
+    words = [word for at, word in enumerate(every) if at in named or _links(word, at, named)]
     return " ".join(singular(word) if word.islower() else word for word in words)
 
 
-def _phrase(tool: Tool, noun: str, scrap: Scrap) -> str:
+def _links(word: str, at: int, named: list[int]) -> bool:
+    """The `of` in the School of Fine Art."""
+    return word in ("of", "and", "the") and bool(named) and named[0] < at < named[-1]
+
+
+def _phrase(tool: Tool, noun: str, scrap: Scrap, needed: bool) -> str:
     """The words that say which one; those for another noun than the tool's are cut out."""
     if guid := scrap.take(GUID, lambda found: found[0]):
         return str(guid)
@@ -105,14 +112,15 @@ def _phrase(tool: Tool, noun: str, scrap: Scrap) -> str:
     after_word = re.compile(rf"\b(?:for|to|from|of|at)\b(?!\s+\d)(?:\s+the)?{_AFTER}", re.I)
     if found := scrap.take(after_word, lambda found: found[1]):
         return str(found)
-    if tool.writes or not re.match(r"[A-Z\"“]", scrap.text):
+    if (tool.writes and not needed) or not re.match(r"[A-Z\"“]", scrap.text):
         return ""
-    phrase, scrap.text = scrap.text, ""  # "the invoices of Adatum": all that is left is whose
+    phrase, scrap.text = scrap.text, ""  # "the invoices of Adatum", "bill Adatum for 2 desks":
+    # all that is left is whose
     return phrase
 
 
 def _number(phrase: str) -> str | None:
-    found = re.search(r"(?<![\w-])[A-Z]*-?\d[\w-]*(?![\w-])", phrase)
+    found = re.search(r"(?<![\w-])(?:[A-Z]+-)?[A-Z]*-?\d[\w-]*(?![\w%-])", phrase)
     return found[0] if found else None
 
 

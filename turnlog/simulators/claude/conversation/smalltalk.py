@@ -139,6 +139,20 @@ def _missing_tool(clause: Clause, tools: Sequence[Tool]) -> str:
     return f"I have no tool to {said} {plural(nouns[0].label)}, so I did nothing."
 
 
+RANKING = re.compile(
+    r"^(?:who|which|what|where)\b.*\b(?:most(?! recent)|least|biggest|largest|highest|lowest|best"
+    r"|worst|cheapest|(?:low|short) on|out of|running (?:low|out))\b",
+    re.I,
+)
+
+
+def ranked(question: str, tools: Sequence[Tool]) -> str | None:
+    """A question that takes comparing all records: no rule does that."""
+    if not tools or not RANKING.search(question):
+        return None
+    return f"I do not compare records: I am rules. Ask for the list, and compare. {abilities(tools)}"
+
+
 def lost(question: str, tools: Sequence[Tool]) -> str:
     """When nothing fits: no guess, but a way on."""
     if not question:

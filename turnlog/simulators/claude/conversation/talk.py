@@ -1,5 +1,6 @@
 """The request read as a conversation: who asked what, which tools were called, what they gave."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ..script import Json
+NOTE = re.compile(r"\n\[[^\n]+\]\Z")  # what a person said about the call
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,17 @@ class Done:
 
     @cached_property
     def value(self) -> Any:
-        """The result as JSON, or None when it is plain text."""
+        """The result as JSON, without a note that follows it; None when it is plain text."""
         try:
-            return msgspec.json.decode(self.text)
+            return msgspec.json.decode(NOTE.sub("", self.text))
         except (msgspec.DecodeError, UnicodeEncodeError):
             return None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a person changed what was asked for before allowing it."""
+        note = NOTE.search(self.text)
+        return note is not None and "changed the arguments" in note[0]
 
 
 @dataclass

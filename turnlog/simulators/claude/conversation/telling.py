@@ -64,6 +64,9 @@ FIRST = (
     "phone",
     "date",
 )
+REJECTED = re.compile(
+    r"^(the )?user rejected( it| this)?[\s:.,(\[-]*(the user's reason: )?|[)\]]$", re.I
+)
 
 
 def act(verb: str | None) -> str:
@@ -79,14 +82,14 @@ def acted(verb: str | None) -> str:
 def failure(tool: Tool, done: Done, it: str = "") -> str:
     text = done.text.strip().rstrip(".") or "the tool gave no reason"
     pattern, words = next((p, w) for p, w in FAILURES if re.search(p, text, re.I))
-    reason = re.sub(r"^(the )?user rejected( it| this)?[\s:.,(-]*|\)$", "", text, flags=re.I)
+    reason = REJECTED.sub("", text)
     verb = tool.verb if tool.writes else None
     it = it or f"the {tool.label}"
     return words.format(
         act=act(verb) if tool.writes else "look up",
         it=it,
         why=_short(text),
-        reason=f" ({_short(reason)})" if reason and reason != text else "",
+        reason=f" ({_short(reason.rstrip('.'))})" if reason and reason != text else "",
         nouns=plural(tool.label),
     )
 
@@ -121,8 +124,7 @@ def listing(done: Done) -> tuple[list[Any], int] | None:
         for k, v in value.items()
         if re.fullmatch(r"(@odata\.)?(count|total|totalcount|total_count)", k, re.I)
     ]
-    total = next((c for c in counts if isinstance(c, int)), len(inside[1]))
-    return inside[1], max(total, len(inside[1]))
+    return inside[1], max([len(inside[1]), *(c for c in counts if isinstance(c, int))])
 
 
 def written(tool: Tool, done: Done) -> str:
@@ -139,7 +141,8 @@ def written(tool: Tool, done: Done) -> str:
         f" ({key} {_cell(record.fields[key])})" if key and len(str(record.fields[key])) < 40 else ""
     )
     total = _totals([record.fields]) if "totalAmountIncludingTax" in record.fields else ""
-    return f"Done: the {tool.label}{name}{place} is {verb}.{' ' + total if total else ''}"
+    changed = ", as it was changed before it was allowed" if done.is_changed else ""
+    return f"Done: the {tool.label}{name}{place} is {verb}{changed}.{' ' + total if total else ''}"
 
 
 # --- lists ---
@@ -162,12 +165,14 @@ def _list(
     if total == 1 and isinstance(values[0], dict) and _asked(clause, values[0]):
         return _record(tool, clause, values[0])
     head = f"{owner} {counted(total, noun)}{_breakdown(values)}"
-    if is_cut:  # the tool does not say how many more, so nobody does
+    if is_cut and total > len(values):
+        head = f"{owner} {counted(total, noun)}; these are the first {len(values)}"
+    elif is_cut:  # the tool does not say how many more, so nobody does
         head = f"{owner} more than {counted(total, noun)}; these are the first {total}"
     if clause.counts:
-        return f"{head}."
+        return f"{owner} {counted(total, noun)}." if total > len(values) else f"{head}."
     shown = values[:MOST_ROWS]
-    more = f"\n\n… and {total - len(shown)} more." if total > len(shown) else ""
+    more = f"\n\n… and {total - len(shown)} more." if total > len(shown) and not is_cut else ""
     return f"{head}:\n\n{rows_told(shown)}{more}{_ending(values)}"
 
 
@@ -265,9 +270,18 @@ def _is_number(value: Any) -> bool:
 def asked_fields(tool: Tool, clause: Clause, fields: Json) -> str | None:
     """What the question asks of the record; None when it asks for the record itself."""
     name = Record(tool.head, fields).name
-    whose = f" of {name}" if name else ""
-    told = ((field, _cell(fields[field]) or "not given") for field in _asked(clause, fields))
-    return "\n".join(f"The {words_of(field)}{whose} is {value}." for field, value in told) or None
+    told = [_told_field(field, fields[field], name) for field in _asked(clause, fields)]
+    return "\n".join(told) or None
+
+
+def _told_field(field: str, value: Any, name: str) -> str:
+    """`The city of Adatum is Atlanta.`, but `Adatum is not blocked.`"""
+    words, whose = words_of(field), f" of {name}" if name else ""
+    if not words.endswith("ed") or " " in words:
+        return f"The {words}{whose} is {_cell(value) or 'not given'}."
+    if value in (False, "No"):
+        return f"{name or 'It'} is not {words}."
+    return f"{name or 'It'} is {words}{'' if value is True else f' ({_cell(value)})'}."
 
 
 def _record(tool: Tool, clause: Clause, fields: Json) -> str:
@@ -289,12 +303,12 @@ def _record(tool: Tool, clause: Clause, fields: Json) -> str:
 
 def _asked(clause: Clause, fields: Json) -> list[str]:
     """Fields that the question names: "what is the phone number of …"."""
-    said = {concept(token) for token in tokens(clause.plain)}
+    said = {concept(token) for token in tokens(clause.plain.lower().replace("how much", "price"))}
     found = [
         name
         for name in fields
         if isinstance(fields[name], str | int | float)
-        and (words := {concept(w) for w in tokens(name) if w not in FILLERS})
+        and (words := {concept(w) for w in tokens(name.removesuffix("Due")) if w not in FILLERS})
         and (words <= said or tokens(name)[-1] in said)
         and not words & {"name", "id", "number", "type"}
         and not words & set(WRITES)

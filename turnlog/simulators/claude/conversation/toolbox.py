@@ -18,8 +18,8 @@ from .words import FILLERS, READS, VERBS, WRITES, concept, concepts, content, to
 HAND_OFF = re.compile(r"^(transfer|hand_?off|hand_?over|delegate|route|switch)_?(back_)?to_", re.I)
 # Words that belong to an agent's field although its hand-off tool may not name them.
 FIELDS = {
-    "erp": {"customer", "item", "invoice", "order", "vendor", "entity", "price", "stock", "sale"},
-    "business": {"customer", "item", "invoice", "order", "vendor", "entity", "price", "stock"},
+    "erp": {"customer", "item", "invoice", "order", "vendor", "entity", "price", "inventory", "sale"},
+    "business": {"customer", "item", "invoice", "order", "vendor", "entity", "price", "inventory"},
     "task": {"task", "complete", "remind"},
     "knowledge": {"document", "handbook", "say", "cite", "source", "summarize"},
 }
@@ -223,7 +223,7 @@ def _fit(tool: Tool, clause: Clause) -> float:
     if clause.is_specific:
         if "reference" in needs:
             return 1.2 if re.search(r"\d", clause.text) else 0.2
-        return 0.8 if "text" in needs else -0.4
+        return 0.8 if "text" in needs or query_parameter(tool) else -0.4
     return -1.0 if needs & {"reference", "text"} else 0.8
 
 

@@ -18,7 +18,7 @@ WRITES = {
     "add":       "create add make new register insert put write draft prepare remind schedule",
     "remove":    "delete remove erase clear drop trash discard wipe purge",
     "complete":  "complete finish done tick close resolve accomplish",
-    "update":    "update change edit modify set rename correct adjust move reopen mark",
+    "update":    "update change edit modify set rename correct adjust move reopen mark raise",
     "post":      "post book",
     "send":      "send email mail submit share forward",
     "cancel":    "cancel void revoke abort",
@@ -39,7 +39,7 @@ NOUNS = {
     "invoice":   "invoice bill",
     "order":     "order purchase",
     "vendor":    "vendor supplier creditor",
-    "entity":    "entity entities table resource kind",
+    "entity":    "entity entities table resource kind record",
     "time":      "time clock hour date day today now",
     "weather":   "weather forecast temperature",
     "document":  "document file pdf paper attachment policy manual handbook contract",
@@ -47,6 +47,8 @@ NOUNS = {
     "phone":     "phone telephone",
     "email":     "email e-mail",
     "price":     "price cost",
+    "inventory": "inventory stock",
+    "balance":   "balance owe",
 }
 # fmt: on
 

@@ -1,0 +1,95 @@
+"""The agent that a golden page is played with: scripted tools, or a real agent in conversation."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from turnlog.agents.business_central import BusinessCentral, Place, erp_agent
+from turnlog.agents.tasks import TASKS
+from turnlog.app import Connection
+from turnlog.errors import ToolError
+from turnlog.ports import Agent, Store, ToolSpec
+from turnlog.simulators.business_central import Sandbox
+from turnlog.simulators.business_central.demo import NAMES
+from turnlog.simulators.claude import ToolCall
+from turnlog.testing.pages import Page, ToolStep
+from turnlog.tools.registry import Tool, ToolContext
+from turnlog.transports.auth import LOCAL_USER
+
+SOME_TIME = "2026-11-16T12:00:00.000Z"
+
+
+@dataclass(frozen=True)
+class Stage:
+    agent: Agent
+    connections: tuple[Connection, ...] = ()
+
+
+@asynccontextmanager
+async def stage_for(page: Page) -> AsyncIterator[Stage]:
+    """What the page's script names: `erp is`, `tasks are`, or the tools that its model calls."""
+    if page.erp:
+        async with _erp() as stage:
+            yield stage
+    elif page.tasks is not None:
+        yield Stage(TASKS)
+    else:
+        tools = _tools(page)
+        yield Stage(Agent("assistant", prompt="You are helpful.", tools=tools, web_search=True))
+
+
+async def add_tasks(page: Page, store: Store) -> None:
+    for title in page.tasks or ():
+        await store.add_task(LOCAL_USER, title=title, description="", at=SOME_TIME)
+
+
+@asynccontextmanager
+async def _erp() -> AsyncIterator[Stage]:
+    """The real agent and a sandbox of the ERP whose clock stands still, so that pages are equal."""
+    sandbox = Sandbox(clock=lambda: datetime.fromisoformat(SOME_TIME))
+    async with sandbox.serve() as url:
+        place = Place(
+            tenant=sandbox.tenant,
+            client_id=sandbox.client_id,
+            client_secret=sandbox.client_secret,
+            company=NAMES[0],
+            base_url=url,
+            auth_url=url,
+        )
+        bc = BusinessCentral(place)
+        yield Stage(erp_agent(bc), (bc,))
+
+
+def _tools(page: Page) -> list[Tool]:
+    """A tool for each name that the page calls, unless it says that there is none."""
+    tools: dict[str, Tool] = {}
+    for turn in page.turns:
+        for tool_id, call in turn.calls.items():
+            if turn.tools.get(tool_id, ToolStep("returns")).verb != "is unknown":
+                tools[call.name] = _tool(page, call)
+    return list(tools.values())
+
+
+def _tool(page: Page, call: ToolCall) -> Tool:
+    steps = {tool_id: step for turn in page.turns for tool_id, step in turn.tools.items()}
+
+    async def act(context: ToolContext, **args: Any) -> Any:
+        step = steps[context.tool_use_id]
+        if step.verb == "fails":
+            raise ToolError(step.value)
+        if step.verb == "crashes":
+            raise RuntimeError(step.value)
+        return step.value
+
+    schema = {"type": "object", "properties": {name: {} for name in call.input}}
+    return Tool(
+        function=act,
+        spec=ToolSpec(name=call.name, description="For the test.", input_schema=schema),
+        arguments=msgspec.defstruct(call.name, [(name, Any) for name in call.input]),
+        context_names=("context",),
+        writes=call.name in page.asking,
+    )
