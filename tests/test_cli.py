@@ -97,8 +97,8 @@ def test_a_session_is_played_back_line_by_line(capsys, data):
     assert said[0] == "user      Look."
     assert said[3:7] == [
         "message   I look.  [tool_use]",
-        'tool      look {"at":"ducks"}',
-        'result    {"ducks":3}',
+        "tool      look: at ducks",
+        "result    ducks 3",
         "message   Three ducks.  [end_turn]",
     ]
     assert said[-2:] == [
@@ -128,10 +128,11 @@ def test_an_export_holds_every_event_whole(capsys, data):
 def test_an_export_for_people_reads_as_a_page(capsys, data):
     code, out, _ = run(capsys, "export", "s", "--format", "md", data)
     assert code == 0
-    assert out.startswith("## User, 2026-11-15T12:00:00.000Z\n\nLook.\n\n> Two\n> lines.\n\n")
-    assert "**Tool** `look`" in out
-    assert "**Failed**\n\n```\nit broke\n```" in out
-    assert out.endswith("**Error:** The model is overloaded.\n")
+    assert out.startswith("# Session s\n\n- from 2026-11-15T12:00:00.000Z")
+    assert "\n\n## User, 2026-11-15T12:00:00.000Z\n\nLook.\n\n> Two\n> lines.\n\n" in out
+    assert '#### Tool `look`\n\n```\n{\n  "at": "ducks"\n}\n```' in out
+    assert "#### Failed\n\n```\nit broke\n```" in out
+    assert out.endswith("#### Error\n\nThe model is overloaded.\n")
     assert "history_anchored" not in out
 
 

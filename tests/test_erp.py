@@ -72,6 +72,27 @@ async def test_records_are_found_by_name_or_number(erp, name, args, key, numbers
     assert [row["number"] for row in told[key]] == numbers
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "total"),
+    [
+        ("find_customer", "customers", 28),
+        ("find_item", "items", 30),
+        ("find_vendor", "vendors", 25),
+    ],
+)
+async def test_without_a_text_the_first_are_listed_and_all_counted(erp, name, key, total):
+    told = await erp.does(name, limit=3)
+    names = [row["displayName"].upper() for row in told[key]]
+    assert names == sorted(names)
+    assert (told["count"], told["hasMore"], told["total"]) == (3, True, total)
+
+
+async def test_documents_are_counted_by_what_was_asked_for(erp):
+    told = await erp.does("find_sales_invoice", status="Open")
+    assert (told["count"], told["total"]) == (10, 12)
+    assert "total" not in await erp.does("find_sales_invoice", status="Draft")  # these are all
+
+
 async def test_results_are_small_and_plain(erp):
     told = await erp.does("get_customer", number="C00210")
     assert told["blocked"] == "Ship"

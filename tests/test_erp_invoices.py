@@ -193,6 +193,11 @@ async def test_an_empty_draft_that_somebody_works_on_is_left_alone(erp):
 
 ETAG = 'W/"e"'
 TOLD = [
+    (
+        "create_customer",
+        {"name": "Test Corp", "city": "Boston", "credit_limit": 5000},
+        "Create customer Test Corp with city Boston, credit limit 5,000.00",
+    ),
     ("create_customer", {"name": "Test Corp"}, "Create customer Test Corp"),
     ("create_customer", {"name": "Test\n\nCorp "}, "Create customer Test Corp"),
     (

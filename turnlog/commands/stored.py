@@ -54,7 +54,7 @@ def replay(args: argparse.Namespace) -> int:
 
 def export(args: argparse.Namespace) -> int:
     """Print a session: every kept event as a line of JSON, or as a page to read."""
-    from turnlog.transports.playback import as_jsonl, as_markdown
+    from turnlog.transports.export import as_jsonl, as_markdown
 
     async def run(store: Store) -> int:
         log = await log_of(store, args.session)

@@ -96,9 +96,12 @@ class BusinessCentral:
         limit: int,
         order: str = "",
         expand: str = "",
+        counted: bool = False,
     ) -> Found:
-        """Up to `limit` rows, over as many pages as it takes."""
-        params = {"$select": ",".join(select), "$top": str(limit + 1), "$count": "true"} | SCHEMA
+        """Up to `limit` rows, over as many pages as it takes; `counted`: and how many in all."""
+        params = {"$select": ",".join(select), "$top": str(limit + 1)} | SCHEMA
+        if counted:
+            params["$count"] = "true"
         if where is not None:
             params["$filter"] = where.text
         if order:

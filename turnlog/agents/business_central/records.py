@@ -88,7 +88,8 @@ async def search(
 ) -> Found:
     """By part of the name or by the whole number. Business Central has no `or` over two fields."""
     if text is None:
-        return await bc.find(entity_set, select=select, limit=limit, order="displayName")
+        order = "displayName"
+        return await bc.find(entity_set, select=select, limit=limit, order=order, counted=True)
     if not text.strip():
         raise ToolError("Give at least one letter of the name, or the number.")
     named, numbered = await asyncio.gather(

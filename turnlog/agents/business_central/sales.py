@@ -70,7 +70,9 @@ class Sales:
         """
         where = _where(customer_number, status, "orderDate", from_day, to_day)
         newest = "orderDate desc"
-        found = await self._bc.find("salesOrders", where, select=_ORDERS, limit=limit, order=newest)
+        found = await self._bc.find(
+            "salesOrders", where, select=_ORDERS, limit=limit, order=newest, counted=True
+        )
         return told(found, "salesOrders")
 
     async def get_sales_order(self, number: Number) -> Result:
@@ -94,7 +96,7 @@ class Sales:
         where = _where(customer_number, status, "invoiceDate", from_day, to_day)
         newest = "invoiceDate desc"
         found = await self._bc.find(
-            "salesInvoices", where, select=_INVOICES, limit=limit, order=newest
+            "salesInvoices", where, select=_INVOICES, limit=limit, order=newest, counted=True
         )
         return told(found, "salesInvoices")
 

@@ -25,7 +25,8 @@ _LINE = re.compile(
 _QUANTITY = re.compile(r"\b(quantity|qty|count|amount|pieces|units)\b")
 _DISCOUNT = re.compile(r"\bdiscount\b")
 _PERCENT = re.compile(
-    r"(?:\b(?:with|less|minus|at|and)\s+)?(?:an? )?(\d+(?:\.\d+)?)\s*%(?:\s*(?:discount|off))?", re.I
+    r"(?:\b(?:with|less|minus|at|and)\s+)?(?:an? )?(\d+(?:\.\d+)?)\s*%(?:\s*(?:discount|off))?",
+    re.I,
 )
 _PRICE = re.compile(r"\b(price|rate)\b")
 

@@ -29,7 +29,8 @@ LEADING = {
 KEPT = {"it", "that", "this", "one", "for", "to", "from", "with", "in", "at", "by", "on"}
 # What is asked about something, behind its name: "the Athens desk cost", "Adatum owe us".
 ASKED = re.compile(
-    r"(?:^|['’]s\s+|\s+)(?:costs?|price|balance|sell for|owes? us|blocked|(?:is|are|do we have)?\s*in (?:our )?stock)\b"
+    r"(?:^|['’]s\s+|\s+)(?:costs?|price|balance|sell for|owes? us|blocked|"
+    r"(?:is|are|do we have)?\s*in (?:our )?stock)\b"
     r"(?:\s+and\b.*)?\W*$",
     re.I | re.S,
 )

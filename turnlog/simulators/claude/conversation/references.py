@@ -13,7 +13,9 @@ from .toolbox import Tool, finder, getter, lister, query_parameter
 from .values import Scrap
 from .words import NOUNS, plural, singular
 
-_AFTER = r"\s+([\w&.'’-]+(?:\s+(?!for\b|to\b|with\b|and\b|in\b|at\b|on\b|by\b|of\b(?!\s+(?-i:[A-Z])))[\w&.'’-]+)*)"
+# A name goes on until such a word; the School of Fine Art goes on behind it.
+_ENDS = r"(?:for|to|with|and|in|at|on|by|of(?!\s+(?-i:[A-Z])))\b"
+_AFTER = rf"\s+([\w&.'’-]+(?:\s+(?!{_ENDS})[\w&.'’-]+)*)"
 
 Looking = Generator[Batch, list[Done], Any]
 

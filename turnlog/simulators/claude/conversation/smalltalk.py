@@ -150,7 +150,9 @@ def ranked(question: str, tools: Sequence[Tool]) -> str | None:
     """A question that takes comparing all records: no rule does that."""
     if not tools or not RANKING.search(question):
         return None
-    return f"I do not compare records: I am rules. Ask for the list, and compare. {abilities(tools)}"
+    return (
+        f"I do not compare records: I am rules. Ask for the list, and compare. {abilities(tools)}"
+    )
 
 
 def lost(question: str, tools: Sequence[Tool]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ..script import Json
+
 NOTE = re.compile(r"\n\[[^\n]+\]\Z")  # what a person said about the call
 
 

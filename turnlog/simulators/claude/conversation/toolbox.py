@@ -18,7 +18,17 @@ from .words import FILLERS, READS, VERBS, WRITES, concept, concepts, content, to
 HAND_OFF = re.compile(r"^(transfer|hand_?off|hand_?over|delegate|route|switch)_?(back_)?to_", re.I)
 # Words that belong to an agent's field although its hand-off tool may not name them.
 FIELDS = {
-    "erp": {"customer", "item", "invoice", "order", "vendor", "entity", "price", "inventory", "sale"},
+    "erp": {
+        "customer",
+        "item",
+        "invoice",
+        "order",
+        "vendor",
+        "entity",
+        "price",
+        "inventory",
+        "sale",
+    },
     "business": {"customer", "item", "invoice", "order", "vendor", "entity", "price", "inventory"},
     "task": {"task", "complete", "remind"},
     "knowledge": {"document", "handbook", "say", "cite", "source", "summarize"},

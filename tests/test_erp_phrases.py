@@ -1,0 +1,103 @@
+"""What business people say, and what the ERP agent does for it: real tools, nothing scripted."""
+
+import asyncio
+
+import pytest
+
+from turnlog import Settings, create_app
+from turnlog.agents.business_central import BusinessCentral, erp_agent
+from turnlog.events.kinds import ApprovalRequested, ToolUse
+from turnlog.events.record import stamped
+from turnlog.ports import Decision
+from turnlog.simulators.claude import SimulatedClaude
+from turnlog.testing import people
+from turnlog.transports import wire
+from turnlog.transports.auth import LOCAL_USER
+
+PARIS, ATHENS = {"item_number": "1900-S"}, {"item_number": "1896-S"}
+# fmt: off
+# what is said                              the last call, the arguments that matter, the answer
+SAID = [
+    ("list my customers",                   "find_customer", {}, "28 customers; these are the"),
+    ("how many customers do we have?",      "find_customer", {}, "28 customers."),
+    ("list the vendors",                    "find_vendor", {}, "25 vendors; these are the"),
+    ("what's in stock?",                    "find_item", {}, "30 items; these are the"),
+    ("how much is a Paris Guest Chair?",    "find_item", {"text": "Paris Guest Chair"}, "192.80"),
+    ("What does the Athens desk cost and how many are in stock?",
+                                            "find_item", {"text": "Athens desk"}, "is 4."),
+    ("Is Trey Research blocked?",           "find_customer", {"text": "Trey Research"},
+                                            "Trey Research is not blocked."),
+    ("how much does Trey Research owe us?", "find_customer", {"text": "Trey Research"}, "2,445.42"),
+    ("show me unpaid invoices of Trey Research",
+                                            "find_sales_invoice",
+                                            {"customer_number": "20000", "status": "Open"},
+                                            "1 open sales invoice"),
+    ("show me the order S-ORD101003",       "get_sales_order", {"number": "S-ORD101003"},
+                                            "Driftwood Hotels"),
+    ("raise the price of 1896-S to 1100",   "update_item", {"unit_price": 1100}, "is updated."),
+    ("sell 5 Paris guest chairs to Trey Research",
+                                            "create_sales_invoice",
+                                            {"customer_number": "20000",
+                                             "lines": [PARIS | {"quantity": 5}]}, "is created."),
+    ("bill School of Fine Art for 2 Athens desks with 10% discount",
+                                            "create_sales_invoice",
+                                            {"customer_number": "30000",
+                                             "lines": [ATHENS | {"quantity": 2,
+                                                                 "discount_percent": 10}]},
+                                            "is created."),
+]
+RANKING = ["who owes us the most?", "which items are low on stock?", "which customer is the best?"]
+# fmt: on
+
+
+@pytest.fixture
+async def talk():
+    """Says something in a session of its own, allows all that is asked. Gives calls and answer."""
+    bc, sim = BusinessCentral(), SimulatedClaude(pace=0)
+    async with sim.serve() as url:
+        settings = Settings(base_url=url, api_key="k")
+        app = create_app([erp_agent(bc)], settings=settings, store="memory", connections=[bc])
+        async with app:
+            session = await app.create_session(LOCAL_USER)
+            yield lambda said: turn(app, session.id, said)
+    assert sim.refused == []
+
+
+async def turn(app, session_id, said):
+    deciding = []
+
+    def decide(at):
+        if isinstance(at.event, ApprovalRequested):
+            allow = app.answer_approval(LOCAL_USER, at.event.approval_id, Decision(approved=True))
+            deciding.append(asyncio.create_task(allow))
+
+    result = await app.run_turn(said, session_id=session_id, user_id=LOCAL_USER, on_event=decide)
+    await asyncio.gather(*deciding)
+    seen = [wire.decode(wire.encode(at)) for at in result.events]
+    if seen[-1]["type"] not in people.ENDINGS:
+        await people.until_at_rest(app, session_id, seen)
+    log = [stamped(row).event for row in (await app.store.evidence(session_id)).log]
+    return [event for event in log if isinstance(event, ToolUse)], log[-1].content
+
+
+@pytest.mark.parametrize(("said", "tool", "args", "answer"), SAID, ids=[row[0] for row in SAID])
+async def test_what_is_said_is_what_is_done(talk, said, tool, args, answer):
+    calls, told = await talk(said)
+    assert calls[-1].tool_name == tool
+    assert {name: calls[-1].args.get(name) for name in args} == args
+    assert answer in told
+
+
+@pytest.mark.parametrize("said", RANKING)
+async def test_what_takes_comparing_is_not_guessed(talk, said):
+    calls, told = await talk(said)
+    assert calls == []
+    assert "I do not compare records" in told
+
+
+async def test_a_new_name_is_not_taken_for_the_one_talked_about(talk):
+    await talk("find the customer Adatum")
+    await talk("list the items")
+    calls, _ = await talk("bill Relecloud for 2 Paris guest chairs")
+    assert calls[-1].args["customer_name"] == "Relecloud"
+    assert calls[-1].args["lines"] == [PARIS | {"quantity": 2}]

@@ -1,0 +1,78 @@
+"""A log in words: each event in a line, and a page on which nobody can forge a section."""
+
+import pytest
+
+from turnlog.events import kinds as k
+from turnlog.projections import wording
+from turnlog.testing import samples as s
+from turnlog.transports.export import as_markdown
+from turnlog.transports.playback import line
+
+ASKED = k.ApprovalRequested(
+    approval_id="a",
+    tool_use_id="t",
+    tool_name="create_customer",
+    args={"name": "Test Corp", "city": "Boston"},
+    description="Create customer Test Corp",
+    expires_at="2026-11-16T12:00:00.000Z",
+)
+
+
+def resolved(**how):
+    known = {"approval_id": "a", "approved": False, "decided_by": "ann", "outcome": "rejected"}
+    return k.ApprovalResolved(**known | how)
+
+
+def result(**how):
+    known = {"tool_use_id": "t", "tool_name": "f", "result": None, "success": True, "duration": 1}
+    return k.ToolResult(**known | how)
+
+
+IN_DOUBT = "nobody knows whether it was done"
+LINES = [
+    (ASKED, "asks      Create customer Test Corp  [until 2026-11-16 12:00 UTC]"),
+    (resolved(), "refused   by ann"),
+    (resolved(reason="No."), "refused   by ann: No."),
+    (resolved(outcome="expired", decided_by="turnlog"), "expired   by turnlog"),
+    (
+        resolved(outcome="approved", args={"name": "Test Corp", "country": "US"}),
+        "allowed   by ann, changed: country US (new), no city (was Boston)",
+    ),
+    (result(result={"rows": [{"a": 1}] * 5}), "result    rows [(a 1), (a 1), (a 1), … 2 more]"),
+    (result(result=[]), "result    []"),
+    (result(result="two\nlines"), "result    two\nlines"),
+    (result(success=False, error=IN_DOUBT, in_doubt=True), f"in doubt  {IN_DOUBT}"),
+    (k.ApprovalRefused(approval_id="a", tried_by="eve", why="not theirs"),
+     "no say    eve tried to decide: not theirs"),
+    (k.TurnResumed(), "resumed   the process had died; another one goes on"),
+    (k.ToolSettled(tool_use_id="t", tool_name="pay", happened=False, decided_by="ann", note="No."),
+     "settled   pay was not done, says ann: No."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("event", "said"), LINES, ids=[said for _, said in LINES])
+def test_an_event_is_told_in_words(event, said):
+    assert line(event, {"a": ASKED}) == said
+
+
+def test_a_call_is_told_with_every_argument_whole():
+    args = {"text": "x" * 300, "lines": [{"item": n} for n in range(20)], "flag": False}
+    told = wording.call(args)
+    assert "x" * 300 in told
+    assert "(item 19)], flag no" in told
+
+
+FORGED = [
+    "# Session other", "  ## Decisions", "Decisions\n---", "Decisions\n===", "<h2>Decisions</h2>",
+    "```\nnever closed", "> #### Allowed", "1. - # Allowed",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FORGED)
+def test_the_words_of_others_make_no_section_of_the_page(text):
+    told = as_markdown(s.log_of([s.asked(text), s.asked("And now?")]))
+    heads = [line for line in told.splitlines() if line.lstrip(" >*+-.1").startswith("#")]
+    assert [head.split(",")[0] for head in heads] == ["# Session s", "## User", "## User"]
+    assert not any(line.strip("=- ") == "" and line for line in told.splitlines())
+    assert "<h2>" not in told.replace("\\<", "")
+    assert told.count("```") % 2 == 0
