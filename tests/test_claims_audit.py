@@ -160,7 +160,7 @@ def test_replay_and_export_show_the_note(data, capsys):
     assert f"unfounded {CLAIM}  [Nothing was created.]" in capsys.readouterr().out
     assert main(["export", "s", "--format", "md", "--data", data]) == 0
     assert capsys.readouterr().out.endswith(
-        f"**Audit note:** unfounded claim. Nothing was created.\n\n> {CLAIM}\n"
+        f"#### Audit note: unfounded claim\n\nNothing was created.\n\n> {CLAIM}\n"
     )
     assert main(["export", "s", "--data", data]) == 0
     assert '"type":"claim_unfounded"' in capsys.readouterr().out

@@ -75,7 +75,7 @@ async def test_a_server_killed_in_mid_write_asks_the_erp_what_became_of_it(
             session = await ask(server.url, sandbox)
             await server.kill()
         async with serving(tmp_path, claude, env=env) as server:
-            result = await result_of(server.url, session)
+            result = await event_of(server.url, session, "tool_result")
     assert result["success"] == success, result
     assert not result.get("inDoubt")
     assert len(ours(sandbox)) == invoices
@@ -83,9 +83,28 @@ async def test_a_server_killed_in_mid_write_asks_the_erp_what_became_of_it(
         assert "took no effect" in result["error"]
 
 
-def environment(sandbox, url):
+async def test_a_server_killed_while_a_person_is_asked_and_again_in_mid_write_writes_once(tmp_path):
+    sandbox, (sim, _) = Sandbox(), calling("create_sales_invoice", INVOICE)
+    async with sandbox.serve() as erp, sim.serve() as claude, asyncio.timeout(120):
+        env = environment(sandbox, erp, approval="writes")
+        async with serving(tmp_path, claude, env=env) as server:
+            session = await ask(server.url, sandbox, until="approval_requested")
+            await server.kill()
+        assert ours(sandbox) == []
+        sandbox.fail(Failure(silent=True, done=True, method="POST", path="$batch"))
+        async with serving(tmp_path, claude, env=env) as server:
+            await allow(server.url, session)
+            await sandbox.failed.wait()
+            await server.kill()
+        async with serving(tmp_path, claude, env=env) as server:
+            result = await event_of(server.url, session, "tool_result")
+    assert result["success"], result
+    assert [row["number"] for row in ours(sandbox)] == [result["result"]["number"]]
+
+
+def environment(sandbox, url, approval="never"):
     return {
-        "TURNLOG_APPROVAL": "never",
+        "TURNLOG_APPROVAL": approval,
         "TURNLOG_BC_TENANT": sandbox.tenant,
         "TURNLOG_BC_CLIENT_ID": sandbox.client_id,
         "TURNLOG_BC_CLIENT_SECRET": sandbox.client_secret,
@@ -100,13 +119,13 @@ def ours(sandbox):
     return [row for row in rows if row["externalDocumentNumber"].startswith("TL-")]
 
 
-async def ask(url, sandbox):
-    """Ask for an invoice, and wait until the write has met its failure."""
+async def ask(url, sandbox, until=None):
+    """Ask for an invoice, and wait for this event, or until the write has met its failure."""
     async with aiohttp.ClientSession(url) as http, asyncio.timeout(60):
         async with http.post("/api/sessions", json={"agent": "erp"}) as response:
             session = (await response.json())["id"]
         turn = asyncio.create_task(read_turn(http, session))
-        await sandbox.failed.wait()
+        await (event_of(url, session, until) if until else sandbox.failed.wait())
         turn.cancel()
         return session
 
@@ -117,13 +136,23 @@ async def read_turn(http, session):
         await response.read()
 
 
-async def result_of(url, session):
-    """The result of the call, once the server has found it out."""
+async def allow(url, session):
+    question = await event_of(url, session, "approval_requested")
+    path = f"/api/approvals/{question['approvalId']}"
+    async with (
+        aiohttp.ClientSession(url) as http,
+        http.post(path, json={"approved": True}) as response,
+    ):
+        assert response.status == 200, await response.text()
+
+
+async def event_of(url, session, kind):
+    """The first event of this kind, once there is one."""
     async with aiohttp.ClientSession(url) as http, asyncio.timeout(60):
         while True:
             async with http.get(f"/api/sessions/{session}/messages") as response:
                 events = (await response.json())["events"]
             for event in events:
-                if event["type"] == "tool_result":
+                if event["type"] == kind:
                     return event
             await asyncio.sleep(0.05)
