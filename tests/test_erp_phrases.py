@@ -46,7 +46,9 @@ SAID = [
                                                                  "discount_percent": 10}]},
                                             "is created."),
 ]
-RANKING = ["who owes us the most?", "which items are low on stock?", "which customer is the best?"]
+RANKING = [
+    "who owes us the most?", "which items are low on stock?", "which invoices are overdue?",
+]
 # fmt: on
 
 
@@ -101,3 +103,10 @@ async def test_a_new_name_is_not_taken_for_the_one_talked_about(talk):
     calls, _ = await talk("bill Relecloud for 2 Paris guest chairs")
     assert calls[-1].args["customer_name"] == "Relecloud"
     assert calls[-1].args["lines"] == [PARIS | {"quantity": 2}]
+
+
+async def test_a_pronoun_is_the_one_talked_about(talk):
+    await talk("Do we have a customer called relecloud?")
+    assert "The balance due of Relecloud is 2,729.18." in (await talk("What do they owe us?"))[1]
+    calls, _ = await talk("draft an invoice for them: one Athens desk")
+    assert calls[-1].args["customer_name"] == "Relecloud"

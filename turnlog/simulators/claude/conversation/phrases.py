@@ -10,7 +10,8 @@ from .words import FILLERS, NOUNS, VERBS, concept, plural, singular, tokens
 OPENINGS = re.compile(
     POLITE + r"|\b(?:remind me (?:to|about|of|that)|don'?t (?:let me )?forget (?:to)?|"
     r"i (?:have|need) to|get rid of|throw away|look(?:ing)? (?:for|up)|how many|who is|"
-    r"what does|how much (?:is|are|does|do)|what(?:'s| is| are)?|do i have|(?:are|is) there)\b"
+    r"what does|how much (?:is|are|does|do)|what(?:'s| is| are)?|do (?:i|we|you) have|"
+    r"(?:are|is) there)\b"
     r"|^(?:is|are|does|did|has)\b",
     re.I,
 )

@@ -24,7 +24,7 @@ GUID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.I)
 _ORDINAL = re.compile(
     rf"\b(?:({'|'.join(ORDINALS)})|(\d+)(?:st|nd|rd|th))\b(?! (?:week|month|quarter|year))", re.I
 )
-_BACK = re.compile(r"\b(its?|his|their|that|this|him|her|the same|one)\b", re.I)
+_BACK = re.compile(r"\b(its?|his|their|that|this|they|them|him|her|the same|one)\b", re.I)
 
 
 @dataclass(frozen=True)

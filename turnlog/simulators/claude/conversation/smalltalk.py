@@ -141,7 +141,7 @@ def _missing_tool(clause: Clause, tools: Sequence[Tool]) -> str:
 
 RANKING = re.compile(
     r"^(?:who|which|what|where)\b.*\b(?:most(?! recent)|least|biggest|largest|highest|lowest|best"
-    r"|worst|cheapest|(?:low|short) on|out of|running (?:low|out))\b",
+    r"|worst|cheapest|overdue|(?:low|short) on|out of|running (?:low|out))\b",
     re.I,
 )
 

@@ -66,14 +66,14 @@ FILLERS = frozenset(
     a an the my our your his her their its me us i we you please kindly all every each any some
     of for to in on at by from with and or then also just now can could would will shall should do
     does did is are was were be been am what which that this these those there it
-    them him her one ones
+    they them him her one ones
     yes sure want need like would'd let lets let's so up out as about into currently
     current right hey ok
     okay many much how tell list lists s t d ll ve re m
     """)
 )
 PRONOUNS = re.compile(
-    r"\b(its?|his|her|their|that|this|them|those|these|the same|that one|this one)\b", re.I
+    r"\b(its?|his|her|their|that|this|they|them|those|these|the same|that one|this one)\b", re.I
 )
 EVERYTHING = re.compile(
     r"\b(all|every|everything|each|both|the whole|(?:clear|empty|wipe|purge)\b.*\b(?:list|\w+s))\b",
