@@ -113,6 +113,22 @@ async def test_arguments_that_do_not_fit_are_refused_and_the_question_stays():
         assert await desk.pending() == [asked]
 
 
+UNFIT_ARGS = [
+    {"amount": 3, "to": "Eve", "user_id": "bob"},
+    {"amount": 3, "to": "Eve", "USER-ID": "bob"},
+    {"amount": 3, "to": "E\0ve"},
+]
+
+
+@pytest.mark.parametrize("args", UNFIT_ARGS)
+async def test_an_edit_sets_neither_who_acts_nor_what_cannot_be_kept(args):
+    async with office(PAY) as desk:
+        _, (asked,) = await desk.asked()
+        is_problem(await desk.answer(asked, args=args), 400, "bad_input")
+        is_problem(await desk.answer(asked, approved=False, reason="no\0"), 400, "bad_input")
+        assert await desk.pending() == [asked] and desk.world.paid == []
+
+
 async def test_a_reason_reaches_the_model():
     async with office(PAY, DONE) as desk:
         _, (asked,) = await desk.asked()

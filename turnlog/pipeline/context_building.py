@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -67,10 +67,19 @@ def check_characters(text: str, name: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise BadInput(f"{name!r} has half a character at position {error.start}.") from None
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise BadInput(f"'message' is not valid Unicode at position {error.start}.") from None
+
+
+def check_texts(value: Any, name: str) -> None:
+    """The same for every text in a JSON value, its names included."""
+    left = [value]
+    while left:  # not by recursion: it may be nested as deep as the parser goes
+        match left.pop():
+            case str() as text:
+                check_characters(text, name)
+            case dict() as named:
+                left += [*named, *named.values()]
+            case list() as listed:
+                left += listed
 
 
 class Context(NamedTuple):

@@ -15,6 +15,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event, Placed
 from turnlog.events.clock import now, seconds_until
 from turnlog.events.content import hash_of
+from turnlog.pipeline.context_building import check_texts
 from turnlog.pipeline.running import RunningTurns
 from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import Approval, Decision, Store, Turn
@@ -45,8 +46,8 @@ class Decisions:
 
     async def decide(self, user_id: str, approval_id: str, decision: Decision) -> Approval:
         """Raises NotFound, AlreadyDecided or BadInput; the first answer counts, and only it."""
-        if len(decision.reason or "") > MOST_REASON:
-            raise BadInput(f"'reason' is longer than {MOST_REASON} characters.")
+        _check_words(decision.reason or "", "reason")
+        check_texts(decision.args or {}, "args")
         try:
             approval = await self._store.get_approval(user_id, approval_id)
         except NotFound:
@@ -66,8 +67,7 @@ class Decisions:
         self, user_id: str, session_id: str, tool_use_id: str, *, happened: bool, note: str | None
     ) -> None:
         """A person says what became of a write that is in doubt."""
-        if len(note or "") > MOST_REASON:
-            raise BadInput(f"'note' is longer than {MOST_REASON} characters.")
+        _check_words(note or "", "note")
         doubts = await self._store.list_doubts(user_id)
         place = (session_id, tool_use_id)
         doubt = next((d for d in doubts if (d.session_id, d.tool_use_id) == place), None)
@@ -156,6 +156,12 @@ class Decisions:
         )
         with contextlib.suppress(AlreadyDecided, Busy):
             await self._resolve(user_id, approval, event)
+
+
+def _check_words(text: str, name: str) -> None:
+    if len(text) > MOST_REASON:
+        raise BadInput(f"{name!r} is longer than {MOST_REASON} characters.")
+    check_texts(text, name)
 
 
 def _refuse_late(approval: Approval) -> None:

@@ -62,7 +62,7 @@ class ToolBox(Protocol):
         ...
 
     def check(self, call: ToolUse) -> None:
-        """Raises ToolError where the call's arguments do not fit its tool."""
+        """Raises ToolError where a person's arguments do not fit the tool, or say who acts."""
         ...
 
 

@@ -68,6 +68,16 @@ class Tool:
             raise ToolError(f"Wrong arguments for {self.name!r}: {error}.") from None
         return {name: getattr(given, name) for name in given.__struct_fields__}
 
+    def refuse_identity(self, args: dict[str, Any]) -> None:
+        """Raises ToolError where a person sets what only the server may: no edit changes who acts.
+
+        The model's attempts are dropped and reported; a person is told.
+        """
+        shown = self.spec.input_schema.get("properties", {})
+        foreign = sorted(args.keys() - _IDENTITY.stripped(args).keys() - shown.keys())
+        if foreign:
+            raise ToolError(f"{foreign[0]!r} is not an argument of {self.name!r}.")
+
     def filled(self, args: dict[str, Any], context: ToolContext) -> dict[str, Any]:
         """What the server sets, whatever the model wrote."""
         if self.arguments is not None:

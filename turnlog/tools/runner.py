@@ -67,7 +67,9 @@ class ToolRunner:
         return [tool.spec for tool in self._tools.values()]
 
     def check(self, call: ToolUse) -> None:
-        self._tool(call).checked(call.args)
+        tool = self._tool(call)
+        tool.checked(call.args)
+        tool.refuse_identity(call.args)
 
     async def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[Sequence[Output], None]:
         asked = [call for call in calls if self._must_ask(call)]
@@ -120,7 +122,7 @@ class ToolRunner:
 
     def _fits(self, call: ToolUse) -> bool:
         try:
-            self.check(call)
+            self._tool(call).checked(call.args)
         except ToolError:
             return False
         return True
