@@ -30,7 +30,7 @@ docs: .venv/.run
 
 # A private environment with exactly the pinned packages, and turnlog itself.
 .venv/.run: requirements/run.txt pyproject.toml
-	@echo "Making a private environment in .venv (once, half a minute) ..."
+	@echo "Making a private environment in .venv (once, about a minute) ..."
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/run.txt
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .

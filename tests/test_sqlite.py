@@ -9,6 +9,7 @@ from contextlib import closing
 
 import pytest
 
+from turnlog.errors import NotStored
 from turnlog.projections.proof import prove
 from turnlog.stores.migrate import migrate, migrations
 from turnlog.stores.sqlite import SqliteStore
@@ -168,7 +169,7 @@ async def test_a_database_that_is_locked_is_told_and_later_written_to(writer, pl
     await writer.run(lambda db: db.execute("PRAGMA busy_timeout = 0"))
     with closing(place()) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(sqlite3.OperationalError, match="locked"):
+        with pytest.raises(NotStored):
             await writer.run(write(1))
         other.execute("ROLLBACK")
     assert await writer.run(write(2)) == 2
@@ -178,8 +179,19 @@ async def test_a_database_that_is_locked_is_told_and_later_written_to(writer, pl
 async def test_a_database_that_cannot_be_written_is_told_to_all(writer, place):
     await writer.run(lambda db: db.execute("PRAGMA query_only = ON"))
     jobs = asyncio.gather(*map(writer.run, [write(1), write(2)]), return_exceptions=True)
-    assert {type(outcome) for outcome in await jobs} == {sqlite3.OperationalError}
+    assert {type(outcome) for outcome in await jobs} == {NotStored}
     assert written(place) == []
+
+
+async def test_a_full_disk_is_no_bug_and_the_operator_reads_why(writer, place, caplog):
+    def fill(db):
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute(f"PRAGMA max_page_count = {pages}")
+
+    await writer.run(fill)
+    with pytest.raises(NotStored, match="Try again later"):
+        await writer.run(lambda db: db.execute("CREATE TABLE more AS SELECT zeroblob(100000) AS z"))
+    assert "SQLITE_FULL" in caplog.text
 
 
 async def test_who_is_cancelled_stops_waiting_and_the_job_is_done(writer, place):

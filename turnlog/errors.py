@@ -141,6 +141,13 @@ class StoreUnusable(TurnlogError):
     code = "store_unusable"
 
 
+class NotStored(TurnlogError):
+    """The store cannot write at the moment, as on a full disk. Nothing of the request was kept."""
+
+    code = "not_stored"
+    retryable = True
+
+
 class ConfigError(TurnlogError):
     """The settings cannot work; the sentence says which one and what it should be."""
 

@@ -17,7 +17,7 @@ from turnlog.tools.registry import Tool, ToolContext, tool
 
 Title = Annotated[str, Meta(min_length=1, max_length=200, description="What is to be done")]
 Description = Annotated[str, Meta(max_length=2_000, description="More about it")]
-Id = Annotated[int, Meta(ge=1, description="The task's id, as list_tasks has it")]
+Id = Annotated[int, Meta(ge=1, le=2**53, description="The task's id, as list_tasks has it")]
 Status = Literal["all", "pending", "completed"]
 _COMPLETED = {"all": None, "pending": False, "completed": True}
 

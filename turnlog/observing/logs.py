@@ -25,6 +25,7 @@ NAMES_ONLY = {
     "tool %s failed",
     "%s %s failed",
     "No keys from %s, %d known ones stay: %s",
+    "the database cannot be written: %s",
     "MCP server %s: %s",
     "MCP server %s, in a call: %s",
     "MCP server %s takes too long; its tools are left out",

@@ -6,6 +6,7 @@ of its group are kept. A caller is answered only after the commit is on disk.
 
 import asyncio
 import contextlib
+import logging
 import queue
 import sqlite3
 import threading
@@ -13,10 +14,14 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from turnlog.errors import NotStored
 from turnlog.observing.metrics import Metrics
 from turnlog.observing.registry import Counter
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
+# What SQLite says of the disk and of who else uses it, and not of what we asked.
+_OUTSIDE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_BUSY", "SQLITE_CANTOPEN")
 _MOST_AT_ONCE = 500  # jobs in one transaction, so that none waits long for the others
 
 
@@ -91,7 +96,8 @@ def _carry_out(db: sqlite3.Connection, group: list[_Job], commits: Counter) -> l
         with contextlib.suppress(sqlite3.Error):
             db.execute("ROLLBACK")
         commits.add(1, "failed")
-        return [_Outcome(job, None, error) for job in group]
+        told = _explained(error)
+        return [_Outcome(job, None, told) for job in group]
     commits.add(1, "success")
     return outcomes
 
@@ -103,9 +109,20 @@ def _one(db: sqlite3.Connection, job: _Job) -> _Outcome:
     except Exception as error:
         db.execute("ROLLBACK TO job")
         db.execute("RELEASE job")
-        return _Outcome(job, None, error)
+        return _Outcome(job, None, _explained(error))
     db.execute("RELEASE job")
     return _Outcome(job, result, None)
+
+
+def _explained(error: Exception) -> Exception:
+    """A full disk is no bug: who asks is told to try again, and the operator why."""
+    name = getattr(error, "sqlite_errorname", "")
+    if not name.startswith(_OUTSIDE):
+        return error
+    _log.error("the database cannot be written: %s", name)
+    told = NotStored("The server cannot store anything at the moment. Try again later.")
+    told.__cause__ = error
+    return told
 
 
 def _deliver(outcomes: list[_Outcome]) -> None:

@@ -157,10 +157,14 @@ def page() -> str:
     """The same, for people."""
     rows = "".join(
         f"<tr><td><b>{method}</b></td><td><code>{escape(path)}</code></td>"
-        f"<td>{escape(op.says)}</td><td>{_fields(op)}</td></tr>"
+        f"<td>{_prose(op.says)}</td><td>{_fields(op)}</td></tr>"
         for (method, path), op in OPERATIONS.items()
     )
     return _PAGE.replace("ROWS", rows)
+
+
+def _prose(text: str) -> str:
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text))
 
 
 def _fields(operation: Operation) -> str:

@@ -19,6 +19,7 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
     errors.Reused: (409, "Conflict"),
     errors.AlreadyDecided: (409, "Already decided"),
     errors.TooMany: (429, "Too many"),
+    errors.NotStored: (503, "Not stored"),
 }
 _TITLES = {404: "Not found", 405: "Method not allowed"}
 
