@@ -107,6 +107,12 @@ def test_a_list_that_goes_on_is_not_counted_as_whole():
     assert "more than 1 order; these are the first 1" in told
 
 
+def test_a_list_that_cannot_be_read_is_not_told_as_empty():
+    chat = Chat(TASK_TOOLS, tasks("Buy milk"))
+    chat.box._list_tasks = lambda **_: {"note": "Cut.", "text": '{"tasks": [{"id": 1'}
+    assert "I cannot read the list of tasks, so I did nothing." in chat.say("delete all my tasks")
+
+
 def test_an_empty_list_ends_what_was_known():
     chat = Chat(TASK_TOOLS, tasks("Buy milk"))
     chat.say("delete all my tasks")

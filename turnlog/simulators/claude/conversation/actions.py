@@ -69,6 +69,10 @@ def _for_each(tool: Tool, own: str, clause: Clause, desk: Desk) -> Plan:
     before = yield from _listed(listing_tool, clause, desk, again=False)
     if before.failed:
         return Told(failure(listing_tool, before))
+    if listing(before) is None:  # cut, or no list at all: that is not an empty one
+        return Told(
+            f"I cannot read the list of {plural(tool.label)}, so I did nothing.", failed=True
+        )
     records = [r for r in of_result(before, tool.head) if _is_meant(r, tool, clause)]
     if not records:
         return Told(f"There are no {plural(tool.label)} to {act(tool.verb)}.")
