@@ -1,6 +1,7 @@
 """Approvals: the first answer counts, once and in time, and nothing else ever runs a write."""
 
 import asyncio
+from functools import reduce
 
 import pytest
 from approving_app import SECRET, office
@@ -117,6 +118,7 @@ UNFIT_ARGS = [
     {"amount": 3, "to": "Eve", "user_id": "bob"},
     {"amount": 3, "to": "Eve", "USER-ID": "bob"},
     {"amount": 3, "to": "E\0ve"},
+    {"amount": 3, "to": reduce(lambda inner, _: [inner], range(100), "Eve")},
 ]
 
 

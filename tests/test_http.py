@@ -228,6 +228,13 @@ async def test_a_wrong_method_is_told_the_right_one():
         assert set(allowed.split(", ")) == {"GET", "HEAD", "POST"}
 
 
+async def test_a_body_that_is_nested_too_deep_is_no_bug():
+    deep = b'{"approved": true, "args": {"a": ' + b"[" * 50_000 + b"]" * 50_000 + b"}}"
+    async with served() as server:
+        response = await server.http.post("/api/approvals/appr_x", content=deep)
+        assert "deep" in is_problem(response, 400, "bad_input")
+
+
 async def test_a_bug_is_told_without_its_details():
     class Broken(MemoryStore):  # no real store fails in a way that can be asked for
         async def create_session(self, session):

@@ -21,6 +21,7 @@ from turnlog.projections.history import moved_anchor, newly_repaired, open_conta
 
 LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
 MOST_REQUEST_ID = 200
+DEEPEST = 64  # levels of arguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,16 +71,19 @@ def check_characters(text: str, name: str) -> None:
 
 
 def check_texts(value: Any, name: str) -> None:
-    """The same for every text in a JSON value, its names included."""
-    left = [value]
-    while left:  # not by recursion: it may be nested as deep as the parser goes
-        match left.pop():
-            case str() as text:
-                check_characters(text, name)
-            case dict() as named:
-                left += [*named, *named.values()]
-            case list() as listed:
-                left += listed
+    """The same for every text in a JSON value, its names included; and how deep it is nested."""
+    left = [(value, 0)]
+    while left:  # not by recursion, which ends somewhere else each time
+        inner, depth = left.pop()
+        if depth > DEEPEST:
+            raise BadInput(f"{name!r} is nested deeper than {DEEPEST} levels.")
+        match inner:
+            case str():
+                check_characters(inner, name)
+            case dict():
+                left += [(each, depth + 1) for each in (*inner, *inner.values())]
+            case list():
+                left += [(each, depth + 1) for each in inner]
 
 
 class Context(NamedTuple):

@@ -28,6 +28,8 @@ async def body(request: Request, kind: type[T]) -> T:
         raise BadInput(f"The body does not fit: {error}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"The body is not valid JSON: {error}.") from None
+    except RecursionError:
+        raise BadInput("The body is nested too deep.") from None
 
 
 def number(request: Request, name: str, default: int, *, least: int, most: int) -> int:
