@@ -166,6 +166,7 @@ BAD = {
     "an empty message": (b'{"message": ""}', 400, "bad_input"),
     "a blank message": (b'{"message": " \\n"}', 400, "bad_input"),
     "a NUL": (b'{"message": "a\\u0000b"}', 400, "bad_input"),
+    "an empty id": (b'{"message": "Hi", "requestId": ""}', 400, "bad_input"),
     "a NUL in the id": (b'{"message": "Hi", "requestId": "a\\u0000b"}', 400, "bad_input"),
     "half a character in the id": (
         b'{"message": "Hi", "requestId": "\\udfff"}',

@@ -40,11 +40,16 @@ def admit(question: Question, limits: Limits) -> None:
     _check_text(question.message, limits.max_characters)
     if question.thinking_budget is not None:
         check_budget(question.thinking_budget, "thinkingBudget")
-    if len(question.request_id or "") > MOST_REQUEST_ID:
-        raise BadInput(f"'requestId' is longer than {MOST_REQUEST_ID} characters.")
-    check_characters(question.request_id or "", "requestId")
+    if question.request_id is not None:
+        _check_request_id(question.request_id)
     if question.file_ids:  # there are no uploads yet, so no file can be this user's
         raise NotFound(f"There is no file {question.file_ids[0]!r}.")
+
+
+def _check_request_id(text: str) -> None:
+    if not 0 < len(text) <= MOST_REQUEST_ID:  # an empty one would be the same for every message
+        raise BadInput(f"'requestId' must have 1 to {MOST_REQUEST_ID} characters.")
+    check_characters(text, "requestId")
 
 
 def check_budget(tokens: int, name: str) -> None:
