@@ -4,6 +4,7 @@ import json
 
 import pytest
 from sim_tools import ALL_TOOLS, ERP_TOOLS, TASK_TOOLS, Chat, spec, tasks
+from test_simulator_calls import careful
 
 from turnlog.simulators.claude import Text, Thinking
 
@@ -105,6 +106,13 @@ def test_a_list_that_goes_on_is_not_counted_as_whole():
     chat.box._find_order = lambda: {"orders": [{"number": "1"}], "count": 1, "hasMore": True}
     told = chat.say("how many orders are there?")
     assert "more than 1 order; these are the first 1" in told
+
+
+def test_the_first_one_is_read_and_not_listed_again():
+    chat = careful()
+    chat.say("list the invoices")
+    chat.say("show the first one")
+    assert chat.called()[-1] == ("get_invoice", {"number": "1001"})
 
 
 def test_a_list_that_cannot_be_read_is_not_told_as_empty():

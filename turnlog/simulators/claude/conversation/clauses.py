@@ -133,6 +133,11 @@ class Clause:
         )
 
     @property
+    def is_ordinal(self) -> bool:
+        """`the second one`, and nothing else."""
+        return re.fullmatch(r"\W*(?:\w+ )?the \w+ one\W*", self.plain, re.I) is not None
+
+    @property
     def is_specific(self) -> bool:
         """Whether it names one: a number, something in quotes, or a word with a capital."""
         inner = re.sub(r"\b(?:first|top|last|latest|newest) \d+", "", self.text, flags=re.I)

@@ -62,7 +62,8 @@ HEARD: dict[str, dict[str, str]] = {
                       r"that'?s (?:all|it)|(?:do not|don'?t|never) (?!let me |forget).*"},
     "who":    {"en": r"(?:and )?(?:who|what) (?:are|is) (?:you|this)|what(?:'s| is) your name|"
                      r"are you (?:a |an |the )?(?:real|claude|human|model|ai|bot|simulat\w+)\b.*|"
-                     r"introduce yourself|tell me about yourself|what can you do|help(?: me)?|"
+                     r"introduce yourself|tell me about yourself|"
+                     r"what can you do(?: for me)?|help(?: me)?|"
                      r"what (?:tools|can i ask).*",
                "de": r"wer (?:bist du|sind sie)|wie hei(?:ß|ss)t du|was kannst du",
                "fr": r"qui (?:es[- ]tu|êtes[- ]vous)|comment tu t'appelles",

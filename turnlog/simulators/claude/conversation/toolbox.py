@@ -230,9 +230,9 @@ def _fit(tool: Tool, clause: Clause) -> float:
         return 0.0
     if clause.is_plural(tool.head) and "reference" in needs:
         return -2.0
-    if clause.is_specific:
+    if clause.is_specific or clause.is_ordinal:
         if "reference" in needs:
-            return 1.2 if re.search(r"\d", clause.text) else 0.2
+            return 1.2 if clause.is_ordinal or re.search(r"\d", clause.text) else 0.2
         return 0.8 if "text" in needs or query_parameter(tool) else -0.4
     return -1.0 if needs & {"reference", "text"} else 0.8
 
