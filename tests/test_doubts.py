@@ -103,7 +103,7 @@ async def left_in_mid_write(reconcile):
     call = s.call("toolu_1", "pay", amount=5)
     said = [s.said(call, stop="tool_use"), s.used("toolu_1", "pay", amount=5)]
     await dead.append(turn, s.placed(*said, first_index=1))
-    await dead.start_tools(turn, [s.started("toolu_1", "pay")])
+    await dead.start_tools(turn, [s.started("toolu_1", "pay", amount=5)])
     await dead.close()
     store, sim = MemoryStore("living", dead), SimulatedClaude(DONE, pace=0)
     async with sim.serve() as url:

@@ -9,6 +9,8 @@ import msgspec
 import pytest
 
 from turnlog.cli import main
+from turnlog.events.content import hash_of
+from turnlog.events.kinds import ToolSettled
 from turnlog.projections.proof import prove
 from turnlog.stores.memory import MemoryStore
 from turnlog.stores.sqlite import SqliteStore
@@ -147,19 +149,78 @@ PLANTED = {
     ),
 }
 
+RUNS = {
+    "an edited run": (["UPDATE tool_runs SET args = '{\"a\":1}'"], "args not as they were hashed"),
+    "a run of other arguments": (
+        ["UPDATE tool_runs SET args = '{\"a\":1}', args_hash = 'other'"],
+        "it began without being allowed",
+    ),
+    "a run of another": (
+        ["UPDATE tool_runs SET user_id = 'bob'"],
+        "user_id not as the log has it",
+    ),
+    "a doubt done away with": (["UPDATE tool_runs SET status = 'done'"], "status not as the log"),
+    "a forged finding": (["UPDATE tool_runs SET decided_by = 'bob'"], "decided_by not as the log"),
+    "a lost run": (["DELETE FROM tool_runs"], "the row is missing"),
+    "a run of nothing": (
+        [*UNLOCKED, "DELETE FROM events WHERE type = 'tool_use'"],
+        "it began and was not asked for",
+    ),
+    "a run that nobody allowed": (
+        [*UNLOCKED, "DELETE FROM events WHERE type = 'approval_resolved'"],
+        "it began without being allowed",
+    ),
+    "a run that was refused": (
+        [*UNLOCKED, "UPDATE events SET body = CAST(replace(body, 'true', 'false') AS BLOB)"
+         " WHERE type = 'approval_resolved'"],
+        "it began without being allowed",
+    ),
+}  # fmt: skip
+
+
+def filled(folder, fill):
+    """The folder, with what `fill` put into its store."""
+
+    async def work():
+        store = SqliteStore(folder)
+        await store.open()
+        await fill(store)
+        await store.close()
+
+    asyncio.run(work())
+    return folder
+
 
 @pytest.fixture
 def data(tmp_path):
     """A folder with one whole session."""
+    return filled(tmp_path, lambda store: s.keep(store, *TALK))
 
-    async def fill():
-        store = SqliteStore(tmp_path)
-        await store.open()
-        await s.keep(store, *TALK)
-        await store.close()
 
-    asyncio.run(fill())
-    return tmp_path
+async def write(store):
+    """A session with a write that a person allowed and that was in doubt until they looked."""
+    await store.create_session(s.new_session())
+    turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()))
+    allowed = msgspec.structs.replace(s.decision("ok?"), args_hash=hash_of({}))
+    asked = [s.said(s.call("a"), stop="tool_use"), s.used("a"), s.approval("ok?", "a"), allowed]
+    await store.append(turn, s.placed(*asked, first_index=1))
+    await store.start_tools(turn, [s.started("a")])
+    await store.append(turn, s.placed(s.unclear("a"), s.said("Look!"), first_index=5))
+    await store.finish_turn(turn.id)
+    settled = ToolSettled(tool_use_id="a", tool_name="look", happened=True, decided_by="alice")
+    await store.annotate(turn, s.placed(settled))
+
+
+def test_a_write_that_was_settled_is_ok(tmp_path, capsys):
+    assert main(["verify", "--data", str(filled(tmp_path, write))]) == 0
+    assert capsys.readouterr().out == "1 sessions, 8 events: ok\n"
+
+
+@pytest.mark.parametrize(("statements", "problem"), RUNS.values(), ids=RUNS)
+def test_what_was_done_to_a_write_is_found_and_named(tmp_path, capsys, statements, problem):
+    plant(filled(tmp_path, write), statements)
+    assert main(["verify", "s", "--data", str(tmp_path)]) == 1
+    assert f"s  table: tool_runs a: {problem}" in capsys.readouterr().out
 
 
 def plant(data, statements):

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+import msgspec
+
 from turnlog.errors import UnknownEvent
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import Stamped
-from turnlog.events.content import usage_of, web_searches
+from turnlog.events.content import hash_of, usage_of, web_searches
 from turnlog.events.grammar import GOES_ON, broken_rule
 from turnlog.events.record import NO_SEAL, Record, sealed, stamped
 from turnlog.events.usage import parts_of
@@ -22,6 +24,7 @@ from turnlog.ports import OPEN, Evidence
 from turnlog.projections import tables
 
 Row = dict[str, Any]
+BEGUN = ("in_doubt", "happened", "did_not_happen")  # of a call that surely has a row
 
 
 @dataclass
@@ -154,24 +157,52 @@ def _orphan_approvals(log: Sequence[Stamped], running: set[str]) -> Iterator[str
 
 def _run_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
     """A call that began was asked for, allowed with these arguments, and ended as the log says."""
-    asked = {e.tool_use_id for at in log if isinstance(e := at.event, k.ToolUse)}
+    runs = _runs(evidence.session.user_id, log)
+    found = {row["tool_use_id"]: row for row in evidence.tables["tool_runs"]}
+    for tool, row in found.items():
+        if tool not in runs:
+            yield f"tool_runs {tool}: it began and was not asked for"
+        elif runs[tool]["args_hash"] != row["args_hash"]:
+            yield f"tool_runs {tool}: it began without being allowed"
+        elif any(row[name] != value for name, value in runs[tool].items()):
+            yield f"tool_runs {tool}: {_difference(runs[tool], row)}"
+        if not _is_hashed(row):
+            yield f"tool_runs {tool}: args not as they were hashed"
+    begun = [tool for tool, run in runs.items() if run["status"] in BEGUN]
+    yield from (f"tool_runs {tool}: the row is missing" for tool in begun if tool not in found)
+
+
+def _runs(user_id: str, log: Sequence[Stamped]) -> dict[str, Row]:
+    """By call: what its row must be, if it has one. Whether it wrote, the log does not say."""
+    calls = {at.event.tool_use_id: at for at in log if isinstance(at.event, k.ToolUse)}
     results = {e.tool_use_id: e for at in log if isinstance(e := at.event, k.ToolResult)}
     settled = {e.tool_use_id: e for at in log if isinstance(e := at.event, k.ToolSettled)}
     allowed = _allowed_hashes(log)
-    for row in evidence.tables["tool_runs"]:
-        tool, status = row["tool_use_id"], row["status"]
-        if tool not in asked:
-            yield f"tool_runs {tool}: it began and was not asked for"
-        if allowed.get(tool, row["args_hash"]) != row["args_hash"]:
-            yield f"tool_runs {tool}: it began without being allowed"
-        if status != (said := _run_status(results.get(tool), settled.get(tool))):
-            yield f"tool_runs {tool}: it is {status}, the log says {said}"
+    return {
+        tool: {
+            "user_id": user_id,
+            "turn_id": at.turn_id,
+            "args_hash": allowed[tool],
+            "status": _run_status(results.get(tool), settled.get(tool)),
+            "decided_by": settled[tool].decided_by if tool in settled else None,
+            "note": settled[tool].note if tool in settled else None,
+        }
+        for tool, at in calls.items()
+    }
+
+
+def _is_hashed(row: Row) -> bool:
+    try:
+        return hash_of(msgspec.json.decode(row["args"])) == str(row["args_hash"])
+    except (TypeError, ValueError):
+        return False
 
 
 def _allowed_hashes(log: Sequence[Stamped]) -> dict[str, str]:
-    """By call that needed an approval: the hash of what may run, or nothing."""
+    """By call: the hash of what may run, as it was asked for or as a person allowed it."""
+    hashes = {e.tool_use_id: hash_of(e.args) for at in log if isinstance(e := at.event, k.ToolUse)}
     asked = {e.approval_id: e for at in log if isinstance(e := at.event, k.ApprovalRequested)}
-    hashes = {question.tool_use_id: "" for question in asked.values()}
+    hashes |= {question.tool_use_id: "" for question in asked.values()}
     for at in log:
         if isinstance(e := at.event, k.ApprovalResolved) and e.approved and e.approval_id in asked:
             hashes[asked[e.approval_id].tool_use_id] = e.args_hash

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event, Placed, Stamped
-from turnlog.events.content import Block, usage_of
+from turnlog.events.content import Block, hash_of, usage_of
 from turnlog.ports import Session, Store, ToolStarted, Turn
 
 AGENT = AgentRef(id="assistant", name="Assistant")
@@ -107,9 +107,13 @@ def decision(id: str, approved: bool = True) -> k.ApprovalResolved:
     )
 
 
-def started(tool: str, name: str = "look") -> ToolStarted:
+def started(tool: str, name: str = "look", **args: Any) -> ToolStarted:
     return ToolStarted(
-        tool_use_id=tool, tool_name=name, args={}, args_hash="", idempotency_key="key"
+        tool_use_id=tool,
+        tool_name=name,
+        args=args,
+        args_hash=hash_of(args),
+        idempotency_key="key",
     )
 
 
