@@ -108,6 +108,15 @@ class TurnOver(TurnlogError):
     code = "turn_over"
 
 
+class AlreadyBegun(TurnlogError):
+    """A write begins once."""
+
+    code = "already_begun"
+
+    def __init__(self, tool_use_id: str) -> None:
+        super().__init__(f"The call {tool_use_id!r} has begun before, and is not run again.")
+
+
 class MessageIdTaken(TurnlogError):
     """A provider gave an id that another message has. The pipeline mints a fresh one."""
 

@@ -176,7 +176,9 @@ class Turns(Protocol):
         ...
 
     async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
-        """Remember that these begin, each once. Raises TurnOver as append does."""
+        """Remember that these begin. Raises TurnOver as append does, and AlreadyBegun, with none
+        of them remembered, where the session has seen one before.
+        """
         ...
 
     async def started_tools(self, turn: Turn) -> set[str]:

@@ -10,6 +10,7 @@ import msgspec
 
 from turnlog.errors import (
     AlreadyAsked,
+    AlreadyBegun,
     AlreadyDecided,
     Busy,
     MessageIdTaken,
@@ -178,9 +179,12 @@ class MemoryStore(MemoryTasks):
 
     async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
         self._refuse_others(turn)
-        for started in starting:
-            row = tables.tool_run(turn, started, now())
-            tables.apply(self._rows, tables.Write("tool_runs", row))
+        writes = [tables.Write("tool_runs", tables.tool_run(turn, s, now())) for s in starting]
+        for write in writes:
+            if write.key in self._rows["tool_runs"]:
+                raise AlreadyBegun(write.values["tool_use_id"])
+        for write in writes:
+            tables.apply(self._rows, write)
 
     async def started_tools(self, turn: Turn) -> set[str]:
         mine = (turn.session_id, turn.id, "executing")

@@ -9,6 +9,7 @@ import msgspec
 
 from turnlog.errors import (
     AlreadyAsked,
+    AlreadyBegun,
     AlreadyDecided,
     Busy,
     MessageIdTaken,
@@ -47,7 +48,10 @@ def start_tools(
     _refuse_others(db, turn, owner)
     for started in starting:
         row = tables.tool_run(turn, started, now())
-        db.execute(_insert_sql("tool_runs", tuple(row)), row)
+        try:
+            db.execute(_insert_sql("tool_runs", tuple(row)), row)
+        except sqlite3.IntegrityError:
+            raise AlreadyBegun(started.tool_use_id) from None
 
 
 def started_tools(db: sqlite3.Connection, turn: Turn) -> set[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnlog.errors import AlreadyDecided, Busy, NotFound, TurnOver
+from turnlog.errors import AlreadyBegun, AlreadyDecided, Busy, NotFound, TurnOver
 from turnlog.events.kinds import ApprovalRefused, ToolSettled
 from turnlog.ports import Store, Turn
 from turnlog.testing import samples as s
@@ -97,6 +97,13 @@ class PermitsContract(Contract):
         assert await store.started_tools(turn) == {"a"}
         await store.append(turn, s.placed(s.result("a")))
         assert await store.started_tools(turn) == set()
+
+    async def test_a_write_begins_once(self, store: Store) -> None:
+        turn = await self.begun(store)
+        await store.start_tools(turn, [s.started("a")])
+        with pytest.raises(AlreadyBegun):
+            await store.start_tools(turn, [s.started("b"), s.started("a")])
+        assert await store.started_tools(turn) == {"a"}
 
     async def test_a_turn_that_is_over_starts_nothing(self, store: Store) -> None:
         turn = await self.begun(store)
