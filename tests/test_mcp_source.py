@@ -270,3 +270,16 @@ async def test_a_connection_that_nobody_uses_is_closed(shared, monkeypatch):
         assert source._connections.keys() == {"bob"}
         monkeypatch.undo()
         assert (await call(made, "crm__headers", "alice"))["x-user-id"] == "alice"
+
+
+async def test_a_connection_with_a_call_under_way_is_not_closed(tmp_path, monkeypatch):
+    left = over_http("--left-behind", str(tmp_path))
+    async with left as (url, _), crm(url, user_header="X-User-Id") as made:
+        calling = asyncio.create_task(call(made, "crm__slow", "alice"))
+        await appears(tmp_path / "began")
+        monkeypatch.setattr(source_module, "IDLE", -1.0)
+        await made.tools_for(made.agent, "bob")
+        (source,) = made._sources.values()
+        assert source._connections.keys() == {"alice", "bob"} and not calling.done()
+        calling.cancel()
+        await asyncio.wait([calling])

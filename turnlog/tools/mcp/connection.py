@@ -35,12 +35,12 @@ class Connection:
 
     def __init__(self, server: McpServer, headers: Any, asgi: Any) -> None:
         self.used_at = time.monotonic()
+        self.calls = 0  # under way
         self.status = "connecting"
         self._server = server
         self._how = (headers, asgi)
         self._client: Any = None
         self._tools: list[Listed] = []
-        self._left: list[Left] = []
         self._listed_at: float | None = None
         self._listing = asyncio.Lock()
         self._settled = asyncio.Event()  # an attempt has ended, well or not
@@ -78,11 +78,15 @@ class Connection:
         client = await self._connected()
         if client is None:
             raise ToolError(f"The server {self._server.name!r} cannot be reached now.")
+        self.calls += 1
         try:
             return await _opening().call(client, name, arguments, meta)
         except Exception as error:
             self._listed_at = None  # is it still there? The next turn looks
             self._explain(error)
+        finally:
+            self.calls -= 1
+            self.used_at = time.monotonic()
 
     # inside
 

@@ -110,8 +110,8 @@ class Source:
 
     async def _close_idle(self) -> None:
         old = time.monotonic() - IDLE
-        idle = [key for key, each in self._connections.items() if key and each.used_at < old]
-        for key in idle:
+        unused = {key: each for key, each in self._connections.items() if not each.calls}
+        for key in [key for key, each in unused.items() if key and each.used_at < old]:
             await self._connections.pop(key).close()
 
 
