@@ -1,12 +1,14 @@
 """What a Socket.IO client may send, and how it is read: JSON, checked as a request's body is."""
 
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import socketio  # type: ignore[import-untyped]
 
 from turnlog.errors import BadInput, TooMany, TurnlogError
 from turnlog.transports import problem
+from turnlog.transports.decision_routes import Answer
+from turnlog.transports.turn_routes import NewMessage
 
 ASKED = "asked"  # the one event that every packet of a client is, for python-socketio
 BUG = {"code": "internal_error", "detail": "Something went wrong. Try again."}
@@ -30,21 +32,12 @@ class Stop(Asked, kw_only=True):
     session_id: str
 
 
-class Message(Asked, kw_only=True):
+class Message(NewMessage, kw_only=True, forbid_unknown_fields=True):
     session_id: str
-    message: str
-    file_ids: list[str] = []
-    enable_thinking: bool | None = None
-    thinking_budget: int | None = None
-    request_id: str | None = None
-    on_busy: Literal["reject", "enqueue"] = "reject"
 
 
-class Respond(Asked, kw_only=True):
+class Respond(Answer, kw_only=True, rename="camel", forbid_unknown_fields=True):
     approval_id: str
-    approved: bool
-    reason: str | None = None
-    args: dict[str, Any] | None = None
 
 
 EXPLAINED: tuple[type[TurnlogError], ...] = tuple(problem.STATUS)
