@@ -99,10 +99,6 @@ def url(scrap: Scrap) -> str | None:
     return scrap.take(URL, lambda found: found[1].rstrip("."))
 
 
-def phone(scrap: Scrap) -> str | None:
-    return scrap.take(PHONE, lambda found: found[0].strip())
-
-
 def expression(scrap: Scrap) -> str | None:
     found = scrap.take(ARITHMETIC, lambda found: found[0].strip())
     return re.sub(r"(?<=[\d\s)])x(?=[\s\d(])|×", "*", found).replace("÷", "/") if found else None
