@@ -16,20 +16,21 @@ IN_DOUBT = "{why} It had begun: it may or may not have taken effect."
 
 def close_open_tools(calls: Iterable[ToolUse], standing: Standing, why: str) -> list[Event]:
     calls = list(calls)
-    asked = (standing.permissions.get(call.tool_use_id) for call in calls)
+    pending = standing.pending([call.tool_use_id for call in calls])
     return [
-        *(_withdrawn(permit, why) for permit in asked if permit and permit.outcome == "pending"),
+        *(_withdrawn(standing.permissions[tool_use_id], why) for tool_use_id in pending),
         *(_closed(call, why, call.tool_use_id in standing.started) for call in calls),
     ]
 
 
-def _withdrawn(permit: Permission, why: str) -> ApprovalResolved:
+def _withdrawn(permission: Permission, why: str) -> ApprovalResolved:
     return ApprovalResolved(
-        approval_id=permit.approval_id,
+        approval_id=permission.approval_id,
         approved=False,
         decided_by="turnlog",
         outcome="withdrawn",
         reason=why,
+        args_hash=permission.args_hash,
     )
 
 

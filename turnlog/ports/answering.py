@@ -41,8 +41,8 @@ class Standing:
 
     def pending(self, calls: Collection[str]) -> list[str]:
         """Those of the calls that a person has not decided yet."""
-        known = ((call, self.permissions.get(call)) for call in calls)
-        return [call for call, permit in known if permit and permit.outcome == "pending"]
+        asked = [call for call in calls if call in self.permissions]
+        return [call for call in asked if self.permissions[call].outcome == "pending"]
 
 
 class ToolBox(Protocol):
