@@ -176,9 +176,9 @@ class Turnlog:
             for connection in self._connections:
                 await stack.enter_async_context(connection)
             await self._turns.heal()  # it may go on with a turn, which needs all of the above
-            await stack.enter_async_context(self._decisions)
             await stack.enter_async_context(self._sockets)
             stack.push_async_callback(self.end_turns)
+            await stack.enter_async_context(self._decisions)
             self._open = stack.pop_all()
 
     async def __aexit__(self, *exc: object) -> None:

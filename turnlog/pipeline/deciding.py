@@ -10,12 +10,13 @@ import logging
 
 from msgspec import UNSET
 
-from turnlog.errors import AlreadyDecided, BadInput, Busy, NotFound, TurnlogError, TurnOver
+from turnlog.errors import AlreadyDecided, BadInput, Busy, NotFound, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event, Placed
 from turnlog.events.clock import now, seconds_until
 from turnlog.events.content import hash_of
 from turnlog.pipeline.context_building import check_texts
+from turnlog.pipeline.live_turn import LiveTurn
 from turnlog.pipeline.running import RunningTurns
 from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import Approval, Decision, Store, Turn
@@ -24,6 +25,7 @@ _log = logging.getLogger(__name__)
 SERVER = AgentRef(id="turnlog", name="turnlog")
 MOST_REASON = 2_000  # characters
 LONGEST_SLEEP = 60.0  # another process may have asked something that expires sooner
+RETRY = 0.5  # seconds, where another process is at what has expired
 TRIES = 5
 
 
@@ -88,28 +90,22 @@ class Decisions:
         """Keep the decision in the turn that waits for it, and let the turn go on."""
         for _ in range(TRIES):
             if live := self._turns.live(approval.turn_id):
-                if live.deliver is None:
-                    await live.over.wait()
-                    continue
-                try:
-                    await live.deliver(event)
+                if await _told(live, event):
                     return
-                except TurnOver:  # it has just begun to wait, or ended
-                    await live.over.wait()
-                    continue
-            turn = await self._store.claim_waiting(user_id, approval.session_id)
-            if turn is None:
-                _refuse_late(await self._store.get_approval(user_id, approval.id))
-                break
-            await self._go_on(turn, event)
-            return
+            elif turn := await self._turns.claim(user_id, approval.session_id):
+                await self._go_on(turn, event)
+                return
+            else:
+                _refuse_decided(await self._store.get_approval(user_id, approval.id))
+                await self._turns.heal(approval.session_id)  # its process may have died
         raise Busy(approval.turn_id)  # another process works on it
 
     async def _go_on(self, turn: Turn, event: k.ApprovalResolved) -> None:
         try:
             await self._turns.go_on(turn, event)
-        except TurnlogError:
-            await self._store.pause_turn(turn.id)
+        except Exception as error:
+            nobody_can = isinstance(error, NotFound) and event.outcome == "expired"
+            await (self._turns.give_up(turn) if nobody_can else self._store.pause_turn(turn.id))
             raise
 
     async def _record_refusal(self, user_id: str, approval: Approval, why: str) -> None:
@@ -139,9 +135,8 @@ class Decisions:
             except Exception:
                 _log.exception("approvals could not be looked at")
                 due = None
-            wait = LONGEST_SLEEP if due is None else max(seconds_until(due), 0.0) + 0.01
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(wait, LONGEST_SLEEP)):
+                async with asyncio.timeout(_sleep(due)):
                     await self._turns.rested.wait()
             self._turns.rested.clear()
 
@@ -154,8 +149,35 @@ class Decisions:
             reason=None,
             args_hash=approval.args_hash,
         )
-        with contextlib.suppress(AlreadyDecided, Busy):
+        try:
             await self._resolve(user_id, approval, event)
+        except (AlreadyDecided, Busy):
+            pass  # others were quicker, or are at it
+        except Exception:  # the next one expires all the same
+            _log.exception("approval %s could not be expired", approval.id)
+
+
+async def _told(live: LiveTurn, event: Event) -> bool:
+    """Whether the turn has taken the event. If not, it has come to rest."""
+    if live.deliver is not None:
+        with contextlib.suppress(TurnOver):  # it has just begun to wait, or ended
+            await live.deliver(event)
+            return True
+    await live.over.wait()
+    return False
+
+
+def _sleep(due: str | None) -> float:
+    """Seconds until the clock is looked at again."""
+    if due is None:
+        return LONGEST_SLEEP
+    left = seconds_until(due)
+    return min(left + 0.01, LONGEST_SLEEP) if left > 0 else RETRY
+
+
+def _refuse_decided(approval: Approval) -> None:
+    if approval.status != "pending":
+        raise AlreadyDecided(f"This is {approval.status} already.")
 
 
 def _check_words(text: str, name: str) -> None:
@@ -165,8 +187,7 @@ def _check_words(text: str, name: str) -> None:
 
 
 def _refuse_late(approval: Approval) -> None:
-    if approval.status != "pending":
-        raise AlreadyDecided(f"This is {approval.status} already.")
+    _refuse_decided(approval)
     if approval.expires_at <= now():
         raise AlreadyDecided("This has expired. Ask the assistant again.")
 

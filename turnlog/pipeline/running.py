@@ -61,17 +61,19 @@ class RunningTurns:
         self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._healing = asyncio.Lock()
+        self._claiming = asyncio.Lock()  # until what was claimed is among the live ones
         self._moved = asyncio.Condition()  # a turn that waited does so no longer
         self.rested = asyncio.Event()  # a turn is over, or waits
 
     def live(self, turn_id: str) -> LiveTurn | None:
-        return self._live.get(turn_id)
+        """The turn, while it runs here."""
+        live = self._live.get(turn_id)
+        return None if live is None or live.over.is_set() else live
 
     async def check(self, user_id: str, approval: Approval, args: dict[str, Any]) -> None:
         """Raises BadInput where a tool would not take these arguments."""
         session = await self._store.get_session(user_id, approval.session_id)
-        _, _, parts = self._prepared(approval.turn_id, session)
+        parts = self._parts_for(session, lambda batch: None)
         turn = Turn(id=approval.turn_id, session_id=session.id, user_id=user_id)
         call = k.ToolUse(tool_use_id=approval.tool_use_id, tool_name=approval.tool_name, args=args)
         try:
@@ -123,15 +125,15 @@ class RunningTurns:
 
     async def _start(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
         session = await self._store.get_session(user_id, session_id)
-        live, watch, parts = self._prepared(new_id(), session)
+        live = LiveTurn(new_id(), session.id)
+        watch, parts = self._prepared(live, session)
         self._limits.start(user_id)
         self._live[live.turn_id] = live
         try:
             state = await pipeline.begin(question, live.turn_id, parts)
         except BaseException as error:
             self._limits.take_back(user_id)
-            self._forget(live, user_id)
-            live.finish()  # somebody may be waiting for it to stop
+            self._let_go(live, user_id)
             if isinstance(error, AlreadyAsked):
                 return await self._found(session, question, error)
             raise
@@ -140,26 +142,40 @@ class RunningTurns:
 
     # a turn that goes on
 
-    async def go_on(self, turn: Turn, first: Event) -> LiveTurn:
+    async def claim(self, user_id: str, session_id: str) -> Turn | None:
+        """The turn that waits in the session, now in our hands: `go_on` with it."""
+        async with self._claiming:
+            turn = await self._store.claim_waiting(user_id, session_id)
+            if turn is not None:
+                self._live[turn.id] = LiveTurn(turn.id, session_id)
+            return turn
+
+    async def go_on(self, turn: Turn, first: Event) -> None:
         """Go on with a turn that this process has claimed; `first` is what happened."""
-        session = await self._store.get_session(turn.user_id, turn.session_id)
-        live, watch, parts = self._prepared(turn.id, session)
-        question, state = await pipeline.resume(turn, self._store)
+        live = self._live.setdefault(turn.id, LiveTurn(turn.id, turn.session_id))
         self._limits.resume(turn.user_id)
-        self._live[turn.id] = live
         try:
+            session = await self._store.get_session(turn.user_id, turn.session_id)
+            watch, parts = self._prepared(live, session)
+            question, state = await pipeline.resume(turn, self._store)
             await pipeline.deliver(Said([first]), state, parts)
         except BaseException:
-            self._forget(live, turn.user_id)
-            live.finish()
+            self._let_go(live, turn.user_id)
             raise
         self._set_off(live, watch, question, state, parts)
         await self._tell_those_in_line()
-        return live
+
+    async def give_up(self, turn: Turn) -> None:
+        """End a turn that this process has claimed and cannot go on with."""
+        try:
+            await recover(turn, self._store, partial(self._publish, turn.session_id), self._rate)
+        except Exception:
+            _log.exception("turn %s could not be ended", turn.id)
+        await self._tell_those_in_line()
 
     async def heal(self, session_id: str | None = None) -> None:
         """Go on with the turns that nobody works on, or end them; of one session or of all."""
-        async with self._healing:
+        async with self._claiming:
             for turn in await self._store.claim_abandoned(session_id, working_on=self._live):
                 with belonging_to(turn.session_id, turn.id):
                     await self._heal(turn)
@@ -173,22 +189,18 @@ class RunningTurns:
                 return
         except Exception:
             _log.exception("turn %s cannot go on", turn.id)
-        try:
-            await recover(turn, self._store, partial(self._publish, turn.session_id), self._rate)
-        except Exception:
-            _log.exception("turn %s could not be ended", turn.id)
+        await self.give_up(turn)
 
     # the end
 
     async def end(self, grace: float) -> None:
         """Running turns get the grace period, then are ended with what they have."""
-        if not self._tasks:
-            return
-        _, late = await asyncio.wait(self._tasks, timeout=grace)
-        for live in self._live.values():
-            live.stop(pipeline.ShuttingDown())
-        if late:
-            await asyncio.wait(late)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace)
+        while self._tasks:  # also what a late question or decision has set off
+            for live in self._live.values():
+                live.stop(pipeline.ShuttingDown())
+            await asyncio.wait(self._tasks)
 
     async def stop(self, user_id: str, session_id: str) -> bool:
         """Stop what runs or waits in the session. Says whether anything did."""
@@ -201,31 +213,27 @@ class RunningTurns:
 
     async def _withdraw(self, user_id: str, session_id: str) -> bool:
         """End the turn that waits, and with it the questions that it waits for."""
-        turn = await self._store.claim_waiting(user_id, session_id)
+        turn = await self.claim(user_id, session_id)
         if turn is None:
             return False
-        session = await self._store.get_session(user_id, session_id)
-        live, _, parts = self._prepared(turn.id, session)
-        self._live[turn.id] = live
+        live = self._live[turn.id]
         self._limits.resume(user_id)
         try:
+            session = await self._store.get_session(user_id, session_id)
+            _, parts = self._prepared(live, session)
             _, state = await pipeline.resume(turn, self._store)
             await pipeline.end(state, asyncio.CancelledError(), parts)
         finally:
-            self._forget(live, user_id)
-            live.finish()
+            self._let_go(live, user_id)
             await self._tell_those_in_line()
         return True
 
     # inside
 
-    def _prepared(
-        self, turn_id: str, session: Session
-    ) -> tuple[LiveTurn, TurnWatch, pipeline.Parts]:
-        live = LiveTurn(turn_id, session.id)
+    def _prepared(self, live: LiveTurn, session: Session) -> tuple[TurnWatch, pipeline.Parts]:
         metrics = metrics_of(self._store)
-        watch = TurnWatch(session.id, turn_id, metrics, live.show, installed_tracer())
-        return live, watch, self._parts_for(session, watch.show)
+        watch = TurnWatch(session.id, live.turn_id, metrics, live.show, installed_tracer())
+        return watch, self._parts_for(session, watch.show)
 
     def _set_off(
         self,
@@ -244,6 +252,11 @@ class RunningTurns:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: self._forget(live, state.turn.user_id))
+
+    def _let_go(self, live: LiveTurn, user_id: str) -> None:
+        """It does not run by itself. Somebody may be waiting for it to be over."""
+        self._forget(live, user_id)
+        live.finish()
 
     def _forget(self, live: LiveTurn, user_id: str) -> None:
         if self._live.get(live.turn_id) is live:  # and not a later part of the same turn

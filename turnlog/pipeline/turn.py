@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from turnlog.errors import EngineFailed, TurnlogError
+from turnlog.errors import EngineFailed, TurnlogError, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import Attributed, Event, Placed, Stamped
@@ -193,14 +193,15 @@ async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> 
 
 
 async def _end(state: TurnState, failure: BaseException | None, parts: Parts) -> None:
-    left_open = _left_open(state, failure)
-    if error := _error(state, failure):
-        await deliver(Said([*left_open, error]), state, parts)
-        return
-    doubtful = await check_claims(state, parts.store) if failure is None else []
-    await deliver(Said([*left_open, *doubtful]), state, parts)
-    await parts.store.finish_turn(state.turn.id)
-    await deliver(Said([_complete(state)]), state, parts)
+    async with state.delivering:  # a decision comes before all of it, or too late
+        left_open = _left_open(state, failure)
+        if error := _error(state, failure):
+            await _deliver(Said([*left_open, error]), state, parts)
+            return
+        doubtful = await check_claims(state, parts.store) if failure is None else []
+        await _deliver(Said([*left_open, *doubtful]), state, parts)
+        await parts.store.finish_turn(state.turn.id)
+        await _deliver(Said([_complete(state)]), state, parts)
 
 
 def _tell_unkept(error: k.Error, state: TurnState, show: Show) -> None:
@@ -216,14 +217,22 @@ def _show_chunks(said: Said, state: TurnState, parts: Parts, keeper: DraftKeeper
 
 
 async def deliver(said: Said, state: TurnState, parts: Parts, append: Append | None = None) -> None:
-    """Stages 3, 4 and 5 for one batch."""
+    """Stages 3, 4 and 5 for one batch. Raises TurnOver where the turn is not ours any more."""
     async with state.delivering:
-        if starting := [output for output in said.outputs if isinstance(output, ToolStarted)]:
-            await _to_the_end(_start(starting, state, parts.store))
-        placed = place(normalize(said, state, parts.rate), state)
-        append = append or partial(parts.store.append, state.turn)
-        storing = store_and_emit(placed, state, append, parts.show)
-        await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
+        if state.paused:  # it may go on already, with a state of its own
+            raise TurnOver(f"Turn {state.turn.id!r} waits.")
+        await _deliver(said, state, parts, append)
+
+
+async def _deliver(
+    said: Said, state: TurnState, parts: Parts, append: Append | None = None
+) -> None:
+    if starting := [output for output in said.outputs if isinstance(output, ToolStarted)]:
+        await _to_the_end(_start(starting, state, parts.store))
+    placed = place(normalize(said, state, parts.rate), state)
+    append = append or partial(parts.store.append, state.turn)
+    storing = store_and_emit(placed, state, append, parts.show)
+    await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
 
 
 async def _start(starting: Sequence[ToolStarted], state: TurnState, store: Store) -> None:

@@ -17,6 +17,8 @@ from turnlog.events.grammar import GOES_ON
 from turnlog.ports import CallStarted, Permission, Standing, Turn
 from turnlog.projections.claims import may_claim
 
+REMARKS = (k.ApprovalRefused, k.ToolSettled)  # about a turn, by nobody who speaks in it
+
 
 class DraftBlock(msgspec.Struct):
     """A block that is being written: its pieces so far."""
@@ -169,7 +171,8 @@ class TurnState:
 def resumed(turn: Turn, kept: Sequence[Stamped]) -> TurnState:
     """The state of a turn as far as its kept events tell."""
     shown = [at.placed.index + 1 for at in kept if at.placed.index is not None]
-    state = TurnState(turn, kept[-1].placed.agent, index=max(shown))
+    speaker = next(at.placed.agent for at in reversed(kept) if not isinstance(at.event, REMARKS))
+    state = TurnState(turn, speaker, index=max(shown))
     for at in kept:
         state.position = at.position
         state.kept(at.event, at.placed.internal)
