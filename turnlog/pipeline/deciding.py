@@ -12,17 +12,16 @@ from msgspec import UNSET
 
 from turnlog.errors import AlreadyDecided, BadInput, Busy, NotFound, TurnOver
 from turnlog.events import kinds as k
-from turnlog.events.base import AgentRef, Event, Placed
+from turnlog.events.base import Event
 from turnlog.events.clock import now, seconds_until
 from turnlog.events.content import hash_of
 from turnlog.pipeline.context_building import check_texts
 from turnlog.pipeline.live_turn import LiveTurn
 from turnlog.pipeline.running import RunningTurns
-from turnlog.pipeline.turn_state import new_id
+from turnlog.pipeline.server_event import SERVER, placed_by_server
 from turnlog.ports import Approval, Decision, Store, Turn
 
 _log = logging.getLogger(__name__)
-SERVER = AgentRef(id="turnlog", name="turnlog")
 MOST_REASON = 2_000  # characters
 LONGEST_SLEEP = 60.0  # another process may have asked something that expires sooner
 RETRY = 0.5  # seconds, where another process is at what has expired
@@ -114,16 +113,7 @@ class Decisions:
 
     async def _annotate(self, user_id: str, session_id: str, turn_id: str, event: Event) -> None:
         turn = Turn(id=turn_id, session_id=session_id, user_id=user_id)
-        placed = Placed(
-            event=event,
-            event_id=new_id(),
-            at=now(),
-            agent=SERVER,
-            index=None,
-            internal=True,
-            kept=True,
-        )
-        await self._store.annotate(turn, [placed])
+        await self._store.annotate(turn, [placed_by_server(event)])
 
     async def _watch_the_clock(self) -> None:
         """Answer what nobody answered in time."""

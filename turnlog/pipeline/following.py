@@ -3,14 +3,12 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from turnlog.events.base import AgentRef, Placed, Stamped
-from turnlog.events.clock import now
+from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor
 from turnlog.events.kinds import ResyncRequired
-from turnlog.pipeline.turn_state import new_id
+from turnlog.pipeline.server_event import placed_by_server
 from turnlog.ports import Bus, Store
 
-SERVER = AgentRef(id="turnlog", name="turnlog")
 TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on from there."
 
 
@@ -40,13 +38,5 @@ async def _newest(user_id: str, session_id: str, store: Store) -> int:
 
 def _resync(session_id: str) -> Stamped:
     """Its cursor knows nothing: who does not reload is told again, and skips nothing."""
-    placed = Placed(
-        event=ResyncRequired(why=TOO_OLD),
-        event_id=new_id(),
-        at=now(),
-        agent=SERVER,
-        index=None,
-        internal=False,
-        kept=False,
-    )
+    placed = placed_by_server(ResyncRequired(why=TOO_OLD))
     return Stamped(session_id=session_id, turn_id="", placed=placed, seq=None, position=-1)
