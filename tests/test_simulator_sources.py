@@ -132,7 +132,6 @@ def pdf(*pages):
 
 
 def test_a_pdf_is_cited_by_its_page():
-    pytest.importorskip("pypdfium2")
     block = pdf("Chapter one is about grass.", "Employees have 25 days of leave.")
     (citation,) = citations(asked(block, question="How many days of leave do employees have?"))
     assert citation["type"] == "page_location"
