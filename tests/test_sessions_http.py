@@ -243,3 +243,11 @@ async def test_a_title_that_no_store_can_write_is_refused_also_from_a_program(ti
             await server.app.create_session("local", title=title)
         with pytest.raises(BadInput, match="title"):
             await server.app.change_session("local", session.id, title=title)
+
+
+async def test_a_session_may_name_its_engine():
+    async with served() as server:
+        made = await server.http.post("/api/sessions", json={"engine": "claude"})
+        assert made.status_code == 201
+        refused = await server.http.post("/api/sessions", json={"engine": "oracle"})
+        assert "There are: claude." in is_problem(refused, 400, "bad_input")

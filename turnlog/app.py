@@ -215,10 +215,17 @@ class Turnlog:
     # what transports ask for
 
     async def create_session(
-        self, user_id: str, *, title: str | None = None, agent: str | None = None
+        self,
+        user_id: str,
+        *,
+        title: str | None = None,
+        agent: str | None = None,
+        engine: str | None = None,
     ) -> Session:
         if agent is not None and agent not in self._agents:
             raise BadInput(f"There is no agent {agent!r}. There are: {', '.join(self._agents)}.")
+        if engine is not None and engine not in ENGINES:
+            raise BadInput(f"There is no engine {engine!r}. There are: {', '.join(ENGINES)}.")
         agent_id, budget = agent or self._first_agent.id, self.settings.thinking_budget
         session = new_session(user_id, agent_id, title, thinking_budget=budget)
         await self.store.create_session(session)

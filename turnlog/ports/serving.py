@@ -76,7 +76,12 @@ class Backend(Protocol):
         ...
 
     async def create_session(
-        self, user_id: str, *, title: str | None = None, agent: str | None = None
+        self,
+        user_id: str,
+        *,
+        title: str | None = None,
+        agent: str | None = None,
+        engine: str | None = None,
     ) -> Session: ...
 
     async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:

@@ -17,6 +17,7 @@ class NewSession(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     title: str | None = None
     agent: str | None = None
+    engine: str | None = None
 
 
 class Change(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -44,7 +45,7 @@ class SessionRoutes:
     async def create(self, request: Request) -> Response:
         user = await self._auth.identify(request.headers.get("authorization"))
         asked = await body(request, NewSession)
-        made = await self._backend.create_session(user.id, title=asked.title, agent=asked.agent)
+        made = await self._backend.create_session(user.id, **msgspec.structs.asdict(asked))
         return json_response(shown(made), 201)
 
     async def list(self, request: Request) -> Response:
