@@ -252,7 +252,7 @@ class Turnlog:
     def follow(
         self, user_id: str, session_id: str, after: Cursor | None
     ) -> AsyncGenerator[Sequence[Stamped], None]:
-        return follow(user_id, session_id, after, self.store, self._bus)
+        return follow(user_id, session_id, after, self.store, self._bus, self._turns.is_live)
 
     @property
     def timezone(self) -> tzinfo:

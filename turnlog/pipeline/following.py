@@ -1,6 +1,6 @@
 """Going on from a cursor: identical events, or one honest `resync_required`."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from turnlog.events.base import Stamped
@@ -13,13 +13,22 @@ TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on 
 
 
 async def follow(
-    user_id: str, session_id: str, after: Cursor | None, store: Store, bus: Bus
+    user_id: str,
+    session_id: str,
+    after: Cursor | None,
+    store: Store,
+    bus: Bus,
+    is_live: Callable[[str], bool],
 ) -> AsyncGenerator[Sequence[Stamped], None]:
-    """What the client missed since its cursor, then what happens."""
+    """What the client missed since its cursor, then what happens.
+
+    `is_live`: a turn of the session runs here. What it has stored and not shown yet is newer
+    than anything on the bus, and on its way there.
+    """
     await store.get_session(user_id, session_id)
     if after is not None:
         newest = await _newest(user_id, session_id, store)
-        missed = newest > after.position and bus.is_empty(session_id)
+        missed = newest > after.position and bus.is_empty(session_id) and not is_live(session_id)
         if missed or newest < after.position:  # the latter was never given out here
             yield [_resync(session_id)]
             return

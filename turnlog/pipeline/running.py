@@ -70,6 +70,10 @@ class RunningTurns:
         live = self._live.get(turn_id)
         return None if live is None or live.over.is_set() else live
 
+    def is_live(self, session_id: str) -> bool:
+        """Whether a turn of the session runs here."""
+        return any(live.session_id == session_id for live in self._live.values())
+
     async def check(self, user_id: str, approval: Approval, args: dict[str, Any]) -> None:
         """Raises BadInput where a tool would not take these arguments."""
         session = await self._store.get_session(user_id, approval.session_id)

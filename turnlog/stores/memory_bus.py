@@ -128,14 +128,16 @@ class MemoryBus:
         more = Bell(self._heartbeat)
         channel.watchers.add(more)
         place = channel.place_of(after)
+        from_nothing = not channel.events
         try:
             while place >= channel.dropped:
                 waiting = channel.events[place - channel.dropped :]
                 place += len(waiting)
                 new = [at for at in waiting if after is None or cursor_of(at) > after]
-                if new and _skips(new[0], after):
+                if new and _skips(new[0], after, from_nothing):
                     break
                 if new:
+                    from_nothing = False
                     after = cursor_of(new[-1])
                     yield joined(new)
                 elif self._closed:
@@ -180,11 +182,14 @@ def _size(at: Stamped) -> int:
     return ENVELOPE + len(event.content if isinstance(event, CHUNKS) else _encode(event))
 
 
-def _skips(at: Stamped, after: Cursor | None) -> bool:
+def _skips(at: Stamped, after: Cursor | None, from_nothing: bool) -> bool:
     """Whether something came before this that was never shown here.
 
-    A turn begins, and the log holds more than the client knows; or the client knows nothing,
-    and this is in mid-turn: another process had begun it.
+    A turn begins, or is the first thing that a channel holds, and the log has more than the
+    client knows; or the client knows nothing, and this is in mid-turn: it began elsewhere.
     """
     begins = isinstance(at.event, UserMessageSent)
-    return not begins if after is None else begins and at.position > after.position + 1
+    if after is None:
+        return not begins
+    known_before = at.position - (at.seq is not None)
+    return (begins or from_nothing) and known_before > after.position

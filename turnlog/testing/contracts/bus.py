@@ -79,6 +79,21 @@ class BusContract:
         async with aclosing(bus.follow("s", cursor_of(shown[2]))) as following:
             assert await until(following, shown[-1]) == shown[3:]
 
+    async def test_who_waits_for_the_first_thing_is_told_when_it_comes_too_late(
+        self, bus: Bus
+    ) -> None:
+        shown = turn(*WHOLE, after=4)
+        knows_it, does_not = bus.follow("s", Cursor(4, 9)), bus.follow("s", Cursor(3, 9))
+        waiting = [asyncio.ensure_future(anext(each)) for each in (knows_it, does_not)]
+        await asyncio.sleep(0)  # both are on an empty channel
+        bus.publish("s", shown)
+        async with asyncio.timeout(60):
+            first, missed = [await each for each in waiting]
+        assert first and first[0].placed.event_id == shown[0].placed.event_id
+        assert missed is None
+        await knows_it.aclose()
+        await does_not.aclose()
+
     async def test_from_every_cursor_the_rest_follows(self, bus: Bus) -> None:
         shown = turn(*WHOLE)
         bus.publish("s", shown)
