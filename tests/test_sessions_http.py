@@ -251,3 +251,12 @@ async def test_a_session_may_name_its_engine():
         assert made.status_code == 201
         refused = await server.http.post("/api/sessions", json={"engine": "oracle"})
         assert "There are: claude." in is_problem(refused, 400, "bad_input")
+
+
+async def test_a_user_interface_is_told_what_it_needs_to_know():
+    async with served() as server:
+        told = (await server.http.get("/api/config")).json()
+        assert (told["model"], told["simulated"]) == (server.app.settings.model, False)
+        assert [agent["id"] for agent in told["agents"]] == ["waiter", "other"]
+        assert told["limits"]["maxCharacters"] == server.app.settings.max_characters
+        assert "transfer_to_" in told["internalPrefixes"]

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from turnlog.agents import checks, demo, tasks
 from turnlog.agents.business_central import BusinessCentral, erp_agent
-from turnlog.config import Settings, load
+from turnlog.config import Settings, for_clients, load
 from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events.base import Stamped
 from turnlog.events.clock import now
@@ -260,6 +260,9 @@ class Turnlog:
 
     async def budgets(self, user_id: str, session_id: str | None = None) -> list[dict[str, Any]]:
         return await self._budgets.states(user_id, session_id)
+
+    def config(self) -> dict[str, Any]:
+        return for_clients(self.settings, self._agents.values())
 
     def describe(self) -> dict[str, Any]:
         return {

@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 from turnlog.agents.business_central.place import Place
 from turnlog.errors import BadInput, ConfigError
+from turnlog.ports import Agent
 from turnlog.projections.budgets import Budget, read_budgets
 from turnlog.projections.calendar import zone
 from turnlog.tools.mcp.server import McpServer, servers
@@ -134,6 +135,23 @@ def load(
     mcp = servers(named.pop("mcp", {}), env)
     typed = {name: _typed(name, value) for name, value in named.items()}
     return replace(Settings(), mcp=mcp, **typed)
+
+
+def for_clients(settings: Settings, agents: Iterable[Agent]) -> dict[str, Any]:
+    """What a user interface needs to know before it asks anything."""
+    return {
+        "model": settings.model,
+        "simulated": settings.simulated,
+        "agents": [{"id": agent.id, "name": agent.ref.name} for agent in agents],
+        "limits": {
+            "maxCharacters": settings.max_characters,
+            "turnsAtOnce": settings.turns_at_once,
+            "messagesAMinute": settings.messages_a_minute,
+            "searchesASession": settings.searches_a_session,
+            "turnTimeout": settings.turn_timeout,
+            "approvalTimeout": settings.approval_timeout,
+        },
+    }
 
 
 def refuse_open_door(settings: Settings) -> None:

@@ -97,6 +97,10 @@ class Backend(Protocol):
         """How far each of the user's budgets is used up."""
         ...
 
+    def config(self) -> dict[str, Any]:
+        """What a user interface needs to know: model, agents, limits, simulated or not."""
+        ...
+
     def describe(self) -> dict[str, Any]:
         """What runs here: model, store, agents, simulated or not."""
         ...

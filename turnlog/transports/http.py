@@ -137,8 +137,8 @@ class ServerRoutes:
         return HTMLResponse(openapi.page())
 
     async def config(self, request: Request) -> Response:
-        described = self._backend.describe()
-        return json_response(described | {"internalPrefixes": INTERNAL_PREFIXES})
+        told = self._backend.describe() | self._backend.config()
+        return json_response(told | {"internalPrefixes": INTERNAL_PREFIXES})
 
 
 async def _metrics(backend: Backend, auth: Auth, token: str | None, request: Request) -> Response:
