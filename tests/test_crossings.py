@@ -72,6 +72,15 @@ async def test_a_refused_answer_is_no_voice_in_the_turn():
         assert await agents_of(desk, session) == {"clerk"}
 
 
+async def stopped_across(desk, session, answer, gate):
+    """Stop the session while the answer is held at the gate; then nothing runs any more."""
+    stop = asyncio.create_task(desk.app.stop_turn("local", session))
+    await asyncio.sleep(0)
+    gate.open.set()
+    assert (await answer).status_code == 200 and await stop
+    assert (await desk.app.store.evidence(session)).running == []
+
+
 async def test_a_stop_that_crosses_a_decision_ends_the_turn():
     store = GatedStore()
     first = Reply(SLOWLY, ToolCall("pay", {"amount": 5}))
@@ -82,11 +91,7 @@ async def test_a_stop_that_crosses_a_decision_ends_the_turn():
         store.deciding.close()
         answer = asyncio.create_task(desk.answer(asked))
         await store.deciding.reached.wait()
-        stop = asyncio.create_task(desk.app.stop_turn("local", session))
-        await asyncio.sleep(0)
-        store.deciding.open.set()
-        assert (await answer).status_code == 200 and await stop
-        assert (await desk.app.store.evidence(session)).running == []
+        await stopped_across(desk, session, answer, store.deciding)
         assert (await desk.kept(session))[-1].stop_reason == "cancelled"
         assert desk.world.paid == [("slow", 1)]
 
@@ -113,11 +118,7 @@ async def test_a_stop_that_crosses_a_decision_under_way_waits_for_its_turn():
         store.resuming.close()
         answer = asyncio.create_task(desk.answer(asked))
         await store.resuming.reached.wait()
-        stop = asyncio.create_task(desk.app.stop_turn("local", session))
-        await asyncio.sleep(0)
-        store.resuming.open.set()
-        assert (await answer).status_code == 200 and await stop
-        assert (await desk.app.store.evidence(session)).running == []
+        await stopped_across(desk, session, answer, store.resuming)
         await desk.kept(session)
 
 
