@@ -105,7 +105,7 @@ def test_every_recording_was_read_and_this_is_how(capsys):
     assert {entry["sse"] for entry in index} == {f"{name(path)}.sse" for path in STREAMS}
     verdicts = Counter(verdict(path).partition(":")[0] for path in STREAMS)
     with capsys.disabled():
-        print(f"\n{len(STREAMS)} recorded streams: {dict(verdicts)}")  # noqa: T201
+        print(f"\n{len(STREAMS)} recorded streams: {dict(verdicts)}")  # noqa: T201 - the count is what is shown
     assert sum(verdicts.values()) == len(index)
     assert verdicts["agrees"] == len(WHOLE) - 1
     assert verdicts["differs by name"] == 1  # a message that was begun again
