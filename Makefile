@@ -23,7 +23,7 @@ soak: .venv/.dev
 	$(BIN)/pytest -q -m soak
 
 bench: .venv/.run
-	$(BIN)/turnlog bench
+	$(BIN)/python -m bench
 
 docs: .venv/.run
 	$(BIN)/python -m turnlog.testing.manual .

@@ -6,13 +6,19 @@ from dataclasses import dataclass, field
 
 import httpx2
 
-from turnlog import Agent, Settings, Turnlog, create_app, tool
+from turnlog import (
+    Agent,
+    Settings,
+    Turnlog,
+    create_app,
+    tool,
+)
 from turnlog.errors import ToolError
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import SimulatedClaude
-from turnlog.simulators.claude.listening import listen
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import SimulatedClaude
+from turnlog.simulator.listener import listen
+from turnlog.stores.memory.store import MemoryStore
 
 SECRET = "a secret of at least thirty-two characters"
 

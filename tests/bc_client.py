@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from turnlog.simulators.business_central import Sandbox
+from turnlog.contrib.business_central.sandbox import Sandbox
 
 SCOPE = "https://api.businesscentral.dynamics.com/.default"
 

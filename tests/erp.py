@@ -3,13 +3,13 @@
 from contextlib import asynccontextmanager
 from types import MappingProxyType
 
-from turnlog.agents.business_central import BusinessCentral, Place, business_central_tools
+from turnlog.contrib.business_central import BusinessCentral, Place, business_central_tools
+from turnlog.contrib.business_central.sandbox import Sandbox
+from turnlog.contrib.business_central.sandbox.entities import ENTITIES
 from turnlog.events.kinds import ToolUse
-from turnlog.simulators.business_central import Sandbox
-from turnlog.simulators.business_central.entities import ENTITIES
 from turnlog.tools.approval import Policy
-from turnlog.tools.registry import ToolContext
 from turnlog.tools.runner import ToolRunner
+from turnlog.tools.tool import ToolContext
 
 COMPANY = "CRONUS USA, Inc."
 LINES = [{"item_number": "1896-S", "quantity": 2}, {"item_number": "1928-s", "quantity": 5}]

@@ -1,6 +1,6 @@
 """Histories that the API refuses, each with the rule that names it and the place."""
 
-from turnlog.simulators.claude import sign
+from turnlog.simulator import sign
 from turnlog.testing.samples import call, text
 
 NEW, OLD = "claude-sonnet-5-5", "claude-haiku-4-5"

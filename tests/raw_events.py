@@ -1,6 +1,6 @@
 """Raw events of the Messages API to test with: a start, blocks, an end."""
 
-from turnlog.engines.claude_stream import Call
+from turnlog.engines.claude.stream import Call
 
 CITED = {"type": "char_location", "cited_text": "Quack.", "document_index": 0}
 

@@ -9,11 +9,16 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from turnlog.agents.demo import calculate
+from turnlog.contrib.demo import calculate
 from turnlog.errors import ToolError
-from turnlog.simulators.claude import Reply, Text, Thinking, ToolCall
-from turnlog.simulators.claude.conversation import answer
-from turnlog.simulators.claude.stream import message
+from turnlog.simulator import (
+    Reply,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from turnlog.simulator.conversation import answer
+from turnlog.simulator.stream import message
 
 TODAY = date(2026, 11, 16)  # a Monday
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}

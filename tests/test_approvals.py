@@ -11,8 +11,8 @@ from turnlog.errors import AlreadyDecided
 from turnlog.events import kinds as k
 from turnlog.events.content import hash_of
 from turnlog.ports import Decision
-from turnlog.simulators.claude import Reply, ToolCall
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import Reply, ToolCall
+from turnlog.stores.memory.store import MemoryStore
 
 PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))
 DONE = Reply("Done.")

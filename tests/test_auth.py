@@ -20,8 +20,8 @@ from starlette.routing import Route
 from turnlog import Settings, create_app
 from turnlog.config import refuse_open_door
 from turnlog.errors import ConfigError, Unauthorized
-from turnlog.simulators.claude.listening import listen
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator.listener import listen
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports import jwks
 from turnlog.transports.auth import Auth, User, mint
 from turnlog.transports.jwks import FRESH, PAUSE, Issuer

@@ -8,14 +8,25 @@ from erp import connected, place_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.agents.business_central import BusinessCentral, Place
-from turnlog.agents.business_central.failures import Uncertain, failure
-from turnlog.agents.business_central.retrying import LONGEST_PAUSE, pause
-from turnlog.agents.business_central.where import all_of, equals, holds, one_of
+from turnlog.contrib.business_central import BusinessCentral, Place
+from turnlog.contrib.business_central.failures import Uncertain, failure
+from turnlog.contrib.business_central.retry import LONGEST_PAUSE, pause
+from turnlog.contrib.business_central.sandbox import Failure, Sandbox
+from turnlog.contrib.business_central.sandbox.filter_parser import parse
+from turnlog.contrib.business_central.sandbox.filter_tree import (
+    Call,
+    Compare,
+    In,
+    Literal,
+    Property,
+)
+from turnlog.contrib.business_central.where import (
+    all_of,
+    equals,
+    holds,
+    one_of,
+)
 from turnlog.errors import ConfigError, ToolError
-from turnlog.simulators.business_central import Failure, Sandbox
-from turnlog.simulators.business_central.filter_parser import parse
-from turnlog.simulators.business_central.filter_tree import Call, Compare, In, Literal, Property
 
 
 @pytest.fixture

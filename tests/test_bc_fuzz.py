@@ -6,10 +6,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.simulators.business_central import Sandbox, batch
-from turnlog.simulators.business_central.company import Company
-from turnlog.simulators.business_central.entities import ENTITIES
-from turnlog.simulators.business_central.service import Call
+from turnlog.contrib.business_central.sandbox import Sandbox, batch
+from turnlog.contrib.business_central.sandbox.company import Company
+from turnlog.contrib.business_central.sandbox.entities import ENTITIES
+from turnlog.contrib.business_central.sandbox.service import Call
 
 SERVICE = Sandbox().service
 BUSY: Company = SERVICE.companies[0]

@@ -7,9 +7,9 @@ from bc_client import signed_in
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.simulators.business_central import Failure, Sandbox
-from turnlog.simulators.business_central.filter_parser import ARGUMENTS, COMPARISONS, parse
-from turnlog.simulators.business_central.filter_tree import (
+from turnlog.contrib.business_central.sandbox import Failure, Sandbox
+from turnlog.contrib.business_central.sandbox.filter_parser import ARGUMENTS, COMPARISONS, parse
+from turnlog.contrib.business_central.sandbox.filter_tree import (
     Both,
     Call,
     Compare,
@@ -20,8 +20,8 @@ from turnlog.simulators.business_central.filter_tree import (
     Property,
     write,
 )
-from turnlog.simulators.business_central.refusal import Refused
-from turnlog.simulators.business_central.service import Call as ServiceCall
+from turnlog.contrib.business_central.sandbox.refusal import Refused
+from turnlog.contrib.business_central.sandbox.service import Call as ServiceCall
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bc_client import signed_in
 
-from turnlog.simulators.business_central.entities import COMPANY, ENTITIES
+from turnlog.contrib.business_central.sandbox.entities import COMPANY, ENTITIES
 
 FACTS = next(
     (

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from turnlog.cli import main
 from turnlog.events.content import usage_of
 from turnlog.prices import PriceBook
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
 
 BIG = {"input_tokens": 100_000, "output_tokens": 10_000}  # 0.2 + 0.1 dollars with Sonnet 5.5

@@ -11,9 +11,14 @@ from turnlog.errors import BadInput
 from turnlog.events.content import TokenUsage, usage_of
 from turnlog.events.money import picousd, total, usd
 from turnlog.events.usage import parts_of
-from turnlog.projections import calendar
-from turnlog.projections.billing import charges_of, grouped, key, whole
-from turnlog.projections.billing import total as tokens_of
+from turnlog.projections.billing import calendar
+from turnlog.projections.billing.bill import (
+    charges_of,
+    grouped,
+    key,
+    whole,
+)
+from turnlog.projections.billing.bill import total as tokens_of
 from turnlog.testing import samples as s
 
 BERLIN = ZoneInfo("Europe/Berlin")

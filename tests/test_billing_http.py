@@ -13,11 +13,16 @@ from test_http import SECRET, STREAM, as_user, events, is_problem, served
 
 from turnlog.events.money import total
 from turnlog.events.record import stamped
-from turnlog.projections.billing import charges_of, whole
-from turnlog.simulators.claude import Break, Cut, Reply, ToolCall
-from turnlog.simulators.claude.script import Usage
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.projections.billing.bill import charges_of, whole
+from turnlog.simulator import (
+    Break,
+    Cut,
+    Reply,
+    ToolCall,
+)
+from turnlog.simulator.script import Usage
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
 
 ALICE = as_user("alice")

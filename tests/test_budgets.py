@@ -7,19 +7,34 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import (
+    Agent,
+    Settings,
+    create_app,
+    tool,
+)
 from turnlog.config import load
 from turnlog.errors import BudgetUsedUp, ConfigError, EngineFailed
 from turnlog.events.record import stamped
-from turnlog.pipeline.budgeting import Budgets
-from turnlog.ports import Ask, Decision, Said, Spent
-from turnlog.projections.budgets import Budget, budgets_of, read_budgets, state_of
+from turnlog.ports import (
+    Ask,
+    Decision,
+    Said,
+    Spent,
+)
+from turnlog.projections.billing.budgets import (
+    Budget,
+    budgets_of,
+    read_budgets,
+    state_of,
+)
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
-from turnlog.simulators.claude.listening import listen
-from turnlog.simulators.claude.script import Usage
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.simulator.listener import listen
+from turnlog.simulator.script import Usage
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
+from turnlog.turns.budgets import Budgets
 
 DIME = Usage(input_tokens=25_000, output_tokens=5_000)  # 0.05 + 0.05 dollars with Sonnet 5.5
 

@@ -11,15 +11,20 @@ from turnlog import Agent, Settings, create_app
 from turnlog.cli import main
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
-from turnlog.pipeline import claim_check
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import Cut, Reply, SimulatedClaude, Text
-from turnlog.simulators.claude.listening import listen
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.simulator import (
+    Cut,
+    Reply,
+    SimulatedClaude,
+    Text,
+)
+from turnlog.simulator.listener import listen
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows, pages
 from turnlog.testing import samples as s
 from turnlog.transports.auth import mint
+from turnlog.turns import claims as claim_check
 
 FLOWS = Path(__file__).parent / "flows"
 SECRET = "a secret of at least thirty-two characters"

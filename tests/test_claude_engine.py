@@ -7,11 +7,11 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 
 from turnlog import ToolContext, tool
-from turnlog.engines.claude import ClaudeEngine, Patience, _seconds
+from turnlog.engines.claude.engine import ClaudeEngine, Patience, _seconds
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.ports import Ask
-from turnlog.simulators.claude import (
+from turnlog.simulator import (
     Break,
     Cut,
     RawBlock,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnlog.engines.claude_errors import (
+from turnlog.engines.claude.errors import (
     BY_STATUS,
     FAILURES,
     OF_THE_STREAM,

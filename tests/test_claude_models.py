@@ -7,12 +7,12 @@ import msgspec
 import pytest
 from anthropic.types.model import Model
 
-from turnlog.engines import claude_models as models
-from turnlog.engines.claude import ClaudeEngine
-from turnlog.engines.claude_request import Requests
+from turnlog.engines.claude import models
+from turnlog.engines.claude.engine import ClaudeEngine
+from turnlog.engines.claude.request import Requests
 from turnlog.errors import EngineFailed
 from turnlog.ports import Ask, ToolSpec
-from turnlog.simulators.claude import rules
+from turnlog.simulator import rules
 from turnlog.tools.runner import ToolRunner
 
 LISTED = get_args(get_args(Model)[0])  # the ones that the installed SDK names

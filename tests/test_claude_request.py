@@ -3,11 +3,16 @@
 import msgspec
 import pytest
 
-from turnlog.engines.claude_request import NO_MORE_SEARCHES, Requests, counted, without_thoughts
+from turnlog.engines.claude.request import (
+    NO_MORE_SEARCHES,
+    Requests,
+    counted,
+    without_thoughts,
+)
 from turnlog.events import kinds as k
 from turnlog.events.content import usage_of
 from turnlog.ports import Ask, Said, ToolSpec
-from turnlog.simulators.claude import rules
+from turnlog.simulator import rules
 
 KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
 MARK = {"type": "ephemeral"}

@@ -8,11 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from raw_events import CITED, HELLO, TOOL, block, json_piece, read, start, stop
 
-from turnlog.engines.claude_stream import Call, SseSplitter
+from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.events import kinds as k
 from turnlog.ports import CallStarted
-from turnlog.simulators.claude import RawBlock, RedactedThinking, Reply, Text, Thinking, ToolCall
-from turnlog.simulators.claude.stream import events
+from turnlog.simulator import (
+    RawBlock,
+    RedactedThinking,
+    Reply,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from turnlog.simulator.stream import events
 
 BODY = {"model": "claude-sonnet-5-5", "messages": [{"role": "user", "content": "?"}]}
 NEW = {"type": "telepathy_result", "waves": [1, {"deep": None}], "id": "x"}

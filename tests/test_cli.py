@@ -9,7 +9,7 @@ import pytest
 
 from turnlog.cli import main
 from turnlog.events.kinds import HistoryAnchored, Thinking
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
 from turnlog.transports.auth import Auth
 

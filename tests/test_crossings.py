@@ -8,8 +8,8 @@ from approving_app import office
 from test_http import is_problem
 
 from turnlog.events import kinds as k
-from turnlog.simulators.claude import Reply, ToolCall
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import Reply, ToolCall
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
 
 PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))

@@ -12,15 +12,23 @@ from turnlog.app import create_app
 from turnlog.cli import main
 from turnlog.commands.diagnose import NAMES
 from turnlog.config import Settings
-from turnlog.diagnosis import captures, capturing, table
+from turnlog.diagnosis import captures, table
+from turnlog.diagnosis import recorder as capturing
 from turnlog.diagnosis.capabilities import CAPABILITIES
 from turnlog.diagnosis.captures import Capture, Recorded, framed
-from turnlog.diagnosis.comparing import compare
-from turnlog.diagnosis.playing import play
-from turnlog.engines.claude_drops import DROPS, Lost, reason
+from turnlog.diagnosis.comparison import compare
+from turnlog.diagnosis.player import play
+from turnlog.engines.claude.drops import DROPS, Lost, reason
 from turnlog.errors import EngineFailed
-from turnlog.simulators.claude import Cut, Reply, SimulatedClaude, Text, Thinking, ToolCall
-from turnlog.simulators.claude.stream import events
+from turnlog.simulator import (
+    Cut,
+    Reply,
+    SimulatedClaude,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from turnlog.simulator.stream import events
 from turnlog.stores.raw_ledger import RawLedger
 
 CITED = {"type": "char_location", "cited_text": "Quack.", "document_index": 0}

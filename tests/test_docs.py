@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.engines import claude_errors, claude_models
+from turnlog.engines.claude import errors as claude_errors
+from turnlog.engines.claude import models as claude_models
 from turnlog.testing import manual
 
 ROOT = Path(__file__).parent.parent

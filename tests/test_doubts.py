@@ -5,14 +5,19 @@ import asyncio
 from approving_app import SECRET, office
 from test_http import as_user, is_problem
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import (
+    Agent,
+    Settings,
+    create_app,
+    tool,
+)
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
-from turnlog.tools.registry import NotDone
+from turnlog.tools.tool import NotDone
 
 DONE = Reply("Done.")
 ALICE, BOB = as_user("alice"), as_user("bob")

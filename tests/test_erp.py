@@ -4,11 +4,16 @@ import pytest
 from erp import connected, draft, posting, reading
 
 from turnlog import create_app
-from turnlog.agents.business_central import BusinessCentral, erp_agent
 from turnlog.config import Settings
+from turnlog.contrib.business_central import BusinessCentral, erp_agent
+from turnlog.contrib.business_central.sandbox.entities import ENTITIES
 from turnlog.events.kinds import ToolResult
-from turnlog.simulators.business_central.entities import ENTITIES
-from turnlog.simulators.claude import Reply, SimulatedClaude, Text, ToolCall
+from turnlog.simulator import (
+    Reply,
+    SimulatedClaude,
+    Text,
+    ToolCall,
+)
 
 
 @pytest.fixture

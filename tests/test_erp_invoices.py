@@ -5,9 +5,9 @@ import re
 import pytest
 from erp import INVOICE, connected, draft, posting, reading
 
-from turnlog.simulators.business_central import Failure
+from turnlog.contrib.business_central.sandbox import Failure
 from turnlog.tools.approval import description
-from turnlog.tools.registry import NotDone
+from turnlog.tools.tool import NotDone
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from turnlog import Settings, create_app
-from turnlog.agents.business_central import BusinessCentral, erp_agent
+from turnlog.contrib.business_central import BusinessCentral, erp_agent
 from turnlog.events.kinds import ApprovalRequested, ToolUse
 from turnlog.events.record import stamped
 from turnlog.ports import Decision
-from turnlog.simulators.claude import SimulatedClaude
+from turnlog.simulator import SimulatedClaude
 from turnlog.testing import people
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER

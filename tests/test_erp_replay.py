@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.cli import main
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows, pages
 
 ROOT = Path(__file__).parent.parent

@@ -7,14 +7,19 @@ import pytest
 from erp import COMPANY, INVOICE
 
 from turnlog import Settings, create_app
-from turnlog.agents.business_central import BusinessCentral, erp_agent
-from turnlog.agents.business_central.where import equals
+from turnlog.contrib.business_central import BusinessCentral, erp_agent
+from turnlog.contrib.business_central.sandbox import Failure, Sandbox
+from turnlog.contrib.business_central.sandbox.entities import ENTITIES
+from turnlog.contrib.business_central.where import equals
 from turnlog.events.kinds import ApprovalRequested
 from turnlog.ports import Decision
-from turnlog.simulators.business_central import Failure, Sandbox
-from turnlog.simulators.business_central.entities import ENTITIES
-from turnlog.simulators.claude import Reply, SimulatedClaude, Text, ToolCall
-from turnlog.testing.serving import serving
+from turnlog.simulator import (
+    Reply,
+    SimulatedClaude,
+    Text,
+    ToolCall,
+)
+from turnlog.testing.server import serving
 from turnlog.transports.auth import LOCAL_USER
 
 

@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 from turnlog.errors import UnknownEvent
 from turnlog.events import codec, grammar
 from turnlog.events import kinds as k
+from turnlog.events.chunks import as_one
 from turnlog.events.content import TokenUsage, citations_of, usage_of
 from turnlog.events.internal import is_internal_tool
-from turnlog.events.joining import as_one
-from turnlog.events.record import NO_SEAL, records, sealed, stamped
+from turnlog.events.record import (
+    NO_SEAL,
+    records,
+    sealed,
+    stamped,
+)
 from turnlog.testing import samples as s
 
 WHOLE = st.integers(-(2**53), 2**53)

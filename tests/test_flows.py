@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows, pages
 
 PAGES = sorted(Path(__file__).parent.glob("flows/*.md"))

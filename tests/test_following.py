@@ -5,9 +5,9 @@ import asyncio
 from test_http import served
 from test_live import OVER, reload, types, up_to, watching
 
-from turnlog.simulators.claude import Reply
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.memory_bus import MemoryBus
+from turnlog.buses.memory import MemoryBus
+from turnlog.simulator import Reply
+from turnlog.stores.memory.store import MemoryStore
 
 
 class SlowToSay(MemoryStore):

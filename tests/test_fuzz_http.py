@@ -6,9 +6,9 @@ import sys
 import aiohttp
 
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import SimulatedClaude
-from turnlog.stores.sqlite import SqliteStore
-from turnlog.testing.serving import serving
+from turnlog.simulator import SimulatedClaude
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing.server import serving
 
 # A stream does not end by itself; `test_live.py` has it.
 OPTIONS = ["--checks", "not_a_server_error", "--exclude-path-regex", "/stream$", "--seed", "1"]

@@ -5,13 +5,18 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import (
+    Agent,
+    Settings,
+    create_app,
+    tool,
+)
 from turnlog.errors import ConfigError, NotFound, StoreUnusable
-from turnlog.simulators.claude import SimulatedClaude
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.simulator import SimulatedClaude
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.terminal import replay as playback
 from turnlog.testing import samples as s
-from turnlog.transports import playback
 
 ASK = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "Hi"}]}
 VERSION = {"anthropic-version": "2023-06-01"}

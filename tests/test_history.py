@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from turnlog.events import kinds as k
-from turnlog.projections.history import (
+from turnlog.projections.history.lint import lint
+from turnlog.projections.history.messages import (
     KEPT_MESSAGES,
     MOST_BYTES,
     MOST_MESSAGES,
@@ -18,9 +19,8 @@ from turnlog.projections.history import (
     newly_repaired,
     tell,
 )
-from turnlog.projections.lint import lint
-from turnlog.projections.request import Request
-from turnlog.simulators.claude import rules, sign
+from turnlog.projections.history.request import Request
+from turnlog.simulator import rules, sign
 from turnlog.testing import samples as s
 
 KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}

@@ -13,9 +13,9 @@ from waiting_app import waiting_app
 from turnlog import Turnlog
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
-from turnlog.simulators.claude.listening import listen
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.simulator.listener import listen
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports import wire
 from turnlog.transports.auth import mint
 

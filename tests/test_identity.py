@@ -8,11 +8,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp_servers import WHO, in_background
 
-from turnlog import Agent, McpServer, Settings, ToolContext, create_app, tool
-from turnlog.agents.tasks import TASKS
+from turnlog import (
+    Agent,
+    McpServer,
+    Settings,
+    ToolContext,
+    create_app,
+    tool,
+)
+from turnlog.contrib.tasks.agent import TASKS
 from turnlog.events.kinds import ToolUse
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.tools.approval import Policy
 from turnlog.tools.identity import Identity
 from turnlog.tools.runner import ToolRunner

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from turnlog.simulators.claude import (
+from turnlog.simulator import (
     Break,
     Cut,
     RawBlock,
@@ -19,8 +19,8 @@ from turnlog.simulators.claude import (
     ToolCall,
     failure,
 )
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows
 from turnlog.testing.pages import Page, ToolStep, UserStep
 

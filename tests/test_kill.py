@@ -16,9 +16,15 @@ import pytest
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import Reply, SimulatedClaude, Text, Thinking, ToolCall
-from turnlog.stores.sqlite import SqliteStore
-from turnlog.testing.serving import serving, start
+from turnlog.simulator import (
+    Reply,
+    SimulatedClaude,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing.server import serving, start
 from turnlog.transports import wire
 
 _log = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ import pytest
 from turnlog import Agent, Settings, create_app
 from turnlog.errors import BadInput, Busy, TooMany
 from turnlog.events import kinds as k
-from turnlog.pipeline.limits import UserLimits
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import Reply, SimulatedClaude, Stall
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import Reply, SimulatedClaude, Stall
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.turns.limits import UserLimits
 
 STUCK = Reply("one two three", chunk=4, ending=Stall(6, 600))
 

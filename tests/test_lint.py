@@ -11,11 +11,11 @@ import pytest
 import typing_extensions
 from histories import AND, BROKEN, GOOD, HI, HO, LOOK, SEEN, ask, claude, image, search, user
 
-from turnlog.projections.blocks import KINDS, SERVER_RESULT
-from turnlog.projections.lint import RULES, advise, lint
-from turnlog.projections.repair import FIXES, repair
-from turnlog.projections.request import Request
-from turnlog.simulators.claude import SimulatedClaude
+from turnlog.projections.history.blocks import KINDS, SERVER_RESULT
+from turnlog.projections.history.lint import RULES, advise, lint
+from turnlog.projections.history.repair import FIXES, repair
+from turnlog.projections.history.request import Request
+from turnlog.simulator import SimulatedClaude
 from turnlog.testing.samples import call, text
 
 KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}

@@ -6,17 +6,22 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 from test_http import STREAM, events, is_problem, served
 
-from turnlog.engines.claude_stream import SseSplitter
+from turnlog.buses import memory as memory_bus
+from turnlog.buses.memory import MemoryBus
+from turnlog.engines.claude.stream import SseSplitter
 from turnlog.events import kinds as k
 from turnlog.events.cursor import Cursor
 from turnlog.projections.transcript import transcript
-from turnlog.simulators.claude import Reply, ToolCall
-from turnlog.stores import memory_bus
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.memory_bus import MemoryBus
+from turnlog.simulator import Reply, ToolCall
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
 from turnlog.testing import samples as s
-from turnlog.testing.contracts.bus import chunk, refused, turn, until
+from turnlog.testing.contracts.bus import (
+    chunk,
+    refused,
+    turn,
+    until,
+)
 from turnlog.transports import sse
 
 OVER = ("complete", "error", "resync_required")

@@ -5,10 +5,15 @@ from contextlib import asynccontextmanager
 import pytest
 from mcp_servers import in_background
 
-from turnlog import Agent, McpServer, Settings, create_app
+from turnlog import (
+    Agent,
+    McpServer,
+    Settings,
+    create_app,
+)
 from turnlog.ports import Decision
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.stores.memory.store import MemoryStore
 
 
 @pytest.fixture(scope="module")

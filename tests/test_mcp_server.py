@@ -12,8 +12,8 @@ from mcp.client.streamable_http import streamable_http_client
 from test_http import SECRET, is_problem
 
 from turnlog import Agent, Settings, create_app
-from turnlog.simulators.claude.listening import listen
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator.listener import listen
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports.auth import mint
 from turnlog.transports.mcp_server import KEY_META
 

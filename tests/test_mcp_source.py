@@ -16,8 +16,8 @@ from turnlog.tools.approval import Policy
 from turnlog.tools.mcp import source as source_module
 from turnlog.tools.mcp.connection import NoAnswer
 from turnlog.tools.mcp.source import KEY_META, Sources
-from turnlog.tools.registry import Tool
 from turnlog.tools.runner import ToolRunner
+from turnlog.tools.tool import Tool
 
 AGENT = "a"
 

@@ -7,15 +7,37 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from turnlog import Agent, Settings, create_app, tool
-from turnlog.observing.metrics import Metrics, metrics_of
-from turnlog.observing.registry import MOST_SERIES, Counter, Gauge, Histogram, render
+from turnlog import (
+    Agent,
+    Settings,
+    create_app,
+    tool,
+)
 from turnlog.ports import Question
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall, overloaded, rate_limited
-from turnlog.simulators.claude.listening import listen
-from turnlog.simulators.claude.script import Cut, Stall, Usage, invalid_request
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.simulator import (
+    Reply,
+    SimulatedClaude,
+    ToolCall,
+    overloaded,
+    rate_limited,
+)
+from turnlog.simulator.listener import listen
+from turnlog.simulator.script import (
+    Cut,
+    Stall,
+    Usage,
+    invalid_request,
+)
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.telemetry.metrics import Metrics, metrics_of
+from turnlog.telemetry.registry import (
+    MOST_SERIES,
+    Counter,
+    Gauge,
+    Histogram,
+    render,
+)
 from turnlog.transports.auth import mint
 
 AUTH = "a secret of at least thirty-two characters"

@@ -11,7 +11,7 @@ import pytest
 from test_sockets import WAITS, served
 
 from turnlog.ports import Question
-from turnlog.simulators.claude import Reply, ToolCall
+from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import invariants
 from turnlog.transports.auth import LOCAL_USER
 

@@ -9,16 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import (
+    Agent,
+    Settings,
+    create_app,
+    tool,
+)
 from turnlog.config import load
 from turnlog.errors import ConfigError
 from turnlog.events.base import AgentRef
-from turnlog.observing import logs, spans
-from turnlog.observing.metrics import Metrics
-from turnlog.observing.turn_watch import TurnWatch
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
-from turnlog.simulators.claude.script import Break, Usage, invalid_request
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.simulator.script import Break, Usage, invalid_request
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.telemetry import logs, spans
+from turnlog.telemetry.metrics import Metrics
+from turnlog.telemetry.turn_watch import TurnWatch
 
 ROOT = Path(__file__).parent.parent
 WORD = "xylophone"  # the secret one
@@ -252,7 +257,7 @@ async def test_spans_arrive_in_opentelemetry(monkeypatch):
     provider, exporter = TracerProvider(), memory.InMemorySpanExporter()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     tracer = spans.OpenTelemetry(trace, provider)
-    monkeypatch.setattr("turnlog.pipeline.running.installed_tracer", lambda: tracer)
+    monkeypatch.setattr("turnlog.turns.active.installed_tracer", lambda: tracer)
     async with running(Reply(*CALLS), invalid_request(WORD)) as app:
         await app.run_turn(WORD)
         await app.end_turns()

@@ -4,10 +4,10 @@ import httpx2
 import pytest
 
 from turnlog import Agent, Settings, create_app
-from turnlog.simulators.claude import SimulatedClaude
-from turnlog.simulators.claude.listening import listen
-from turnlog.stores.memory import MemoryStore
-from turnlog.transports.openapi import OPERATIONS
+from turnlog.simulator import SimulatedClaude
+from turnlog.simulator.listener import listen
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.transports.http.openapi import OPERATIONS
 
 
 def made(**settings):

@@ -4,12 +4,17 @@ import pytest
 from test_http import STREAM, events, served
 from test_live import reload, types
 
-from turnlog.pipeline.pacing import Pacer
 from turnlog.ports import Said
-from turnlog.simulators.claude import Reply, Text, Thinking, ToolCall
+from turnlog.simulator import (
+    Reply,
+    Text,
+    Thinking,
+    ToolCall,
+)
 from turnlog.testing import invariants
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.bus import chunk, thought
+from turnlog.turns.pace import Pacer
 
 
 class Clock:
@@ -34,7 +39,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()  # instead of waiting for a real one
-    monkeypatch.setattr("turnlog.pipeline.pacing.asyncio.get_running_loop", lambda: clock)
+    monkeypatch.setattr("turnlog.turns.pace.asyncio.get_running_loop", lambda: clock)
     return clock
 
 

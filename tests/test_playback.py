@@ -3,10 +3,10 @@
 import pytest
 
 from turnlog.events import kinds as k
-from turnlog.projections import wording
+from turnlog.projections import words as wording
+from turnlog.terminal.export import as_markdown
+from turnlog.terminal.replay import line
 from turnlog.testing import samples as s
-from turnlog.transports.export import as_markdown
-from turnlog.transports.playback import line
 
 ASKED = k.ApprovalRequested(
     approval_id="a",

@@ -12,8 +12,8 @@ from turnlog.cli import main
 from turnlog.events.content import hash_of
 from turnlog.events.kinds import ToolSettled
 from turnlog.projections.proof import prove
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
 
 CITED = s.text("Done.") | {"citations": [{"type": "char_location", "cited_text": "Quack."}]}

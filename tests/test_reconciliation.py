@@ -11,19 +11,24 @@ from recordings import CAPTURES, STREAMS, name
 from test_claude_stream import split
 from test_recordings import BROKEN, WHOLE, sdks, without_nulls
 
-from turnlog.engines.claude_stream import Call
+from turnlog.engines.claude.stream import Call
 from turnlog.events.content import usage_of
 from turnlog.events.kinds import Message
 from turnlog.events.money import total
-from turnlog.events.record import NO_SEAL, Record, records, sealed
+from turnlog.events.record import (
+    NO_SEAL,
+    Record,
+    records,
+    sealed,
+)
 from turnlog.events.usage import parts_of
 from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import CallStarted
 from turnlog.prices import PriceBook
-from turnlog.projections.billing import whole
+from turnlog.projections.billing.bill import whole
 from turnlog.projections.proof import prove
-from turnlog.stores.migrate import migrations
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.stores.sqlite.migrate import migrations
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
 
 SUMS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")

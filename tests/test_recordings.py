@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from recordings import CAPTURES, STREAMS, name
 
 from turnlog.diagnosis.captures import Recorded
-from turnlog.engines.claude_drops import Lost, reason
-from turnlog.engines.claude_stream import Call, SseSplitter
+from turnlog.engines.claude.drops import Lost, reason
+from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.events import codec
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
-from turnlog.events.joining import as_one
-from turnlog.projections.history import history, without_blanks
+from turnlog.events.chunks import as_one
+from turnlog.projections.history.messages import history, without_blanks
 from turnlog.testing import samples as s
 
 WHOLE = [path for path in STREAMS if Recorded(path.read_bytes()).whole]

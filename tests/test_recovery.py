@@ -5,18 +5,30 @@ import asyncio
 import msgspec
 import pytest
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import (
+    Agent,
+    Settings,
+    create_app,
+    tool,
+)
 from turnlog.errors import Busy, Reused
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.events.record import stamped
-from turnlog.pipeline.recovery import MOST_RESUMPTIONS
 from turnlog.pipeline.turn_state import Draft, DraftBlock
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import Cut, RawBlock, Reply, SimulatedClaude, Text, ToolCall
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import (
+    Cut,
+    RawBlock,
+    Reply,
+    SimulatedClaude,
+    Text,
+    ToolCall,
+)
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
+from turnlog.turns.recovery import MOST_RESUMPTIONS
 
 CITED = {"type": "char_location", "cited_text": "dry", "document_index": 0}
 SEARCH = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}

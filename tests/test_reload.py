@@ -9,9 +9,9 @@ from test_http import SECRET, as_user, is_problem, served
 from turnlog.events.kinds import HistoryAnchored
 from turnlog.events.record import stamped
 from turnlog.projections.transcript import transcript
-from turnlog.simulators.claude.listening import listen
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.simulator.listener import listen
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows, pages
 from turnlog.testing import samples as s
 from turnlog.transports import wire

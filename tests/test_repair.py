@@ -6,10 +6,10 @@ from histories import call, claude, found, image, result, search, text, thought,
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from turnlog.projections.lint import lint
-from turnlog.projections.repair import repair
-from turnlog.projections.request import Request
-from turnlog.simulators.claude import rules
+from turnlog.projections.history.lint import lint
+from turnlog.projections.history.repair import repair
+from turnlog.projections.history.request import Request
+from turnlog.simulator import rules
 
 KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
 MODELS = st.sampled_from(["claude-sonnet-5-5", "claude-haiku-4-5", "claude-opus-4-6"])

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from turnlog.engines.claude_stream import SseSplitter
+from turnlog.engines.claude.stream import SseSplitter
 from turnlog.projections.transcript import transcript
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
-from turnlog.testing.serving import serving
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.testing.server import serving
 
 APP = """
 import asyncio

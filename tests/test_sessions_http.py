@@ -4,7 +4,7 @@ import pytest
 from test_http import STREAM, events, is_problem, served
 
 from turnlog.errors import BadInput
-from turnlog.simulators.claude import Reply, Thinking
+from turnlog.simulator import Reply, Thinking
 
 THINKING = {"enabled": False, "budgetTokens": 10_000}
 

@@ -6,9 +6,9 @@ import httpx2
 import pytest
 from claude_request import KEY
 
-from turnlog.simulators.claude import Reply, SimulatedClaude, Usage
-from turnlog.simulators.claude.caching import MINIMUM_TOKENS, PromptCache
-from turnlog.simulators.claude.tokens import input_tokens
+from turnlog.simulator import Reply, SimulatedClaude, Usage
+from turnlog.simulator.cache import MINIMUM_TOKENS, PromptCache
+from turnlog.simulator.tokens import input_tokens
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}

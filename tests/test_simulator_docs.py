@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sim_tools import ERP_TOOLS, OTHER_TOOLS, TASK_TOOLS, Box, Chat, tasks
 
-from turnlog.simulators.claude.conversation.words import NOUNS, READS, WRITES
+from turnlog.simulator.conversation.words import NOUNS, READS, WRITES
 
 PAGE = Path(__file__).parent.parent / "docs" / "simulator.md"
 TRANSCRIPT = re.compile(r"```transcript\n(.*?)```", re.S)

@@ -6,10 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sim_tools import ALL_TOOLS, TODAY
 
-from turnlog.simulators.claude import Refused, ToolCall
-from turnlog.simulators.claude.conversation import answer
-from turnlog.simulators.claude.rules import check
-from turnlog.simulators.claude.stream import events, message
+from turnlog.simulator import Refused, ToolCall
+from turnlog.simulator.conversation import answer
+from turnlog.simulator.rules import check
+from turnlog.simulator.stream import events, message
 
 SAID = ["delete all", "list", "it", "tasks", "create", "customer", "3", "and", "“x”", "2026-12-01"]
 SAID += ["who are you", "search the web for", "to", "for", "the second", "1*2", "my name is", "\n"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnlog.simulators.claude.models import refuses
+from turnlog.simulator.models import refuses
 
 # fmt: off
 MODELS = [

@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sim_tools import TASK_TOOLS, Chat, spec
 
-from turnlog.simulators.claude import RawBlock, Text
-from turnlog.simulators.claude.conversation import corpus, documents, pictures, searching
+from turnlog.simulator import RawBlock, Text
+from turnlog.simulator.conversation import (
+    corpus,
+    documents,
+    pictures,
+    searching,
+)
 
 TEXT = "Grass is green. The sky is blue!\nWater, at 20 °C, is wet. Employees have 25 days of leave."
 CITE = {"enabled": True}

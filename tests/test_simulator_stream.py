@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from claude_request import ASK, KEY
 
-from turnlog.simulators.claude import (
+from turnlog.simulator import (
     Break,
     Cut,
     RawBlock,

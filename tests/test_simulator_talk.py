@@ -6,7 +6,7 @@ import pytest
 from sim_tools import ALL_TOOLS, ERP_TOOLS, TASK_TOOLS, Chat, spec, tasks
 from test_simulator_calls import careful
 
-from turnlog.simulators.claude import Text, Thinking
+from turnlog.simulator import Text, Thinking
 
 
 def test_the_first_answer_and_every_greeting_say_that_it_is_a_simulation():

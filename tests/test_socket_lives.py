@@ -9,13 +9,14 @@ from test_sockets import SECRET, WAITS, served, token, until
 
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.record import stamped
-from turnlog.observing.metrics import metrics_of
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.telemetry.metrics import metrics_of
 from turnlog.testing import invariants
-from turnlog.testing.serving import serving
+from turnlog.testing.server import serving
 from turnlog.testing.tabs import tab
-from turnlog.transports import socket_client, sockets
+from turnlog.transports.socketio import client as socket_client
+from turnlog.transports.socketio import server as sockets
 
 OPEN = "/socket.io/?EIO=4&transport="
 BOTH = pytest.mark.parametrize("transport", ["websocket", "polling"])

@@ -16,11 +16,14 @@ from turnlog import Turnlog
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.events.record import stamped
-from turnlog.simulators.claude import Reply, ToolCall
+from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import invariants, samples
 from turnlog.testing.tabs import serve_sockets, tab
-from turnlog.transports import socket_asks, socket_client, sockets, wire
+from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER, mint
+from turnlog.transports.socketio import client as socket_client
+from turnlog.transports.socketio import requests as socket_asks
+from turnlog.transports.socketio import server as sockets
 
 SECRET = "a secret of at least thirty-two characters"
 WAITS = (Reply("Let me see.", ToolCall("wait")), Reply("Done."))

@@ -11,9 +11,9 @@ import pytest
 
 from turnlog.errors import NotStored
 from turnlog.projections.proof import prove
-from turnlog.stores.migrate import migrate, migrations
-from turnlog.stores.sqlite import SqliteStore
-from turnlog.stores.sqlite_writer import Writer
+from turnlog.stores.sqlite.migrate import migrate, migrations
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.stores.sqlite.writer import Writer
 from turnlog.testing import samples as s
 
 ROW = (
@@ -246,7 +246,7 @@ def test_many_who_open_a_new_place_at_once_all_find_it_ready(tmp_path):
 
 OTHER = """
 import asyncio, sys
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
 
 async def main(folder):

@@ -6,8 +6,8 @@ from test_http import is_problem, served
 from test_live import OVER, WAITING, YES, reload, types, up_to, watching
 
 from turnlog.errors import Busy
-from turnlog.simulators.claude import Reply
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import Reply
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
 
 

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.memory_bus import MemoryBus
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.buses.memory import MemoryBus
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.contracts import BusContract, StoreContract
 from turnlog.testing.contracts.bus import SMALL
 

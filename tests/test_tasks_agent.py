@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from turnlog import Settings, ToolContext, create_app
-from turnlog.agents.tasks import TASKS
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.contrib.tasks.agent import TASKS
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
 
 SECRET = "a secret of at least thirty-two characters"
 STORES = {"memory": lambda folder: MemoryStore(), "sqlite": SqliteStore}

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from turnlog import ToolContext, ToolError, tool
-from turnlog.agents.demo import calculate, current_time
+from turnlog.contrib.demo import calculate, current_time
 from turnlog.events.kinds import ToolUse
 from turnlog.tools.runner import ToolRunner
 

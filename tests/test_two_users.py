@@ -12,12 +12,12 @@ from starlette.routing import Route
 from test_http import SECRET, STREAM, as_user, events, is_problem, served
 
 from turnlog import create_app
-from turnlog.simulators.claude import Reply, Thinking, ToolCall
-from turnlog.stores.memory import MemoryStore
-from turnlog.stores.sqlite import SqliteStore
+from turnlog.simulator import Reply, Thinking, ToolCall
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.tabs import serve_sockets, tab
-from turnlog.transports import sockets
 from turnlog.transports.auth import mint
+from turnlog.transports.socketio import server as sockets
 
 ALICE, BOB, NOBODY = as_user("alice"), as_user("bob"), {}
 SECRETS = ("Alice's ducks", "quack-alice", "alice thought", "alice-request", "alice")

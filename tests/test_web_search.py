@@ -8,14 +8,19 @@ import pytest
 
 from turnlog import Agent, create_app
 from turnlog.config import Settings
-from turnlog.engines.claude_request import NO_MORE_SEARCHES
-from turnlog.engines.claude_search import with_searches
-from turnlog.engines.claude_stream import Call, SseSplitter
+from turnlog.engines.claude.request import NO_MORE_SEARCHES
+from turnlog.engines.claude.search import with_searches
+from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.events import kinds as k
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import RawBlock, Reply, SimulatedClaude, Usage
-from turnlog.simulators.claude.listening import listen
-from turnlog.stores.memory import MemoryStore
+from turnlog.simulator import (
+    RawBlock,
+    Reply,
+    SimulatedClaude,
+    Usage,
+)
+from turnlog.simulator.listener import listen
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports.auth import LOCAL_USER, mint
 
 ROOT = Path(__file__).parent.parent

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from turnlog.events import kinds as k
 from turnlog.pipeline.context_building import Limits, build_context
 from turnlog.ports import Agent, Question
-from turnlog.projections.history import moved_anchor, open_container
-from turnlog.stores.memory import MemoryStore
+from turnlog.projections.history.messages import moved_anchor, open_container
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
 
 NEXT = [s.asked("And now?")]

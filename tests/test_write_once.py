@@ -15,16 +15,16 @@ import pytest
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove
-from turnlog.simulators.claude import Reply, SimulatedClaude, ToolCall
-from turnlog.stores.sqlite import SqliteStore
-from turnlog.testing.serving import serving
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing.server import serving
 
 _log = logging.getLogger(__name__)
 LONGEST = 1.2  # seconds until the kill: a write takes about 0.6 after it was asked for
 APP = """
 import asyncio, os
 from turnlog import Agent, ToolContext, create_app, tool
-from turnlog.tools.registry import NotDone
+from turnlog.tools.tool import NotDone
 
 def effect(key):
     with open("effects", "a") as file:

@@ -3,9 +3,14 @@
 import asyncio
 from contextlib import asynccontextmanager
 
-from turnlog import Agent, Settings, create_app, tool
-from turnlog.simulators.claude import SimulatedClaude
-from turnlog.stores.memory import MemoryStore
+from turnlog import (
+    Agent,
+    Settings,
+    create_app,
+    tool,
+)
+from turnlog.simulator import SimulatedClaude
+from turnlog.stores.memory.store import MemoryStore
 
 
 @asynccontextmanager

@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from turnlog.ports import Agent as Agent
     from turnlog.ports import TurnResult as TurnResult
     from turnlog.tools.mcp.server import McpServer as McpServer
-    from turnlog.tools.registry import ToolContext as ToolContext
-    from turnlog.tools.registry import tool as tool
+    from turnlog.tools.tool import ToolContext as ToolContext
+    from turnlog.tools.tool import tool as tool
 
 _PLACES = {
     "Agent": "ports",
     "McpServer": "tools.mcp.server",
     "Settings": "config",
-    "ToolContext": "tools.registry",
+    "ToolContext": "tools.tool",
     "ToolError": "errors",
     "TurnResult": "ports",
     "Turnlog": "app",
     "create_app": "app",
-    "tool": "tools.registry",
+    "tool": "tools.tool",
 }
 __all__ = sorted(_PLACES)
 

@@ -12,22 +12,17 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from turnlog.agents import checks, demo, tasks
-from turnlog.agents.business_central import BusinessCentral, erp_agent
+from turnlog.buses.memory import MemoryBus
 from turnlog.config import Settings, for_clients, load
+from turnlog.contrib import demo
+from turnlog.contrib.business_central import BusinessCentral, erp_agent
+from turnlog.contrib.tasks import agent as tasks
 from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events.base import Stamped
 from turnlog.events.clock import now
 from turnlog.events.cursor import Cursor
-from turnlog.observing.metrics import metrics_of
 from turnlog.pipeline import turn as pipeline
-from turnlog.pipeline.budgeting import Budgets
 from turnlog.pipeline.context_building import Limits
-from turnlog.pipeline.deciding import Decisions
-from turnlog.pipeline.following import follow
-from turnlog.pipeline.limits import UserLimits
-from turnlog.pipeline.running import RunningTurns
-from turnlog.pipeline.sessions import check_changes, new_session
 from turnlog.ports import (
     Agent,
     Approval,
@@ -44,37 +39,44 @@ from turnlog.ports import (
     TurnResult,
 )
 from turnlog.prices import PriceBook
-from turnlog.projections.calendar import zone
+from turnlog.projections.billing.calendar import zone
 from turnlog.projections.outcome import outcome
-from turnlog.stores.memory_bus import MemoryBus
 from turnlog.stores.raw_ledger import keeping_raw
+from turnlog.telemetry.metrics import metrics_of
+from turnlog.tools import agent_check as checks
 from turnlog.tools.approval import Policy
 from turnlog.tools.mcp.source import Sources
-from turnlog.tools.registry import ToolContext
 from turnlog.tools.runner import ToolRunner
-from turnlog.transports import sockets
+from turnlog.tools.tool import ToolContext
 from turnlog.transports.auth import LOCAL_USER, Auth
-from turnlog.transports.http import http_app
+from turnlog.transports.http.app import http_app
 from turnlog.transports.mcp_server import McpDoor
-from turnlog.transports.sockets import Sockets
+from turnlog.transports.socketio import server as sockets
+from turnlog.transports.socketio.server import Sockets
+from turnlog.turns.active import RunningTurns
+from turnlog.turns.approvals import Decisions
+from turnlog.turns.budgets import Budgets
+from turnlog.turns.follow import follow
+from turnlog.turns.limits import UserLimits
+from turnlog.turns.sessions import check_changes, new_session
 
 Connection = AbstractAsyncContextManager[Any]  # what the tools of an agent talk to
 
 
 def _sqlite(settings: Settings) -> Store:
-    from turnlog.stores.sqlite import SqliteStore
+    from turnlog.stores.sqlite.store import SqliteStore
 
     return SqliteStore(settings.data)
 
 
 def _memory(settings: Settings) -> Store:
-    from turnlog.stores.memory import MemoryStore
+    from turnlog.stores.memory.store import MemoryStore
 
     return MemoryStore()
 
 
 def _claude(key: str, url: str | None, settings: Settings, store: Store, raw: KeepRaw) -> Engine:
-    from turnlog.engines.claude import ClaudeEngine
+    from turnlog.engines.claude.engine import ClaudeEngine
 
     cache, metrics = settings.prompt_cache, metrics_of(store)
     return ClaudeEngine(api_key=key, base_url=url, cache=cache, metrics=metrics, keep_raw=raw)
@@ -192,7 +194,7 @@ class Turnlog:
         async with AsyncExitStack() as stack:
             base_url = self.settings.base_url
             if self.settings.simulated:
-                from turnlog.simulators.claude import SimulatedClaude
+                from turnlog.simulator import SimulatedClaude
 
                 sim = SimulatedClaude(keep=10, key=self._sim_key)
                 base_url = await stack.enter_async_context(sim.serve())

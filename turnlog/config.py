@@ -8,14 +8,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from turnlog.agents.business_central.place import Place
+from turnlog.contrib.business_central.place import Place
 from turnlog.errors import BadInput, ConfigError
 from turnlog.ports import Agent
-from turnlog.projections.budgets import Budget, read_budgets
-from turnlog.projections.calendar import zone
+from turnlog.projections.billing.budgets import Budget, read_budgets
+from turnlog.projections.billing.calendar import zone
 from turnlog.tools.mcp.server import McpServer, servers
-from turnlog.tools.registry import Approval
-from turnlog.transports.door import LOOPBACK
+from turnlog.tools.tool import Approval
+from turnlog.transports.http.origins import LOOPBACK
 from turnlog.transports.jwks import Issuer
 
 DEFAULT_MODEL = "claude-sonnet-5-5"

@@ -6,13 +6,18 @@ from datetime import tzinfo
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from turnlog.commands.shared import Add, add_data, say, with_store
+from turnlog.commands.shared import (
+    Add,
+    add_data,
+    say,
+    with_store,
+)
 from turnlog.config import load
 from turnlog.ports import Charge, Store
 
 if TYPE_CHECKING:
     from turnlog.prices import PriceBook
-    from turnlog.projections.billing import Bill
+    from turnlog.projections.billing.bill import Bill
 
 GROUPS = ("day", "model", "user", "session", "agent", "tool")
 BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -23,8 +28,8 @@ _NUMBERS = ("calls", "input", "cache write", "cache read", "output", "searches",
 def bill(args: argparse.Namespace) -> int:
     """Print what was used and what it cost."""
     from turnlog.prices import PriceBook
-    from turnlog.projections.calendar import moment, zone
-    from turnlog.transports.billing_routes import as_csv
+    from turnlog.projections.billing.calendar import moment, zone
+    from turnlog.transports.http.billing import as_csv
 
     settings = load(data=args.data)
     where = zone(args.timezone or settings.timezone)
@@ -55,7 +60,7 @@ def report(
     charges: Sequence[Charge], by: str | None, where: tzinfo, book: "PriceBook"
 ) -> list[str]:
     """The tables, line by line: by one thing, or by day, model and user."""
-    from turnlog.projections.billing import grouped, key, whole
+    from turnlog.projections.billing.bill import grouped, key, whole
 
     if not charges:
         return ["Nothing was used."]

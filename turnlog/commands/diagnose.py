@@ -19,7 +19,8 @@ def diagnose(args: argparse.Namespace) -> int:
 
 def capture(args: argparse.Namespace) -> int:
     """One file for each capability."""
-    from turnlog.diagnosis import captures, capturing
+    from turnlog.diagnosis import captures
+    from turnlog.diagnosis import recorder as capturing
     from turnlog.diagnosis.capabilities import CAPABILITIES
 
     wanted = NAMES if args.all else args.names
@@ -40,7 +41,9 @@ def capture(args: argparse.Namespace) -> int:
 
 def compare(args: argparse.Namespace) -> int:
     """1 when anything is lost that `claude_drops` does not name."""
-    from turnlog.diagnosis import captures, comparing, playing, table
+    from turnlog.diagnosis import captures, table
+    from turnlog.diagnosis import comparison as comparing
+    from turnlog.diagnosis import player as playing
 
     logging.disable(logging.WARNING)  # captures of failures fail, as they should
     bad = 0

@@ -16,8 +16,8 @@ import msgspec
 from turnlog.commands.shared import Add, say
 
 if TYPE_CHECKING:
-    from turnlog.projections.lint import Finding
-    from turnlog.projections.repair import Repaired
+    from turnlog.projections.history.lint import Finding
+    from turnlog.projections.history.repair import Repaired
 
 MOST_BYTES = 256 * 1024 * 1024  # eight times what the API takes
 MOST_LINES = 200
@@ -40,9 +40,9 @@ def lint(args: argparse.Namespace) -> int:
 
 
 def _lint(args: argparse.Namespace) -> int:
-    from turnlog.projections.lint import advise
-    from turnlog.projections.repair import repair
-    from turnlog.projections.request import Request
+    from turnlog.projections.history.lint import advise
+    from turnlog.projections.history.repair import repair
+    from turnlog.projections.history.request import Request
 
     if args.write and (not args.fix or args.file == "-"):
         raise _NotAHistory("--write goes with --fix, and needs a file to write to.")
@@ -91,7 +91,7 @@ def _are_messages(messages: list[Any]) -> bool:
 
 
 def _report(findings: "list[Finding]", messages: int, to: Any) -> None:
-    from turnlog.projections.lint import RULES
+    from turnlog.projections.history.lint import RULES
 
     for rule, place, problem in findings[:MOST_LINES]:
         kind = "advice" if RULES[rule].advice else "fix"

@@ -24,7 +24,7 @@ def say(line: str, to: Any = None) -> None:
 def with_store(
     args: argparse.Namespace, work: Callable[[Store], Awaitable[int]], make: bool = False
 ) -> int:
-    from turnlog.stores.sqlite import SqliteStore
+    from turnlog.stores.sqlite.store import SqliteStore
 
     folder = Path(load(data=args.data).data)
     if not make and not (folder / "turnlog.db").exists():

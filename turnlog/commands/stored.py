@@ -2,7 +2,13 @@
 
 import argparse
 
-from turnlog.commands.shared import Add, add_data, log_of, say, with_store
+from turnlog.commands.shared import (
+    Add,
+    add_data,
+    log_of,
+    say,
+    with_store,
+)
 from turnlog.ports import Evidence, Store
 
 
@@ -43,7 +49,7 @@ def _say_claims(evidence: Evidence) -> int:
 
 def replay(args: argparse.Namespace) -> int:
     """Play a session back in the terminal."""
-    from turnlog.transports.playback import play
+    from turnlog.terminal.replay import play
 
     async def run(store: Store) -> int:
         await play(await log_of(store, args.session), say, to=args.to, speed=args.speed)
@@ -54,7 +60,7 @@ def replay(args: argparse.Namespace) -> int:
 
 def export(args: argparse.Namespace) -> int:
     """Print a session: every kept event as a line of JSON, or as a page to read."""
-    from turnlog.transports.export import as_jsonl, as_markdown
+    from turnlog.terminal.export import as_jsonl, as_markdown
 
     async def run(store: Store) -> int:
         log = await log_of(store, args.session)

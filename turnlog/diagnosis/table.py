@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from turnlog.diagnosis.comparing import Comparison, Row
+from turnlog.diagnosis.comparison import Comparison, Row
 
 ORDER = ("LOST", "lost", "preserved")  # what matters first
 

@@ -11,7 +11,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from turnlog.events.base import Event
-from turnlog.events.content import Block, Citation, TokenUsage, citations_of, text_of
+from turnlog.events.content import (
+    Block,
+    Citation,
+    TokenUsage,
+    citations_of,
+    text_of,
+)
 
 
 class SessionStart(Event, frozen=True, kw_only=True, tag="session_start"):

@@ -16,8 +16,20 @@ import msgspec
 from turnlog.errors import BadInput, NotFound, TooLarge
 from turnlog.events.base import Event
 from turnlog.events.kinds import HistoryAnchored, ToolUse
-from turnlog.ports import Agent, Ask, EventLog, Question, Session, ToolSpec
-from turnlog.projections.history import moved_anchor, newly_repaired, open_container, tell
+from turnlog.ports import (
+    Agent,
+    Ask,
+    EventLog,
+    Question,
+    Session,
+    ToolSpec,
+)
+from turnlog.projections.history.messages import (
+    moved_anchor,
+    newly_repaired,
+    open_container,
+    tell,
+)
 
 LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
 MOST_REQUEST_ID = 200

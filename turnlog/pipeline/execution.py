@@ -7,7 +7,12 @@ Out: batches of what the engine says. What a provider does wrong arrives as Engi
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from turnlog.ports import Ask, Engine, Said, ToolBox
+from turnlog.ports import (
+    Ask,
+    Engine,
+    Said,
+    ToolBox,
+)
 
 
 async def execute(ask: Ask, engine: Engine, tools: ToolBox) -> AsyncGenerator[Said, None]:

@@ -11,11 +11,17 @@ import msgspec
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import AgentRef, Attributed, Event
+from turnlog.events.chunks import as_one
 from turnlog.events.clock import now
 from turnlog.events.internal import is_internal_tool
-from turnlog.events.joining import as_one
 from turnlog.pipeline.turn_state import TurnState, new_message_id
-from turnlog.ports import CallStarted, Output, Rate, Said, no_price
+from turnlog.ports import (
+    CallStarted,
+    Output,
+    Rate,
+    Said,
+    no_price,
+)
 
 
 def normalize(said: Said, state: TurnState, rate: Rate = no_price) -> list[Attributed]:

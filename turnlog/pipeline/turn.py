@@ -20,20 +20,31 @@ from typing import Any
 from turnlog.errors import EngineFailed, TurnlogError, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events import money
-from turnlog.events.base import Attributed, Event, Placed, Stamped
+from turnlog.events.base import (
+    Attributed,
+    Event,
+    Placed,
+    Stamped,
+)
 from turnlog.events.clock import now
 from turnlog.events.content import TokenUsage
-from turnlog.pipeline.budgeting import NO_BUDGETS, Budgets
-from turnlog.pipeline.claim_check import check_claims
 from turnlog.pipeline.context_building import Limits, admit, build_context
-from turnlog.pipeline.draft_keeper import DraftKeeper
 from turnlog.pipeline.execution import execute
 from turnlog.pipeline.normalization import normalize
-from turnlog.pipeline.pacing import Pacer
 from turnlog.pipeline.sequencing import place
-from turnlog.pipeline.store_and_emit import Append, emit, stamp, store_and_emit
+from turnlog.pipeline.store_and_emit import (
+    Append,
+    emit,
+    stamp,
+    store_and_emit,
+)
 from turnlog.pipeline.tool_finalization import close_open_tools
-from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id, resumed
+from turnlog.pipeline.turn_state import (
+    TurnState,
+    new_id,
+    new_message_id,
+    resumed,
+)
 from turnlog.ports import (
     Agent,
     Engine,
@@ -49,6 +60,10 @@ from turnlog.ports import (
     Turn,
     no_price,
 )
+from turnlog.turns.budgets import NO_BUDGETS, Budgets
+from turnlog.turns.claims import check_claims
+from turnlog.turns.drafts import DraftKeeper
+from turnlog.turns.pace import Pacer
 
 _log = logging.getLogger(__name__)
 TOO_LONG = "context_exceeded"  # what an engine says when the model cannot take it all in

@@ -12,9 +12,19 @@ from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event, Stamped
-from turnlog.events.content import Block, Citation, TokenUsage, usage_of
+from turnlog.events.content import (
+    Block,
+    Citation,
+    TokenUsage,
+    usage_of,
+)
 from turnlog.events.grammar import GOES_ON
-from turnlog.ports import CallStarted, Permission, Standing, Turn
+from turnlog.ports import (
+    CallStarted,
+    Permission,
+    Standing,
+    Turn,
+)
 from turnlog.projections.claims import may_claim
 
 REMARKS = (k.ApprovalRefused, k.ToolSettled)  # about a turn, by nobody who speaks in it

@@ -4,37 +4,21 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 `turnlog.testing.contracts`. What a Protocol lacks, nobody can do: the log has no update.
 """
 
-from turnlog.ports.answering import (
+from turnlog.ports.backend import Backend, StartedTurn
+from turnlog.ports.billing import Billing, Charge, Rate, Spent, no_price
+from turnlog.ports.bus import Bus
+from turnlog.ports.engine import (
     Agent,
     Ask,
     CallStarted,
     Engine,
     KeepRaw,
     Output,
-    Permission,
     Said,
     Show,
-    Standing,
-    ToolBox,
-    ToolSpec,
-    ToolStarted,
     TurnResult,
 )
-from turnlog.ports.billing import (
-    Billing,
-    Charge,
-    Rate,
-    Spent,
-    no_price,
-)
-from turnlog.ports.serving import (
-    Backend,
-    Bus,
-    Offer,
-    OfferedTool,
-    StartedTurn,
-)
-from turnlog.ports.storing import (
+from turnlog.ports.store import (
     OPEN,
     Approval,
     Audit,
@@ -50,7 +34,17 @@ from turnlog.ports.storing import (
     Turn,
     Turns,
 )
-from turnlog.ports.tasking import MOST_TASKS, Task, Tasks
+from turnlog.ports.tasks import MOST_TASKS, Task, Tasks
+from turnlog.ports.tools import (
+    Offer,
+    OfferedTool,
+    Permission,
+    Standing,
+    ToolBox,
+    ToolOutput,
+    ToolSpec,
+    ToolStarted,
+)
 
 __all__ = [
     "Output",
@@ -89,6 +83,7 @@ __all__ = [
     "Task",
     "Tasks",
     "ToolBox",
+    "ToolOutput",
     "ToolSpec",
     "Turn",
     "TurnResult",

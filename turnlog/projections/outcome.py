@@ -6,7 +6,7 @@ from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import Event, Stamped
 from turnlog.ports import StartedTurn, TurnResult
-from turnlog.projections.billing import total
+from turnlog.projections.billing.bill import total
 
 
 def outcome(turn: StartedTurn, events: list[Stamped]) -> TurnResult:

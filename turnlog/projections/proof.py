@@ -18,7 +18,12 @@ from turnlog.events import money
 from turnlog.events.base import Stamped
 from turnlog.events.content import hash_of, usage_of, web_searches
 from turnlog.events.grammar import GOES_ON, broken_rule
-from turnlog.events.record import NO_SEAL, Record, sealed, stamped
+from turnlog.events.record import (
+    NO_SEAL,
+    Record,
+    sealed,
+    stamped,
+)
 from turnlog.events.usage import parts_of
 from turnlog.ports import OPEN, Evidence
 from turnlog.projections import tables

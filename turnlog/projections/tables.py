@@ -14,7 +14,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
 from turnlog.events.content import web_searches
 from turnlog.ports import ToolStarted, Turn
-from turnlog.projections.charges import SUMS, message_sums, usage_rows
+from turnlog.projections.billing.charges import SUMS, message_sums, usage_rows
 
 KEYS: dict[str, tuple[str, ...]] = {
     "messages": ("message_id",),

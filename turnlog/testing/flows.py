@@ -15,19 +15,20 @@ import msgspec
 
 from turnlog.app import Turnlog, create_app
 from turnlog.config import Settings
-from turnlog.engines.claude_stream import SseSplitter
+from turnlog.engines.claude.stream import SseSplitter
 from turnlog.events.base import Stamped
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.record import stamped
 from turnlog.ports import Store
-from turnlog.projections.history import history
-from turnlog.projections.lint import Finding, lint
+from turnlog.projections.history.lint import Finding, lint
+from turnlog.projections.history.messages import history
+from turnlog.projections.history.request import Request
 from turnlog.projections.proof import prove
-from turnlog.projections.request import Request
 from turnlog.projections.transcript import Shown
-from turnlog.simulators.claude import SimulatedClaude
-from turnlog.simulators.claude.listening import listen
-from turnlog.testing import invariants, people, thinking
+from turnlog.simulator import SimulatedClaude
+from turnlog.simulator.listener import listen
+from turnlog.testing import invariants, people
+from turnlog.testing import thoughts as thinking
 from turnlog.testing.pages import Page, PersonStep, UserStep
 from turnlog.testing.stages import add_tasks, stage_for
 from turnlog.testing.tabs import Tab, serve_sockets, tab

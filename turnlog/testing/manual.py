@@ -3,11 +3,11 @@
 import sys
 from pathlib import Path
 
-from turnlog.agents.business_central import BusinessCentral, business_central_tools
+from turnlog.contrib.business_central import BusinessCentral, business_central_tools
 from turnlog.events.base import Event
 from turnlog.events.kinds import KINDS
-from turnlog.projections.lint import RULES
-from turnlog.tools.registry import Tool
+from turnlog.projections.history.lint import RULES
+from turnlog.tools.tool import Tool
 
 _HEAD = "<!-- Written by `make docs`. Do not edit. -->\n\n"
 _RULES, _END = "<!-- rules: written by `make docs` -->", "<!-- end of rules -->"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from turnlog.simulators.claude import (
+from turnlog.simulator import (
     Block,
     Break,
     Cut,
@@ -25,7 +25,7 @@ from turnlog.simulators.claude import (
     Usage,
     failure,
 )
-from turnlog.simulators.claude.stream import events as stream_events
+from turnlog.simulator.stream import events as stream_events
 
 _SCRIPT = re.compile(r"```script\n(.*?)```", re.S)
 _WISH = re.compile(r"\[(thinking|searching)\] ")

@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 
-from turnlog.agents.business_central import BusinessCentral, Place, erp_agent
-from turnlog.agents.tasks import TASKS
 from turnlog.app import Connection
+from turnlog.contrib.business_central import BusinessCentral, Place, erp_agent
+from turnlog.contrib.business_central.sandbox import Sandbox
+from turnlog.contrib.business_central.sandbox.demo import NAMES
+from turnlog.contrib.tasks.agent import TASKS
 from turnlog.errors import ToolError
 from turnlog.ports import Agent, Store, ToolSpec
-from turnlog.simulators.business_central import Sandbox
-from turnlog.simulators.business_central.demo import NAMES
-from turnlog.simulators.claude import ToolCall
+from turnlog.simulator import ToolCall
 from turnlog.testing.pages import Page, ToolStep
-from turnlog.tools.registry import Tool, ToolContext
+from turnlog.tools.tool import Tool, ToolContext
 from turnlog.transports.auth import LOCAL_USER
 
 SOME_TIME = "2026-11-16T12:00:00.000Z"

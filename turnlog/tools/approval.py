@@ -13,7 +13,7 @@ import msgspec
 from turnlog.events.clock import in_seconds
 from turnlog.events.content import hash_of
 from turnlog.events.kinds import ApprovalRequested, ToolUse
-from turnlog.tools.registry import Approval, Tool
+from turnlog.tools.tool import Approval, Tool
 
 LONGEST_DESCRIPTION = 300
 LONGEST_VALUE = 80

@@ -20,10 +20,16 @@ from turnlog.errors import ToolError
 from turnlog.events.base import Event
 from turnlog.events.content import hash_of
 from turnlog.events.kinds import ToolResult, ToolUse
-from turnlog.ports import Output, Permission, Standing, ToolSpec, ToolStarted
+from turnlog.ports import (
+    Permission,
+    Standing,
+    ToolOutput,
+    ToolSpec,
+    ToolStarted,
+)
 from turnlog.tools import approval
-from turnlog.tools.calling import called
-from turnlog.tools.registry import NotDone, Tool, ToolContext
+from turnlog.tools.call import called
+from turnlog.tools.tool import NotDone, Tool, ToolContext
 
 _log = logging.getLogger(__name__)
 ContextFor = Callable[[str], ToolContext]  # a call's id -> for whom it acts
@@ -71,7 +77,7 @@ class ToolRunner:
         tool.checked(call.args)
         tool.refuse_identity(call.args)
 
-    async def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[Sequence[Output], None]:
+    async def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[Sequence[ToolOutput], None]:
         asked = [call for call in calls if self._must_ask(call)]
         if asked:
             yield [self._question(call) for call in asked]

@@ -21,9 +21,9 @@ from starlette.types import Receive, Scope, Send
 from turnlog.errors import TurnlogError
 from turnlog.ports import Offer
 from turnlog.transports import problem
-from turnlog.transports.asking import MOST_BYTES
 from turnlog.transports.auth import Auth, User
-from turnlog.transports.door import is_same_site
+from turnlog.transports.http.origins import is_same_site
+from turnlog.transports.http.request import MOST_BYTES
 
 PATH = "/mcp"
 KEY_META = "turnlog/idempotencyKey"  # in a call's _meta: the same for the same call

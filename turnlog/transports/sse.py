@@ -7,7 +7,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from turnlog.events.base import Stamped
-from turnlog.observing.metrics import Metrics
+from turnlog.telemetry.metrics import Metrics
 from turnlog.transports import wire
 
 HEADERS = {

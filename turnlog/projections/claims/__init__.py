@@ -1,5 +1,10 @@
 """Claims of an answer, compared with what its turn did. `checking` is where to begin."""
 
-from turnlog.projections.claims.checking import Finding, by_turn, may_claim, unfounded
+from turnlog.projections.claims.check import (
+    Finding,
+    by_turn,
+    may_claim,
+    unfounded,
+)
 
 __all__ = ["Finding", "by_turn", "may_claim", "unfounded"]

@@ -16,7 +16,7 @@ from msgspec import UNSET
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.internal import is_internal_tool
-from turnlog.events.verbs import VERBS, words_of
+from turnlog.projections.tool_words import VERBS, words_of
 
 MOST_VALUES = 20_000  # of all results together
 MOST_CHARACTERS = 200_000

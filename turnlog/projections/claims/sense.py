@@ -8,7 +8,12 @@ import re
 from collections.abc import Iterator
 
 from turnlog.projections.claims import words
-from turnlog.projections.claims.sentences import FORMS, RECORD, Claim, number
+from turnlog.projections.claims.sentences import (
+    FORMS,
+    RECORD,
+    Claim,
+    number,
+)
 
 _WRITING = re.compile(rf"\b(?:{words.WRITINGS})\b", re.I)
 _BACK = re.compile(rf"\b(?:{words.BACK})\b", re.I)

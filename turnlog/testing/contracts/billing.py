@@ -11,7 +11,7 @@ from turnlog.events.base import Placed
 from turnlog.events.kinds import Message
 from turnlog.events.money import picousd
 from turnlog.ports import Spent, Store
-from turnlog.projections.billing import charges_of
+from turnlog.projections.billing.bill import charges_of
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import Contract
 

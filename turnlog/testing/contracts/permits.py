@@ -2,7 +2,13 @@
 
 import pytest
 
-from turnlog.errors import AlreadyBegun, AlreadyDecided, Busy, NotFound, TurnOver
+from turnlog.errors import (
+    AlreadyBegun,
+    AlreadyDecided,
+    Busy,
+    NotFound,
+    TurnOver,
+)
 from turnlog.events.kinds import ApprovalRefused, ToolSettled
 from turnlog.ports import Store, Turn
 from turnlog.testing import samples as s

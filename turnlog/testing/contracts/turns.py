@@ -4,10 +4,21 @@ import asyncio
 
 import pytest
 
-from turnlog.errors import AlreadyAsked, Busy, MessageIdTaken, NotFound, TurnOver
+from turnlog.errors import (
+    AlreadyAsked,
+    Busy,
+    MessageIdTaken,
+    NotFound,
+    TurnOver,
+)
 from turnlog.ports import Store
 from turnlog.testing import samples as s
-from turnlog.testing.contracts.base import Contract, Opened, numbers, said
+from turnlog.testing.contracts.base import (
+    Contract,
+    Opened,
+    numbers,
+    said,
+)
 
 
 class TurnsContract(Contract):

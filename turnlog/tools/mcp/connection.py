@@ -13,7 +13,12 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from turnlog.errors import ToolError
-from turnlog.tools.mcp.listing import Left, Listed, clean, listed
+from turnlog.tools.mcp.catalog import (
+    Left,
+    Listed,
+    clean,
+    listed,
+)
 from turnlog.tools.mcp.server import McpServer
 
 _log = logging.getLogger(__name__)
@@ -187,7 +192,7 @@ class Connection:
 
 
 def _opening() -> Any:
-    return import_module("turnlog.tools.mcp.opening")
+    return import_module("turnlog.tools.mcp.handshake")
 
 
 async def loaded() -> Any:

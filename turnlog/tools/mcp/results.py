@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from turnlog.errors import ToolError
-from turnlog.tools.mcp.listing import clean
+from turnlog.tools.mcp.catalog import clean
 
 MOST_RESULT = 100_000  # characters
 MOST_ERROR = 2_000

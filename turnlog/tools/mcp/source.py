@@ -14,10 +14,10 @@ from turnlog.errors import ConfigError
 from turnlog.ports import Agent
 from turnlog.tools.identity import Identity
 from turnlog.tools.mcp import results
+from turnlog.tools.mcp.catalog import Listed, safe_name
 from turnlog.tools.mcp.connection import Connection, loaded
-from turnlog.tools.mcp.listing import Listed, safe_name
 from turnlog.tools.mcp.server import McpServer
-from turnlog.tools.registry import Tool, ToolContext
+from turnlog.tools.tool import Tool, ToolContext
 
 _log = logging.getLogger(__name__)
 KEY_META = "turnlog/idempotencyKey"  # in a call's _meta: the same for the same call

@@ -1,0 +1,167 @@
+"""The parts of a turn by themselves: the stages of a chunk, the store alone, a long session."""
+
+import asyncio
+import gc
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from turnlog.engines.claude.stream import Call, SseSplitter
+from turnlog.events import kinds as k
+from turnlog.events.base import (
+    AgentRef,
+    Attributed,
+    Event,
+    Placed,
+)
+from turnlog.events.clock import now
+from turnlog.events.content import TokenUsage
+from turnlog.pipeline.normalization import normalize
+from turnlog.pipeline.sequencing import place
+from turnlog.pipeline.store_and_emit import stamp
+from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id
+from turnlog.ports import (
+    Said,
+    Session,
+    Store,
+    Turn,
+)
+from turnlog.simulator import Reply
+from turnlog.simulator.stream import events, frame
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.transports import sse
+from turnlog.transports.auth import LOCAL_USER
+
+Say = Callable[[str], None]
+AGENT = AgentRef(id="assistant", name="Assistant")
+WINDOW = 40  # messages since the anchor in a filled session: the middle between 20 and 60
+
+
+def head(title: str, *columns: str) -> str:
+    """The first line of a table."""
+    return "\n" + f"{title:58}" + "".join(f"{name:>13}" for name in columns)
+
+
+def line(name: str, *values: str) -> str:
+    return f"  {name:56}" + "".join(f"{value:>13}" for value in values)
+
+
+def stages(say: Say, chunks: int, rounds: int) -> None:
+    """Where a chunk's time goes: each stage in a loop, on the output of the one before."""
+    say(head("The same chunk, stage by stage, without any I/O", "µs a chunk"))
+    gc.disable()  # it would hit one stage or the other
+    took = [_stages_once(chunks) for _ in range(rounds)]
+    gc.enable()
+    medians = {name: median([one[name] for one in took]) for name in took[0]}
+    medians["sum"] = sum(medians.values())
+    for name, seconds in medians.items():
+        say(line(name, f"{seconds / chunks * 1e6:.2f}"))
+
+
+def _stages_once(chunks: int) -> dict[str, float]:
+    reply = Reply("x" * 12 * chunks, chunk=12)
+    pieces = [frame(event) for event in events(reply, {"model": "bench", "messages": []})]
+    splitter, call, state = SseSplitter(), Call(), TurnState(_turn("bench"), AGENT)
+    took: dict[str, float] = {}
+
+    def timed(name: str, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        begun = time.process_time()
+        out = [work(item) for item in items]
+        took[name] = time.process_time() - begun
+        return out
+
+    raws = timed("split the bytes, decode the JSON", splitter.feed, pieces)
+    outputs = timed("accumulate the answer", call.feed, raws)
+    normal = timed("normalize", lambda one: normalize(Said(one), state), outputs)
+    placed = timed("place", lambda one: place(one, state), normal)
+    stamped = timed("stamp", lambda one: [stamp(p, None, state) for p in one], placed)
+    timed("encode for the wire", lambda one: b"".join(map(sse.frame, one)), stamped)
+    return took
+
+
+async def filled(store: Store, messages: int) -> str:
+    """A session with so many earlier messages, anchored where a real one would be."""
+    session = Session(
+        id=new_id(), user_id=LOCAL_USER, title="Filled", agent_id="assistant", created_at=now()
+    )
+    await store.create_session(session)
+    turn = _turn(session.id)
+    state = TurnState(turn, AGENT)
+    said: list[Event] = [event for n in range(messages // 2) for event in _exchange(n)]
+    if messages > WINDOW:
+        said.append(k.HistoryAnchored(anchor=messages - WINDOW))
+    await store.append(turn, _placed(said, state))
+    return session.id
+
+
+def _exchange(n: int) -> list[Event]:
+    """A question and its answer, as short as most are."""
+    used = TokenUsage(input_tokens=800, output_tokens=60, total_tokens=860)
+    text = f"Order {n} was delivered on Tuesday; the invoice is open and due in 14 days. " * 3
+    return [
+        k.UserMessageSent(message_id=new_id(), content=f"What is the state of order {n}?"),
+        k.Message(
+            message_id=new_message_id(),
+            blocks=[{"type": "text", "text": text}],
+            stop_reason="end_turn",
+            model="claude-sonnet-5-5",
+            token_usage=used,
+            reported={"input_tokens": 800, "output_tokens": 60},
+        ),
+    ]
+
+
+async def appends(say: Say, folder: Path, events: int) -> None:
+    """The store alone. Callers that wait at the same time share one commit, so one fsync."""
+    say(head("The store alone, one event an append", "events/s", "µs an event", "a commit"))
+    store = _CountingStore(folder)
+    await store.open()
+    for callers in (1, 50):
+        ids = [await filled(store, 2) for _ in range(callers)]
+        commits, cpu, wall = store.commits, time.process_time(), time.perf_counter()
+        await asyncio.gather(*(_append(store, one, events // callers) for one in ids))
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        done, commits = events // callers * callers, store.commits - commits
+        name = "1 caller" if callers == 1 else f"{callers} callers at once"
+        figures = f"{done / wall:,.0f}", f"{cpu / done * 1e6:.0f}", f"{done / commits:.1f}"
+        say(line(name, *figures))
+    await store.close()
+
+
+async def _append(store: Store, session_id: str, times: int) -> None:
+    turn = _turn(session_id)
+    state = TurnState(turn, AGENT)
+    for n in range(times):
+        await store.append(turn, _placed([_exchange(n)[1]], state))
+
+
+class _CountingStore(SqliteStore):
+    """Knows how often it has committed."""
+
+    commits = 0
+
+    def _connect(self) -> sqlite3.Connection:
+        db = super()._connect()
+        db.set_trace_callback(self._count)
+        return db
+
+    def _count(self, statement: str) -> None:
+        self.commits += statement == "COMMIT"
+
+
+def _placed(said: list[Event], state: TurnState) -> list[Placed]:
+    return place([Attributed(e, AGENT, e.internal, e.kept) for e in said], state)
+
+
+def _turn(session_id: str) -> Turn:
+    return Turn(
+        id=new_id(),
+        session_id=session_id,
+        user_id=LOCAL_USER,
+        state="running",
+        first_seq=0,
+        started_at=now(),
+    )

@@ -1,0 +1,1 @@
+"""Live events, from the process that runs a turn to those who watch it."""

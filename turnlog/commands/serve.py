@@ -1,0 +1,93 @@
+"""Commands that run something: the server and the simulation; and tokens for it."""
+
+import argparse
+import asyncio
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+from turnlog.commands.shared import Add, add_data, say
+from turnlog.config import load, refuse_open_door
+from turnlog.errors import ConfigError
+
+
+def serve(args: argparse.Namespace) -> int:
+    """Start the server and say what runs."""
+    from turnlog.telemetry import logs
+    from turnlog.transports.http.server import run
+
+    # The app of a module makes its own settings: the flags reach it through the environment.
+    flags = {"TURNLOG_HOST": args.host, "TURNLOG_PORT": args.port, "TURNLOG_DATA": args.data}
+    flags["TURNLOG_KEEP_RAW"] = args.keep_raw
+    os.environ |= {name: str(value) for name, value in flags.items() if value is not None}
+    app = _app(args.app)
+    refuse_open_door(app.settings)
+    for name, value in app.describe().items():
+        say(f"  {name:10} {value}")
+    settings = app.settings
+    logs.set_up(settings.log_format, settings.log_level, content=settings.log_content)
+    return run(app, settings.host, settings.port, on_stop=app.end_turns)
+
+
+def token(args: argparse.Namespace) -> int:
+    """Mint a bearer token."""
+    from turnlog.transports.auth import mint
+
+    settings = load()
+    if settings.auth_secret is None:
+        raise ConfigError("Set TURNLOG_AUTH_SECRET first: tokens are signed with it.")
+    refuse_open_door(settings)
+    if not args.user.strip() or not 0 < args.days <= 36_500:
+        raise ConfigError("A token needs a user, and between 0 and 36500 days.")
+    say(mint(settings.auth_secret, args.user, admin=args.admin, days=args.days))
+    return 0
+
+
+def sim(args: argparse.Namespace) -> int:
+    """Run the simulated Claude alone."""
+    from turnlog.simulator import SimulatedClaude
+
+    async def run() -> int:
+        async with SimulatedClaude(pace=args.pace).serve(port=args.port) as url:
+            say(f"The simulated Claude listens on {url}")
+            await asyncio.Event().wait()
+        return 0
+
+    return asyncio.run(run())
+
+
+def _app(named: str | None) -> Any:
+    """The app of MODULE:APP, or the one that ships."""
+    from turnlog.app import Turnlog, create_app
+
+    if named is None:
+        return create_app()
+    module, _, name = named.partition(":")
+    sys.path.insert(0, "")
+    try:
+        found = getattr(import_module(module), name or "app")
+    except Exception as error:  # whatever the module does when it is imported
+        raise ConfigError(
+            f"{named!r} cannot be loaded: {type(error).__name__}: {error}."
+        ) from error
+    if not isinstance(found, Turnlog):
+        raise ConfigError(f"{named!r} is not an app made by create_app.")
+    return found
+
+
+def register(add: Add) -> None:
+    parser = add(serve)
+    parser.add_argument("app", nargs="?", metavar="MODULE:APP", help="default: the demo")
+    parser.add_argument("--host", help="default: 127.0.0.1")
+    parser.add_argument("--port", type=int, help="default: 8000")
+    keep = "store the provider's bytes in DIR/raw too"
+    parser.add_argument("--keep-raw", action="store_const", const=True, help=keep)
+    add_data(parser)
+    parser = add(token)
+    parser.add_argument("--user", required=True)
+    parser.add_argument("--admin", action="store_true")
+    parser.add_argument("--days", type=float, default=30)
+    parser = add(sim)
+    parser.add_argument("--port", type=int, default=8001)
+    parser.add_argument("--pace", type=float, default=0.02, help="seconds between two events")

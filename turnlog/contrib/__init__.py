@@ -1,0 +1,1 @@
+"""What ships beside the server: demo agents and their sandboxes. The core imports none of it."""

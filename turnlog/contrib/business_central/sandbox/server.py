@@ -1,0 +1,163 @@
+"""The sandbox on loopback: tokens, API v2.0, `$batch`, and failures on demand.
+
+POST /{tenant}/oauth2/v2.0/token               a token for client credentials
+*    /v2.0/{tenant}/{environment}/api/v2.0/... API v2.0; the tenant may be left out
+"""
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from turnlog.simulator.listener import HungUp, listen
+
+from . import batch
+from .demo import companies
+from .refusal import body
+from .service import Answer, Call, Service
+from .tokens import Tokens
+
+_API = re.compile(r"/v2\.0/(?:(?P<tenant>[^/]+)/)?(?P<environment>[^/]+)/api/v2\.0(?P<path>/.*)?")
+_JSON = "application/json; odata.metadata=minimal; odata.streaming=true"
+_NO_ENVIRONMENT = (
+    '<?xml version="1.0" encoding="utf-8"?><error><code>NoEnvironment</code>'
+    "<message>Environment does not exist.</message></error>"
+)
+_METHODS = ["GET", "POST", "PATCH", "PUT", "DELETE"]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What the next request gets instead of an answer."""
+
+    status: int = 503
+    retry_after: float | None = None
+    done: bool = False  # it is carried out all the same: only the answer is lost
+    hang_up: bool = False  # the connection breaks instead
+    silent: bool = False  # no answer ever comes
+    method: str = ""  # waits for a request of this method
+    path: str = ""  # and with this in its path
+
+
+class Sandbox:
+    """A Business Central for tests and demos: one environment with the demo companies.
+
+    `calls` holds what was asked, newest last; `fail` lines up failures for what comes next.
+    """
+
+    def __init__(
+        self,
+        *,
+        tenant: str = "sandbox",
+        environment: str = "Production",
+        client_id: str = "turnlog",
+        client_secret: str = "sandbox-secret",
+        token_seconds: int = 3600,
+        page_size: int = 20_000,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.tenant, self.environment = tenant, environment
+        self.client_id, self.client_secret = client_id, client_secret
+        self.tokens = Tokens(tenant, client_id, client_secret, token_seconds, clock)
+        self.service = Service(companies(clock), page_size)
+        self.calls: deque[tuple[str, str]] = deque(maxlen=200)
+        self.failed = asyncio.Event()  # set when a failure of the line has happened
+        self._failures: deque[Failure] = deque()
+        token = Route("/{tenant}/oauth2/v2.0/token", self._token, methods=["POST"])
+        api = Route("/{path:path}", self._api, methods=_METHODS)
+        self.app = Starlette(routes=[token, api])
+
+    def fail(self, *failures: Failure) -> None:
+        """The next requests fail like this, one after the other."""
+        self._failures.extend(failures)
+
+    @asynccontextmanager
+    async def serve(self, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
+        """`async with sandbox.serve() as url:` listens until the block is left; port 0 is any."""
+        async with listen(self.app, host, port) as url:
+            self.service.base = f"{url}/v2.0/{self.tenant}/{self.environment}/api/v2.0"
+            yield url
+
+    async def _token(self, request: Request) -> Response:
+        form = dict(parse_qsl((await request.body()).decode("ascii", "replace")))
+        status, told = self.tokens.give(request.path_params["tenant"], form)
+        return Response(msgspec.json.encode(told), status, media_type="application/json")
+
+    async def _api(self, request: Request) -> Response:
+        self.calls.append((request.method, request.url.path))
+        raw = await request.body()
+        failure = self._next_failure(request.method, request.url.path)
+        if failure is None:
+            return _response(self._answer(request, raw))
+        if failure.done:
+            self._answer(request, raw)
+        self.failed.set()
+        if failure.silent:
+            await asyncio.Event().wait()  # until the sandbox is closed
+        return _broken() if failure.hang_up else _failed(failure)
+
+    def _next_failure(self, method: str, path: str) -> Failure | None:
+        first = self._failures[0] if self._failures else None
+        if first and first.method in ("", method) and first.path in path:
+            return self._failures.popleft()
+        return None
+
+    def _answer(self, request: Request, raw: bytes) -> Answer:
+        place = _API.fullmatch(request.url.path)
+        if place is None:
+            return Answer(404)
+        tenant = place["tenant"] or self.tenant
+        if place["environment"] != self.environment or tenant != self.tenant:
+            return Answer(404, _NO_ENVIRONMENT, {"content-type": "application/xml"})
+        if not self.tokens.hold(request.headers.get("authorization", "")):
+            return _unauthorized()
+        path = (place["path"] or "").strip("/")
+        if path == batch.PATH and request.method == "POST":
+            return batch.run(self.service, raw, request.headers)
+        query = request.query_params.multi_items()
+        return self.service.answer(Call(request.method, path, query, request.headers, raw))
+
+
+def _unauthorized() -> Answer:
+    told = body(
+        "Authentication_InvalidCredentials",
+        "The server has rejected the client credentials.",
+        "00000000-0000-0000-0000-000000000000",
+    )
+    return Answer(401, told, {"www-authenticate": "Bearer"})
+
+
+def _response(answer: Answer) -> Response:
+    headers = {"odata-version": "4.0", "cache-control": "no-cache, no-store", **answer.headers}
+    if answer.body is None:
+        return Response(b"", answer.status, headers)
+    if isinstance(answer.body, str):
+        headers.setdefault("content-type", "text/plain")
+        return Response(answer.body, answer.status, headers)
+    return Response(msgspec.json.encode(answer.body), answer.status, headers, _JSON)
+
+
+def _failed(failure: Failure) -> Response:
+    code = "Application_TooManyRequests" if failure.status == 429 else "Internal_ServiceUnavailable"
+    told = {"error": {"code": code, "message": "The request could not be served now."}}
+    headers = {} if failure.retry_after is None else {"retry-after": f"{failure.retry_after:g}"}
+    return Response(msgspec.json.encode(told), failure.status, headers, _JSON)
+
+
+def _broken() -> Response:
+    async def cut() -> AsyncIterator[Any]:
+        yield b"{"
+        raise HungUp
+
+    return StreamingResponse(cut(), 200, {"content-length": "1000"}, _JSON)

@@ -1,0 +1,1 @@
+"""Claude through the Messages API: request, stream, errors."""

@@ -1,0 +1,186 @@
+"""One content block while it is written: its pieces in, chunks for the screen out.
+
+Text, thoughts and arguments are put together here. A block or a delta that has no rule is
+kept by `merge`, so that what the API learns later is stored and goes back to it unchanged.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from turnlog.engines.claude.drops import DELTA_FIELDS
+from turnlog.events import kinds as k
+from turnlog.events.base import Event
+from turnlog.events.content import Block
+
+Raw = dict[str, Any]
+PIECES = ("text", "thinking", "partial_json", "signature", "citation")  # one a known delta
+
+
+class Open:
+    """A block that has begun. `block` is whole once it is closed."""
+
+    __slots__ = (
+        "_ready", "_said", "_since", "_speaks", "_uncited",
+        "aside", "block", "closed", "pieces", "position", "rules",
+    )  # fmt: skip
+
+    def __init__(self, block: Block, position: int, now: float) -> None:
+        self.block = block
+        self.position = position  # among the blocks of the message
+        self.closed = False
+        self.pieces: list[str] = []  # of the text, the thought or the arguments
+        self.rules = RULES.get(block["type"], OTHER_RULES)
+        self.aside: Raw = {}  # what came with it, and is no part of it
+        self._said = 0  # so many pieces are in chunks
+        self._ready: list[Event] = []
+        self._uncited: list[Raw] = [dict(each) for each in block.get("citations") or ()]
+        self._since = now
+        self._speaks = block["type"] in ("text", "thinking")
+        if self._speaks and (text := block.get(block["type"])):
+            self.pieces.append(text)
+
+    def say(self, out: list[Any]) -> None:
+        """What has come since the last time: one chunk, or one for each cited piece."""
+        if self._ready:
+            out += self._ready
+            self._ready = []
+        if self._speaks and len(self.pieces) > self._said:
+            if not self._said and self.block["type"] == "thinking":
+                out.append(k.ThinkingStart(block_index=self.position))
+            out.append(self._chunk())
+
+    def close(self, now: float, thinking_tokens: int | None, out: list[Any]) -> None:
+        """The block is whole: say the rest of it."""
+        self.closed = True
+        self.say(out)
+        match self.block["type"]:
+            case "text":
+                if self._uncited:
+                    out.append(self._chunk())
+                self.block["text"] = "".join(self.pieces)
+            case "thinking":
+                self.block["thinking"] = "".join(self.pieces)
+                if self.pieces:  # one that the API does not show us is nothing to show
+                    out.append(self._whole_thought(now, thinking_tokens))
+            case _ if self.pieces:
+                self._close_json("".join(self.pieces))
+        check(self.block)
+
+    # one rule for each type of delta
+
+    def text(self, delta: Raw) -> None:
+        if piece := delta["text"]:
+            self.pieces.append(piece)
+
+    def thought(self, delta: Raw) -> None:
+        if piece := delta["thinking"]:
+            self.pieces.append(piece)
+
+    def arguments(self, delta: Raw) -> None:
+        self.pieces.append(delta["partial_json"])
+
+    def signature(self, delta: Raw) -> None:
+        self.block["signature"] = delta["signature"]
+
+    def citation(self, delta: Raw) -> None:
+        if len(self.pieces) > self._said:
+            self._ready.append(self._chunk())  # it belongs to the text that comes after it
+        citation = dict(delta["citation"])
+        self.block["citations"] = [*(self.block.get("citations") or ()), citation]
+        self._uncited.append(citation)
+
+    def compaction(self, delta: Raw) -> None:
+        self.block |= {n: v for n, v in delta.items() if n != "type" and v is not None}
+
+    def unknown(self, delta: Raw) -> None:
+        merge(self.block, delta)
+
+    def keep_aside(self, delta: Raw) -> None:
+        """Fields that a known delta did not have: kept, but not sent back with the block."""
+        rule = self.rules.get(delta["type"])
+        if rule is not None and rule is not Open.compaction:
+            more = {name: delta[name] for name in delta if name not in PIECES}
+            kind = delta["type"]
+            merge(self.aside, {n: v for n, v in more.items() if (kind, n) not in DELTA_FIELDS})
+
+    # inside
+
+    def _chunk(self) -> Event:
+        text = "".join(self.pieces[self._said :])
+        self._said = len(self.pieces)
+        if self.block["type"] == "thinking":
+            return k.ThinkingChunk(content=text, block_index=self.position)
+        if not self._uncited:
+            return k.MessageChunk(content=text, block_index=self.position)
+        cited = [{"blockIndex": self.position, **citation} for citation in self._uncited]
+        self._uncited = []
+        return k.MessageChunk(content=text, block_index=self.position, citations=cited)
+
+    def _whole_thought(self, now: float, tokens: int | None) -> Event:
+        return k.ThinkingComplete(
+            content=self.block["thinking"],
+            block_index=self.position,
+            duration=round((now - self._since) * 1000),
+            thinking_tokens=tokens or UNSET,
+        )
+
+    def _close_json(self, text: str) -> None:
+        """Put the arguments together. What is not a JSON object is kept, but never run."""
+        if not text.strip():
+            return
+        try:
+            value = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            value = None
+        if isinstance(value, dict):
+            self.block["input"] = value
+        else:
+            self.block["input"] = {}
+            self.aside["partial_json"] = text
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether it is a call whose arguments are no JSON object."""
+        return "partial_json" in self.aside
+
+
+def merge(block: Raw, delta: Raw) -> None:
+    """Put a delta's fields into a block: texts and lists grow, anything else is replaced.
+
+    That is what the deltas we know do, all but two; a field that is null says nothing.
+    """
+    for name, value in delta.items():
+        if name == "type" or value is None:
+            continue
+        before = block.get(name)
+        grows = isinstance(value, str | list) and isinstance(before, type(value))
+        block[name] = before + value if grows and before is not None else value
+
+
+def check(block: Block) -> None:
+    """Raises a TypeError for a block that could not go back to the model, or be read here."""
+    kind: str = block["type"]
+    if kind.endswith("tool_use") and block.get("input") is None:
+        block["input"] = {}  # a call without arguments
+    for ending, needed in NEEDED.items():
+        if kind.endswith(ending):
+            for name, wanted in needed.items():
+                if not isinstance(block.get(name), wanted):
+                    raise TypeError(f"{kind} with the {name} {block.get(name)!r}")
+
+
+NEEDED: dict[str, dict[str, type]] = {  # by how the type of the block ends
+    "tool_use": {"id": str, "name": str, "input": dict},
+    "tool_result": {"tool_use_id": str},
+}
+Rule = Callable[[Open, Raw], None]
+# By the type of the block. The same delta in another block is unknown, and merged into it.
+RULES: dict[str, dict[str, Rule]] = {
+    "text": {"text_delta": Open.text, "citations_delta": Open.citation},
+    "thinking": {"thinking_delta": Open.thought, "signature_delta": Open.signature},
+    "compaction": {"compaction_delta": Open.compaction},
+}
+OTHER_RULES: dict[str, Rule] = {"input_json_delta": Open.arguments}  # tools of every kind

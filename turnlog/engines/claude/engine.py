@@ -1,0 +1,323 @@
+"""Claude, directly. Anthropic's SDK makes the request; the raw stream is read by us.
+
+The loop of a turn: ask the model, keep what it said, run the tools it asked for, ask again.
+Each batch is yielded and on disk before the next step, so no tool runs before its `tool_use`
+is kept.
+"""
+
+import asyncio
+import contextlib
+import logging
+import math
+import random
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from turnlog.engines.claude import errors
+from turnlog.engines.claude.models import betas
+from turnlog.engines.claude.request import Requests, counted, without_thoughts
+from turnlog.engines.claude.search import paused, with_searches
+from turnlog.engines.claude.stream import Call, SseSplitter
+from turnlog.errors import EngineFailed
+from turnlog.events.base import Event
+from turnlog.events.content import Block
+from turnlog.events.kinds import ToolResult
+from turnlog.ports import (
+    Ask,
+    CallStarted,
+    KeepRaw,
+    Said,
+    ToolBox,
+)
+from turnlog.projections.history.messages import add, result_block, without_blanks
+from turnlog.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:  # importing the SDK takes seconds: only the first turn needs it
+    from anthropic import AsyncAnthropic
+    from httpx2 import Response
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How long to wait for the provider, and how often to ask again before the first byte."""
+
+    tries: int = 4
+    first_wait: float = 0.5
+    longest_wait: float = 15.0  # a longer retry-after is not waited for
+    silence: float = 90.0  # between two pieces; the API sends pings more often
+
+
+class ClaudeEngine:
+    """An Engine that speaks the Messages API."""
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        base_url: str | None = None,
+        patience: Patience | None = None,
+        cache: str = "5m",
+        metrics: Metrics | None = None,
+        keep_raw: KeepRaw = None,
+    ) -> None:
+        """`cache`: how long the provider keeps what it has read of a prompt; or "off"."""
+        self._keep_raw = keep_raw
+        self._api_key = api_key
+        self._base_url = base_url
+        self._cache = cache
+        self._metrics = metrics or Metrics()
+        self._patience = patience or Patience()
+        self._sdk: asyncio.Task[Any] | None = None
+        self._made: AsyncAnthropic | None = None
+
+    async def open(self) -> None:
+        self._sdk = asyncio.create_task(asyncio.to_thread(import_module, "anthropic"))
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()
+        if self._sdk is not None:
+            await self._sdk
+
+    async def answer(self, ask: Ask, tools: ToolBox) -> AsyncGenerator[Said, None]:
+        messages = list(ask.messages)
+        taken = _tool_ids(messages)
+        calls = ask.open_calls
+        requests = Requests(ask, tools.specs, self._cache)
+        for _ in range(ask.max_calls):
+            if calls:
+                results: list[ToolResult] = []
+                async with aclosing(tools.run(calls)) as running:
+                    async for events in running:
+                        yield Said(events)
+                        results += [event for event in events if isinstance(event, ToolResult)]
+                add(messages, "user", [result_block(result) for result in results])
+                if len(results) < len(calls):
+                    return  # a person must decide first
+            call = Call(taken)
+            request = requests.next(messages)
+            async with aclosing(self._stream(call, request)) as batches:
+                async for said in batches:
+                    if call.finished:
+                        requests.heard(said)
+                    yield said
+            add(messages, "assistant", without_blanks(call.blocks))
+            add(messages, "user", [result_block(result) for result in _unreadable(call)])
+            calls = [c for c in call.calls if c.tool_use_id not in call.unreadable]
+            if not call.calls and call.stop_reason != "pause_turn":
+                return  # a pause is gone on from: "send the assistant content back unchanged"
+        raise errors.failed(errors.LOOPING)
+
+    async def count(self, ask: Ask, tools: ToolBox) -> int:
+        """How many tokens the model would be told. Asked for at most twice."""
+        request = counted(Requests(ask, tools.specs, self._cache).next(ask.messages))
+        response = await self._open(request, "/v1/messages/count_tokens", tries=2)
+        async with aclosing(response), aclosing(_pieces(response)) as pieces:
+            whole = b"".join([piece async for piece in pieces])
+        try:
+            return int(msgspec.json.decode(whole)["input_tokens"])
+        except (LookupError, TypeError, ValueError) as error:
+            raise errors.failed(errors.UNREADABLE) from error
+
+    async def _stream(self, call: Call, request: dict[str, Any]) -> AsyncGenerator[Said, None]:
+        splitter = SseSplitter()
+        before = paused(request["messages"])
+        response = await self._begin(request | {"stream": True})
+        try:
+            async with aclosing(response), aclosing(self._pieces(response, call)) as pieces:
+                async for piece in pieces:
+                    if outputs := call.feed(splitter.feed(piece)):
+                        yield _said(outputs, call, before)
+                    if call.finished or call.failure:
+                        break
+                else:
+                    if outputs := call.feed(splitter.close()):
+                        yield _said(outputs, call, before)
+                if call.finished:
+                    await _drain(pieces)
+            if not call.finished:
+                raise call.failure or errors.failed(errors.CUT)
+        except EngineFailed as failure:
+            self._metrics.provider_errors.add(1, failure.code)
+            raise
+
+    def _pieces(self, response: "Response", call: Call) -> AsyncGenerator[bytes, None]:
+        pieces = _pieces(response)
+        return pieces if self._keep_raw is None else _kept_raw(pieces, call, self._keep_raw)
+
+    async def _begin(self, request: dict[str, Any]) -> "Response":
+        """The response. A model that refuses its earlier thoughts is asked without them.
+
+        Thoughts are tied to the key, the tools and the prompt that they came with: when one of
+        these has changed, the session goes on all the same.
+        """
+        try:
+            return await self._open(request)
+        except EngineFailed as failure:
+            if failure.code != errors.THOUGHTS.code:
+                raise
+            self._metrics.provider_retries.add(1, failure.code)
+            return await self._open(without_thoughts(request))
+
+    async def _open(
+        self, request: dict[str, Any], path: str = "/v1/messages", tries: int | None = None
+    ) -> "Response":
+        """The response, once its head is there; asked for again where that makes sense."""
+        tries = tries or self._patience.tries
+        for attempt in range(tries):
+            try:
+                return await self._try(request, path)
+            except _Again as again:
+                wait = self._wait(attempt, again.retry_after)
+                if attempt + 1 == tries or wait > self._patience.longest_wait:
+                    raise again.failure from again
+                _log.info("asking again in %.1f s: %s", wait, again.failure.code)
+                self._metrics.provider_retries.add(1, again.failure.code)
+                await asyncio.sleep(wait)
+        raise AssertionError("tries is at least one")
+
+    async def _try(self, request: dict[str, Any], path: str) -> "Response":
+        client = await self._client()
+        import anthropic
+        from httpx2 import Response
+
+        # Not `messages.create`: it would copy the whole history before it encodes it.
+        body = msgspec.json.encode(request)
+        headers = {"anthropic-beta": ",".join(names)} if (names := betas(request)) else {}
+        try:
+            return await client.post(
+                path, content=body, cast_to=Response, stream=True, options={"headers": headers}
+            )
+        except anthropic.APIStatusError as error:
+            _log.warning("the API answered %s: %s", error.status_code, error.message)
+            retry_after = _seconds(error.response.headers.get("retry-after"))
+            failure = errors.status_error(error.status_code, error.body, retry_after)
+            self._metrics.provider_errors.add(1, failure.code)
+            if failure.retryable and error.status_code != 400:  # that would be refused again
+                raise _Again(failure, retry_after) from error
+            raise failure from error
+        except anthropic.APIError as error:
+            _log.warning("the API cannot be reached: %r", error)
+            self._metrics.provider_errors.add(1, errors.UNREACHABLE.code)
+            raise _Again(errors.failed(errors.UNREACHABLE)) from error
+
+    def _wait(self, attempt: int, retry_after: float | None) -> float:
+        if retry_after is not None:
+            return retry_after
+        doubled = self._patience.first_wait * 2.0**attempt
+        return min(doubled, self._patience.longest_wait) * random.uniform(0.75, 1.0)
+
+    async def _client(self) -> "AsyncAnthropic":
+        if self._sdk is not None:
+            await asyncio.shield(self._sdk)  # in a thread: the first turn holds nobody up
+        if self._made is None:
+            import anthropic
+
+            self._made = anthropic.AsyncAnthropic(
+                api_key=self._api_key,
+                base_url=self._base_url,
+                max_retries=0,
+                http_client=anthropic.DefaultAioHttpClient(
+                    timeout=anthropic.Timeout(self._patience.silence, connect=10.0),
+                    trust_env=not _is_here(self._base_url),  # no proxy leads to this machine
+                ),
+            )
+        return self._made
+
+
+def _is_here(url: str | None) -> bool:
+    return url is not None and urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost")
+
+
+class _Again(Exception):
+    """The request failed before the first byte and may be sent again."""
+
+    def __init__(self, failure: EngineFailed, retry_after: float | None = None) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+        self.retry_after = retry_after
+
+
+def _seconds(header: str | None) -> float | None:
+    """The wait that a `retry-after` asks for. A date is not understood."""
+    try:
+        seconds = float(header or "")
+    except ValueError:
+        return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+async def _pieces(response: "Response") -> AsyncGenerator[bytes, None]:
+    """The body as it arrives. Whatever breaks here, the answer was cut."""
+    try:
+        async for piece in response.aiter_bytes():
+            yield piece
+    except Exception as error:
+        _log.warning("the stream broke: %r", error)
+        stalled = "Timeout" in type(error).__name__
+        raise errors.failed(errors.STALLED if stalled else errors.CUT) from error
+
+
+async def _kept_raw(
+    pieces: AsyncGenerator[bytes, None], call: Call, keep: Callable[[str, list[bytes]], None]
+) -> AsyncGenerator[bytes, None]:
+    """The same pieces. However they end, what there was of them is kept."""
+    raw: list[bytes] = []
+    try:
+        async with aclosing(pieces):
+            async for piece in pieces:
+                raw.append(piece)
+                yield piece
+    finally:
+        keep(call.message_id, raw)
+
+
+async def _drain(pieces: AsyncGenerator[bytes, None]) -> None:
+    """Read to the end of the response, so that its connection can be used again.
+
+    The answer is whole already: whatever happens now does not matter, and does not take long.
+    """
+    with contextlib.suppress(EngineFailed, TimeoutError):
+        async with asyncio.timeout(0.5):
+            async for _ in pieces:
+                pass
+
+
+def _tool_ids(messages: Sequence[dict[str, Any]]) -> set[str]:
+    return {
+        block["id"]
+        for message in messages
+        for block in message["content"]
+        if block["type"] == "tool_use"
+    }
+
+
+def _said(outputs: list[Event | CallStarted], call: Call, before: list[Block]) -> Said:
+    """A batch; the one that ends an answer holds all that must be kept in one step with it."""
+    if not call.finished:
+        return Said(outputs)
+    return Said([*with_searches(outputs, before), *_unreadable(call)])
+
+
+def _unreadable(call: Call) -> list[ToolResult]:
+    """A call whose arguments are not JSON is answered in the step that keeps it, and never run."""
+    return [
+        ToolResult(
+            tool_use_id=c.tool_use_id,
+            tool_name=c.tool_name,
+            result=None,
+            success=False,
+            duration=0,
+            error="The arguments were not a JSON object. Nothing was run.",
+        )
+        for c in (call.calls if call.finished and call.unreadable else ())
+        if c.tool_use_id in call.unreadable
+    ]

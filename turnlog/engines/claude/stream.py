@@ -1,0 +1,292 @@
+"""One model call: the bytes of Claude's stream in, our events out. Pure, no I/O.
+
+The raw stream is read instead of the SDK's accumulator, which drops fields and takes a
+stream that was cut for a whole one. Blocks are kept as they came, also those that did not
+exist when this was written, because they go back to the model unchanged. What is dropped
+is named in `drops.py`, and nothing else is.
+"""
+
+import logging
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from turnlog.engines.claude.blocks import Open, Raw, merge
+from turnlog.engines.claude.errors import UNREADABLE, failed, stream_error
+from turnlog.errors import EngineFailed
+from turnlog.events import kinds as k
+from turnlog.events.base import Event
+from turnlog.events.content import Block, usage_of
+from turnlog.ports import CallStarted
+
+Output = Event | CallStarted
+_decode: Callable[[bytes], Raw] = msgspec.json.Decoder().decode
+_log = logging.getLogger(__name__)
+_OUR_OWN = ("id", "type", "role", "content", "model", "stop_reason", "usage")
+_PARTS = ("type", "index", "message", "content_block", "delta", "usage")  # of all events
+
+
+class SseSplitter:
+    """Bytes, cut anywhere, to the JSON objects of a server-sent event stream."""
+
+    def __init__(self) -> None:
+        self._tail = b""
+
+    def feed(self, piece: bytes) -> Iterator[Raw]:
+        """The events that this piece completes, decoded as they are taken."""
+        if b"\r" in piece or b"\r" in self._tail:
+            # A piece may end between the two characters of a line end: wait for the other.
+            piece = (self._tail + piece).replace(b"\r\n", b"\n")
+            self._tail = b""
+        *frames, self._tail = (self._tail + piece).split(b"\n\n")
+        return (_decode(data) for data in map(_data_of, frames) if data)
+
+    def close(self) -> list[Raw]:
+        """What was left without a blank line after it, when it is whole."""
+        data = _data_of(self._tail)
+        try:
+            return [_decode(data)] if data else []
+        except (RecursionError, ValueError):
+            return []
+
+
+def _data_of(frame: bytes) -> bytes:
+    # Only at the start of a line: a comment may hold the word too.
+    start = 0 if frame.startswith(b"data:") else frame.find(b"\ndata:") + 1
+    if not frame.startswith(b"data:", start) or frame.startswith(b"event: ping"):
+        return b""
+    data = frame[start + 5 :].strip()
+    if b"\n" in data:  # several lines: the format allows it, Claude does not do it
+        lines = frame[start:].split(b"\n")
+        data = b"\n".join(line[5:].strip() for line in lines if line.startswith(b"data:"))
+    return b"" if data == b"[DONE]" else data
+
+
+class Call:
+    """Collects one answer. `finished` once the stream said that it is over."""
+
+    def __init__(
+        self, taken: set[str] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`taken`: tool ids of the conversation, which must not come again."""
+        self._taken = set() if taken is None else taken
+        self._clock = clock
+        self.finished = False
+        self.failure: EngineFailed | None = None  # what the stream broke on
+        self._unknown: list[Raw] = []  # events of types that have no rule
+        self._began = False
+        self._reset({})
+
+    def feed(self, raws: Iterable[Raw]) -> list[Output]:
+        """Our events for these raw ones, up to the end of the answer or to a `failure`.
+
+        Pieces of one block that are fed together come out as one chunk.
+        """
+        out: list[Output] = []
+        try:
+            try:
+                self._read(raws, out)
+            finally:
+                self._turn_to(self._open, out)
+        except EngineFailed as failure:
+            self.failure = failure
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            _log.warning("the stream cannot be read: %r", error)
+            self.failure = failed(UNREADABLE)
+        return out
+
+    def _read(self, raws: Iterable[Raw], out: list[Output]) -> None:
+        for raw in raws:
+            rule, fields = _RULES.get(raw["type"], _NO_RULE)
+            rule(self, raw, out)
+            if self.finished:
+                return
+            if len(raw) > fields:
+                self._keep_aside(raw)
+
+    @property
+    def message_id(self) -> str:
+        return _word(self._message.get("id"))
+
+    @property
+    def stop_reason(self) -> str:
+        return _word(self._message.get("stop_reason")) or "end_turn"
+
+    @property
+    def blocks(self) -> list[Block]:
+        return [at.block for at in self._blocks.values()]
+
+    @property
+    def calls(self) -> list[k.ToolUse]:
+        """Only a call that the model ended on is run: `max_tokens` may have cut it short."""
+        if self.stop_reason != "tool_use":
+            return []
+        return [
+            k.ToolUse(tool_use_id=block["id"], tool_name=block["name"], args=block["input"])
+            for block in self.blocks
+            if block["type"] == "tool_use"
+        ]
+
+    @property
+    def unreadable(self) -> set[str]:
+        """The tool calls whose arguments are not JSON objects."""
+        return {at.block.get("id", "") for at in self._blocks.values() if at.unreadable}
+
+    def _reset(self, message: Raw) -> None:
+        self._message = message
+        self._usage: Raw = dict(message.get("usage") or {})
+        self._blocks: dict[int, Open] = {}  # by the API's index, in the order they came
+        self._open: Open | None = None  # the one that is being written
+        self._more: Raw = {}  # fields that events had beside the known ones
+
+    # one rule for each type of raw event
+
+    def _message_start(self, raw: Raw, out: list[Output]) -> None:
+        self._turn_to(None, out)
+        self._reset(dict(raw["message"]))
+        self._began = True
+        model = _word(self._message.get("model"))
+        out.append(CallStarted(message_id=self.message_id, model=model, reported=self._usage))
+        for index, block in enumerate(self._message.get("content") or ()):
+            self._block_start({"index": index, "content_block": block}, out)
+            self._block_stop({"index": index}, out)
+
+    def _block_start(self, raw: Raw, out: list[Output]) -> None:
+        index, block = raw["index"], dict(raw["content_block"])
+        again = self._blocks.get(index)
+        at = Open(block, again.position if again else len(self._blocks), self._clock())
+        self._turn_to(at, out)
+        self._blocks[index] = at
+        if block["type"] == "tool_use":
+            self._claim_id(block)
+        elif block["type"] == "fallback":
+            # The SDK: "the final hop's fallback block names the model that served the response"
+            self._message["model"] = (block.get("to") or {}).get("model")
+
+    def _block_delta(self, raw: Raw, out: list[Output]) -> None:
+        at, delta = self._blocks[raw["index"]], raw["delta"]
+        if at is not self._open:
+            self._turn_to(at, out)
+        at.rules.get(delta["type"], Open.unknown)(at, delta)
+        if len(delta) > 2:
+            at.keep_aside(delta)
+
+    def _block_stop(self, raw: Raw, out: list[Output]) -> None:
+        at = self._blocks[raw["index"]]
+        self._turn_to(None, out)
+        counted = (self._usage.get("output_tokens_details") or {}).get("thinking_tokens")
+        at.close(self._clock(), counted, out)
+
+    def _message_delta(self, raw: Raw, out: list[Output]) -> None:
+        self._message |= {n: v for n, v in raw["delta"].items() if v is not None}
+        # The counts in message_delta are cumulative: replaced, never added up.
+        self._usage |= {n: v for n, v in (raw.get("usage") or {}).items() if v is not None}
+
+    def _message_stop(self, raw: Raw, out: list[Output]) -> None:
+        if not self._began:
+            raise LookupError("a message_stop without a message_start")
+        for index in [index for index, at in self._blocks.items() if not at.closed]:
+            self._block_stop({"index": index}, out)
+        self._keep_aside(raw)
+        out.extend(self._kept())
+        self.finished = True
+
+    def _error(self, raw: Raw, out: list[Output]) -> None:
+        _log.warning("the API broke the stream off: %s", raw)
+        raise stream_error(raw.get("error") or {})
+
+    def _ping(self, raw: Raw, out: list[Output]) -> None:
+        """A sign of life."""
+
+    def _keep_unknown(self, raw: Raw, out: list[Output]) -> None:
+        _log.debug("the API sent an event of a new type: %r", raw["type"])
+        self._unknown.append(raw)
+
+    # inside
+
+    def _turn_to(self, at: Open | None, out: list[Output]) -> None:
+        """Another block is being written now: say what there is of the one before."""
+        if self._open is not None:
+            self._open.say(out)
+        self._open = at
+        if at is not None:
+            at.closed = False  # also one that had been closed: what comes now is a part of it
+
+    def _claim_id(self, block: Block) -> None:
+        """Some gateways number the calls of each answer anew: such an id gets one of ours."""
+        if not _word(block.get("id")) or block["id"] in self._taken:
+            block["id"] = f"toolu_turnlog_{secrets.token_hex(12)}"
+        self._taken.add(block["id"])
+
+    def _keep_aside(self, raw: Raw) -> None:
+        """Fields of an event that has more than it had when this was written."""
+        more = {name: value for name, value in raw.items() if name not in _PARTS}
+        if "index" in raw:
+            merge(self._blocks[raw["index"]].aside, more)
+        else:
+            merge(self._more, more)
+
+    def _kept(self) -> list[Event]:
+        message = k.Message(
+            message_id=self.message_id,
+            blocks=self.blocks,
+            stop_reason=self.stop_reason,
+            model=_word(self._message.get("model")),
+            token_usage=usage_of(self._usage),
+            reported=self._usage,
+            details=self._details(),
+        )
+        events: list[Event] = []
+        if cited := message.citations:
+            events.append(
+                k.CitationsFound(message_id=self.message_id, count=len(cited), citations=cited)
+            )
+        events += [_thought_kept(self.message_id, b) for b in self.blocks if _is_a_thought(b)]
+        return [*events, message, *self.calls]
+
+    def _details(self) -> Raw:
+        """What else the API said: fields of the message, and under `aside` what has no place."""
+        details = {n: v for n, v in self._message.items() if n not in _OUR_OWN and v is not None}
+        details |= self._more
+        aside: Raw = {f"block {at.position}": at.aside for at in self._blocks.values() if at.aside}
+        if self._unknown:
+            aside["events"] = self._unknown
+        return details | ({"aside": aside} if aside else {})
+
+
+def _word(value: object) -> str:
+    """What should be text and is not cannot be kept as text, or read again."""
+    return value if isinstance(value, str) else ""
+
+
+def _is_a_thought(block: Block) -> bool:
+    """One that is there to be shown; an empty one, with its signature, is in the message alone."""
+    return block["type"] == "redacted_thinking" or (
+        block["type"] == "thinking" and bool(block.get("thinking"))
+    )
+
+
+def _thought_kept(message_id: str, block: Block) -> k.Thinking:
+    return k.Thinking(
+        message_id=message_id,
+        content=_word(block.get("thinking")),
+        signature=_word(block.get("signature")) or _word(block.get("data")),
+        redacted=block["type"] == "redacted_thinking",
+    )
+
+
+# With the number of fields that it has today; an event with more has them kept aside.
+_RULES: dict[str, tuple[Callable[[Call, Raw, list[Output]], None], int]] = {
+    "message_start": (Call._message_start, 2),
+    "content_block_start": (Call._block_start, 3),
+    "content_block_delta": (Call._block_delta, 3),
+    "content_block_stop": (Call._block_stop, 2),
+    "message_delta": (Call._message_delta, 3),
+    "message_stop": (Call._message_stop, 1),
+    "error": (Call._error, 2),
+    "ping": (Call._ping, 1),
+}
+_NO_RULE = (Call._keep_unknown, sys.maxsize)

@@ -1,0 +1,85 @@
+"""What a transport may ask of turnlog."""
+
+from collections.abc import AsyncGenerator, Sequence
+from datetime import tzinfo
+from typing import Any, Protocol
+
+from turnlog.events.base import Stamped
+from turnlog.events.cursor import Cursor
+from turnlog.ports.store import (
+    Approval,
+    Decision,
+    Question,
+    Session,
+    Store,
+)
+
+
+class StartedTurn(Protocol):
+    """A turn that is running; its events come until it is over, whoever listens."""
+
+    turn_id: str
+    session_id: str
+
+    def events(self) -> AsyncGenerator[Sequence[Stamped], None]: ...
+
+
+class Backend(Protocol):
+    """What a transport may ask of turnlog."""
+
+    @property
+    def store(self) -> Store: ...
+
+    def follow(
+        self, user_id: str, session_id: str, after: Cursor | None
+    ) -> AsyncGenerator[Sequence[Stamped], None]:
+        """What came after the cursor and then what happens, or one resync_required."""
+        ...
+
+    async def change_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
+        """Checked, then stored."""
+        ...
+
+    async def stop_turn(self, user_id: str, session_id: str) -> bool:
+        """Stop what runs in the session. Says whether anything did."""
+        ...
+
+    async def answer_approval(self, user_id: str, approval_id: str, decision: Decision) -> Approval:
+        """The first answer counts. Raises NotFound, AlreadyDecided or BadInput."""
+        ...
+
+    async def settle_doubt(
+        self, user_id: str, session_id: str, tool_use_id: str, *, happened: bool, note: str | None
+    ) -> None:
+        """A person says what became of a write. Raises NotFound where nothing is in doubt."""
+        ...
+
+    async def create_session(
+        self,
+        user_id: str,
+        *,
+        title: str | None = None,
+        agent: str | None = None,
+        engine: str | None = None,
+    ) -> Session: ...
+
+    async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
+        """Returns once the user's message is on disk. The turn goes on without the caller."""
+        ...
+
+    @property
+    def timezone(self) -> tzinfo:
+        """Where the days of bills begin, unless somebody asks for another place."""
+        ...
+
+    async def budgets(self, user_id: str, session_id: str | None = None) -> list[dict[str, Any]]:
+        """How far each of the user's budgets is used up."""
+        ...
+
+    def config(self) -> dict[str, Any]:
+        """What a user interface needs to know: model, agents, limits, simulated or not."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """What runs here: model, store, agents, simulated or not."""
+        ...

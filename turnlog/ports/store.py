@@ -1,0 +1,259 @@
+"""Where it stays: the log, the sessions, the turns, and the audit of all of it."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
+
+from turnlog.events.base import Placed, Stamped, Value
+from turnlog.events.record import Record
+from turnlog.ports.billing import Billing
+from turnlog.ports.tasks import Tasks
+from turnlog.ports.tools import ToolStarted
+
+
+class Session(Value, frozen=True, kw_only=True):
+    """One conversation of one user."""
+
+    id: str
+    user_id: str
+    title: str
+    agent_id: str
+    created_at: str
+    anchor: int = 0  # the history that the model is told begins at this number
+    archived: bool = False
+    thinking_enabled: bool = False
+    thinking_budget: int = 10_000
+    web_search: bool = False
+    searches: int = 0  # made so far, as the log has them
+
+
+OPEN = ("running", "waiting")  # states of a turn that is not over
+
+
+class Turn(Value, frozen=True, kw_only=True):
+    """One question and all that was done to answer it."""
+
+    id: str
+    session_id: str
+    user_id: str
+    state: str = "running"  # or: waiting (for a person) | done | failed
+    first_seq: int = 0
+    started_at: str = ""
+    request_id: str | None = None
+    draft: bytes | None = None  # what had been shown of the answer that is being written
+
+
+class Question(Value, frozen=True, kw_only=True):
+    """What a user sends."""
+
+    message: str
+    file_ids: list[str] = []
+    enable_thinking: bool | None = None
+    thinking_budget: int | None = None
+    request_id: str | None = None
+    on_busy: Literal["reject", "enqueue"] = "reject"
+
+
+class Approval(Value, frozen=True, kw_only=True):
+    """A call that a person must allow, and what became of the question."""
+
+    id: str
+    session_id: str
+    turn_id: str
+    tool_use_id: str
+    tool_name: str
+    args: dict[str, Any]
+    args_hash: str
+    description: str
+    created_at: str
+    expires_at: str
+    status: str  # pending | approved | rejected | expired | withdrawn
+    decided_by: str | None = None
+    decided_at: str | None = None
+    reason: str | None = None
+
+
+class Decision(Value, frozen=True, kw_only=True):
+    """A person's answer to an approval; `args` where they changed what may run."""
+
+    approved: bool
+    reason: str | None = None
+    args: dict[str, Any] | None = None
+
+
+class ToolRun(Value, frozen=True, kw_only=True):
+    """A write that began, and what is known of its effect."""
+
+    session_id: str
+    turn_id: str
+    tool_use_id: str
+    tool_name: str
+    args: dict[str, Any]
+    idempotency_key: str
+    started_at: str
+    status: str  # executing | done | failed | in_doubt | happened | did_not_happen
+    decided_by: str | None = None
+    decided_at: str | None = None
+    note: str | None = None
+
+
+class EventLog(Protocol):
+    """The append-only record of every session.
+
+    Promises: what was appended reads back in number order, forever. Numbers are allocated and
+    written in one atomic step: per session consecutive from 0, no gap, no duplicate, also when
+    many append at once. The rows of every projection are written in the same step. An append
+    that raises has written nothing.
+    """
+
+    async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
+        """Write the events in order and return the first one's number.
+
+        Raises MessageIdTaken if a message's id belongs to another message, TurnOver if the turn
+        has been ended, waits, or is in another process's hands, and AlreadyDecided if an
+        approval that it decides is not open any more.
+        """
+        ...
+
+    async def annotate(self, turn: Turn, events: Sequence[Placed]) -> int:
+        """Write internal events about a turn, whatever its state and whoever works on it."""
+        ...
+
+    async def read(
+        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
+    ) -> list[Stamped]:
+        """The kept events numbered above `after`, oldest first. Nothing of another user's."""
+        ...
+
+    async def tail(
+        self, user_id: str, session_id: str, *, limit: int, before: int | None = None
+    ) -> list[Stamped]:
+        """The newest `limit` kept events (numbered below `before`), oldest first."""
+        ...
+
+
+class Sessions(Protocol):
+    """Who owns which conversation. Every question names the user who asks."""
+
+    async def create_session(self, session: Session) -> None: ...
+
+    async def get_session(self, user_id: str, session_id: str) -> Session:
+        """Raises NotFound for an unknown session and for someone else's alike."""
+        ...
+
+    async def list_sessions(
+        self, user_id: str, *, limit: int, after: str | None = None, archived: bool = False
+    ) -> list[Session]:
+        """The user's sessions, newest first; those that come after the one with id `after`."""
+        ...
+
+    async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
+        """Set title, archived, thinking or web search. Raises NotFound as get_session does."""
+        ...
+
+
+class Turns(Protocol):
+    """Which turns run, and in whose hands.
+
+    Promises: a session has at most one turn that runs or waits; a turn whose process died is
+    handed to exactly one of those who ask for it; a turn that waits is nobody's.
+    """
+
+    async def begin_turn(self, turn: Turn, first: Sequence[Placed]) -> Turn:
+        """Open the turn and append its first events, in one step.
+
+        Returns the turn with its first number. Raises Busy while another turn of the session
+        runs or waits, AlreadyAsked when the session has seen this request_id, NotFound when the
+        session is not the user's.
+        """
+        ...
+
+    async def save_draft(self, turn_id: str, draft: bytes) -> None:
+        """Remember what was shown of an unfinished answer, in case this process dies."""
+        ...
+
+    async def finish_turn(self, turn_id: str) -> None:
+        """The turn is over and needs nobody any more."""
+        ...
+
+    async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
+        """Remember that these begin. Raises TurnOver as append does, and AlreadyBegun, with none
+        of them remembered, where the session has seen one before.
+        """
+        ...
+
+    async def started_tools(self, turn: Turn) -> set[str]:
+        """Ids of the turn's calls that have begun and are not known to have ended."""
+        ...
+
+    async def pause_turn(self, turn_id: str) -> None:
+        """The running turn waits for a person from now on, and needs no process."""
+        ...
+
+    async def claim_waiting(self, user_id: str, session_id: str) -> Turn | None:
+        """The turn of the session that waits, running again and this process's; or None."""
+        ...
+
+    async def claim_abandoned(
+        self, session_id: str | None = None, *, working_on: Collection[str] = ()
+    ) -> list[Turn]:
+        """Turns that nobody works on, now this process's: of one session or of all.
+
+        Those whose process died, and those of this process that are not in `working_on`.
+        """
+        ...
+
+
+class Permits(Protocol):
+    """What people must decide: approvals, and writes that are in doubt. Each is its user's."""
+
+    async def get_approval(self, user_id: str, approval_id: str) -> Approval:
+        """Raises NotFound for an unknown one and for someone else's alike."""
+        ...
+
+    async def list_approvals(
+        self, user_id: str, *, status: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        """The user's, oldest first."""
+        ...
+
+    async def due_approvals(self, now: str) -> list[tuple[str, Approval]]:
+        """Open ones of everybody that expire up to `now`, each with its user."""
+        ...
+
+    async def next_expiry(self) -> str | None:
+        """When the first of all open approvals expires."""
+        ...
+
+    async def list_doubts(self, user_id: str) -> list[ToolRun]:
+        """The user's writes of which nobody knows whether they took effect, oldest first."""
+        ...
+
+
+class Evidence(NamedTuple):
+    """Everything stored about a session, as it lies there: what `turnlog verify` examines."""
+
+    session: Session
+    log: list[Record]
+    tables: dict[str, list[dict[str, Any]]]
+    turns: list[Turn]
+
+    @property
+    def running(self) -> list[str]:
+        """Ids of the turns that are not over."""
+        return [turn.id for turn in self.turns if turn.state in OPEN]
+
+
+class Audit(Protocol):
+    """For those who may see everything: the command line and the admin."""
+
+    async def session_ids(self) -> list[str]: ...
+
+    async def evidence(self, session_id: str) -> Evidence: ...
+
+
+class Store(EventLog, Sessions, Turns, Permits, Audit, Billing, Tasks, Protocol):
+    """A place that keeps all of it. One adapter, seven faces."""
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,105 @@
+"""What an agent can do: its tools, what people said about their calls, and what others may use."""
+
+from collections.abc import AsyncGenerator, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from turnlog.events.base import Event
+from turnlog.events.kinds import ToolUse
+
+
+class ToolStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that may write is about to run. Not an event: it is on disk before the tool runs."""
+
+    tool_use_id: str
+    tool_name: str
+    args: dict[str, Any]
+    args_hash: str
+    idempotency_key: str
+
+
+ToolOutput = Event | ToolStarted
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
+    """A tool as the model sees it."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+class Permission(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person has said, or not yet, about a call."""
+
+    approval_id: str
+    args: dict[str, Any]  # that may run
+    args_hash: str
+    outcome: str = "pending"  # approved | rejected | expired | withdrawn
+    reason: str | None = None
+    edited: bool = False
+
+
+@dataclass
+class Standing:
+    """How the calls of a turn stand, as far as the log knows."""
+
+    permissions: dict[str, Permission] = field(default_factory=dict)  # by tool_use_id
+    started: set[str] = field(default_factory=set)  # writes that have begun
+
+    def pending(self, calls: Collection[str]) -> list[str]:
+        """Those of the calls that a person has not decided yet."""
+        asked = [call for call in calls if call in self.permissions]
+        return [call for call in asked if self.permissions[call].outcome == "pending"]
+
+
+class ToolBox(Protocol):
+    """The tools of one turn, acting for its user."""
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]: ...
+
+    def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[Sequence[ToolOutput], None]:
+        """Run the calls at once; yield what happens.
+
+        Each call is answered by one ToolResult, unless a person must decide first: then an
+        ApprovalRequested is among the events, and the call is given again when it is decided.
+        A batch must be on disk before the next is asked for: a write never begins before its
+        ToolStarted is kept. It never raises for what a tool did.
+        """
+        ...
+
+    def check(self, call: ToolUse) -> None:
+        """Raises ToolError where a person's arguments do not fit the tool, or say who acts."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfferedTool:
+    """A tool that others may use, as they are told of it."""
+
+    spec: ToolSpec
+    title: str
+    output_schema: dict[str, Any]
+    writes: bool
+    destroys: bool  # whether what was there before may be gone
+    repeatable: bool  # whether the same call again changes nothing more
+
+
+class Offer(Protocol):
+    """Tools that other programs may use, acting for the user who asks."""
+
+    @property
+    def tools(self) -> Sequence[OfferedTool]: ...
+
+    async def call(
+        self, user_id: str, name: str, arguments: dict[str, Any], key: str
+    ) -> dict[str, Any]:
+        """What one of `tools` returns. The same `key` again is the same call.
+
+        Raises a TurnlogError with a sentence for whoever called.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""What was used and what it costs, as folds over the log."""

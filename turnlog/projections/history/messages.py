@@ -1,0 +1,230 @@
+"""What the model is told: the log as a Messages API history.
+
+The window is anchored. It starts at a turn's first event and grows until it is three times
+what must be kept, or large; then the anchor moves once, to a turn boundary, and stays. Between
+moves the prefix never changes, which is what the prompt cache and the signatures of thinking
+blocks depend on. Thoughts from before a move, or from before the prompt, the tools or the
+model changed, are left out. Everything else goes back as it came, unless it breaks a rule.
+"""
+
+import math
+from collections.abc import Iterable, Sequence, Set
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from turnlog.events import kinds as k
+from turnlog.events.base import Stamped
+from turnlog.events.codec import encode
+from turnlog.events.content import Block
+from turnlog.projections.history.blocks import THOUGHTS
+from turnlog.projections.history.lint import Finding
+from turnlog.projections.history.repair import repair
+from turnlog.projections.history.request import Request
+
+KEPT_MESSAGES, MOST_MESSAGES = 20, 60
+KEPT_BYTES, MOST_BYTES = 200_000, 600_000  # some 50,000 and 150,000 tokens
+MOST_OF_A_RESULT = 100_000  # characters of one tool's result that the model is told
+# What the model sent goes back with whatever the API has put into it, known to us or not.
+NOT_OURS_TO_JUDGE = ("blocks-are-known", "fields-are-known")
+ApiMessage = dict[str, Any]
+
+
+class Telling(NamedTuple):
+    """A history that the API takes, and what had to be repaired for it."""
+
+    messages: list[ApiMessage]
+    repaired: list[Finding]
+
+
+def history(log: Sequence[Stamped], **how: Any) -> list[ApiMessage]:
+    """The messages that these events amount to; see `tell`."""
+    return tell(log, **how).messages
+
+
+def tell(
+    log: Sequence[Stamped],
+    thoughts: bool = True,
+    prefix: str | None = None,
+    to_be_answered: Set[str] = frozenset(),
+) -> Telling:
+    """The messages that these events amount to, valid for the API whatever the log holds.
+
+    `log` begins at a turn boundary. Thoughts of the turn that runs are always told, because
+    its tool results need them; those of earlier turns only with `thoughts`, and if `prefix` is
+    what they were thought after. The calls `to_be_answered` are told although they have no
+    result yet: the caller adds it.
+    """
+    refused, asked = _refused_turns(log), _asked_tools(log)
+    forgotten = _last_move(log) if thoughts else math.inf
+    running = [at.turn_id for at in log if isinstance(at.event, k.UserMessageSent)][-1:]
+    messages: list[ApiMessage] = []
+    for at in log:
+        if at.turn_id not in refused:
+            known = at.position > forgotten and _is_after(at, prefix)
+            add(messages, *_told(at, asked, known or at.turn_id in running))
+    request = Request({"messages": messages}, frozenset(to_be_answered))
+    mended = repair(request, without=NOT_OURS_TO_JUDGE)
+    return Telling(mended.body["messages"], mended.found)
+
+
+def newly_repaired(log: Sequence[Stamped], repaired: Sequence[Finding]) -> k.HistoryRepaired | None:
+    """The record of these repairs, unless the last one in the log says the same."""
+    record = k.HistoryRepaired(repairs=[{"rule": f.rule, "place": f.place} for f in repaired])
+    before = [at.event for at in log if isinstance(at.event, k.HistoryRepaired)]
+    return record if repaired and record not in before[-1:] else None
+
+
+def moved_anchor(log: Sequence[Stamped], too_long: bool = False) -> int | None:
+    """Where the window should start from now on, when it has grown too long.
+
+    It has, too, when the model said so (`too_long`, or in the log): then less of it is kept.
+    """
+    too_long = too_long or _was_too_long(log)
+    messages, size = _amount(log)
+    if messages <= MOST_MESSAGES and size <= MOST_BYTES and not too_long:
+        return None
+    most = min(KEPT_BYTES, size // 2) if too_long else KEPT_BYTES
+    anchor: int | None = None
+    messages = size = 0
+    for at in reversed(log):
+        more_messages, more_bytes = _amount([at])
+        messages, size = messages + more_messages, size + more_bytes
+        if size > most and anchor is not None:
+            break
+        if isinstance(at.event, k.UserMessageSent):
+            anchor = at.position
+            if messages >= KEPT_MESSAGES:
+                break
+    return anchor if anchor is not None and anchor > log[0].position else None
+
+
+def container_of(message: k.Message) -> str | None:
+    """Where the provider's own tools worked for this answer."""
+    container = message.details.get("container")
+    return container.get("id") if isinstance(container, dict) else None
+
+
+def open_container(log: Sequence[Stamped], now: datetime) -> str | None:
+    """The newest one of the window, unless it has expired: the API would refuse that."""
+    messages = (at.event for at in reversed(log) if isinstance(at.event, k.Message))
+    newest = next((message for message in messages if container_of(message)), None)
+    if newest is None:
+        return None
+    try:
+        expires = datetime.fromisoformat(newest.details["container"]["expires_at"])
+        return container_of(newest) if expires > now else None
+    except (LookupError, TypeError, ValueError):  # nobody can tell when: not worth the risk
+        return None
+
+
+def _was_too_long(log: Sequence[Stamped]) -> bool:
+    """Whether the model could not take in what it was last told."""
+    for at in reversed(log):
+        match at.event:
+            case k.Error(code=code):
+                return code == "context_exceeded"
+            case k.Message(stop_reason=reason):
+                return reason == "model_context_window_exceeded"
+            case k.HistoryAnchored():
+                return False
+    return False
+
+
+def _amount(log: Iterable[Stamped]) -> tuple[int, int]:
+    """How many messages these events are, and how many bytes."""
+    events = [at.event for at in log]
+    messages = sum(isinstance(event, k.UserMessageSent | k.Message) for event in events)
+    return messages, sum(len(encode(event)) for event in events)
+
+
+def _is_after(at: Stamped, prefix: str | None) -> bool:
+    """Whether it was said after this prefix: the same prompt, tools and model."""
+    return prefix is None or not isinstance(at.event, k.Message) or at.event.prefix == prefix
+
+
+def _told(at: Stamped, asked: set[str], keep_thoughts: bool) -> tuple[str, list[Block]]:
+    match at.event:
+        case k.UserMessageSent(content=content):
+            return "user", [{"type": "text", "text": content}]
+        case k.Message(blocks=blocks):
+            return "assistant", [b for b in blocks if _replayed(b, asked, keep_thoughts)]
+        case k.ToolResult() as result:
+            return "user", [result_block(result)]
+        case k.ToolSettled() as settled:
+            return "user", [{"type": "text", "text": _finding(settled)}]
+    return "", []
+
+
+def _finding(settled: k.ToolSettled) -> str:
+    """What a person found out later about a call that was in doubt."""
+    said = "took effect" if settled.happened else "took no effect"
+    note = f" Their note: {settled.note}" if settled.note else ""
+    call = f"{settled.tool_name} ({settled.tool_use_id})"
+    return f"[A person checked the call {call} that was in doubt: it {said}.{note}]"
+
+
+def _replayed(block: Block, asked: set[str], keep_thoughts: bool) -> bool:
+    """A call that was cut short was never one: half of its arguments are missing."""
+    if block["type"] == "tool_use":
+        return block["id"] in asked
+    return keep_thoughts or block["type"] not in THOUGHTS
+
+
+def without_blanks(blocks: Iterable[Block]) -> list[Block]:
+    """The API refuses blank text, also when the model itself wrote it."""
+    return [block for block in blocks if block["type"] != "text" or block["text"].strip()]
+
+
+def result_block(result: k.ToolResult) -> Block:
+    """A tool's result as the model is told it."""
+    block: Block = {"type": "tool_result", "tool_use_id": result.tool_use_id}
+    told = as_text(result.result if result.success else result.error or "")
+    if len(told) > MOST_OF_A_RESULT:
+        told = f"{told[:MOST_OF_A_RESULT]}\n[cut off here: {len(told)} characters in all]"
+    if result.note:
+        told = f"{told}\n[{result.note}]"
+    block["content"] = told
+    return block if result.success else block | {"is_error": True}
+
+
+def as_text(value: Any) -> str:
+    """A tool's value as text: strings as they are, anything else as JSON."""
+    if isinstance(value, str):
+        return value or "(empty)"
+    return msgspec.json.encode(value).decode()
+
+
+def add(messages: list[ApiMessage], role: str, blocks: list[Block]) -> None:
+    """Append, joining neighbors of one role, because the API wants the roles to take turns;
+    results come first, because a person's note may stand between a call and its result."""
+    if not blocks:
+        return
+    if messages and messages[-1]["role"] == role:
+        joined = [*messages[-1]["content"], *blocks]
+        messages[-1]["content"] = sorted(joined, key=_is_no_result) if role == "user" else joined
+    else:
+        messages.append({"role": role, "content": blocks})
+
+
+def _is_no_result(block: Block) -> bool:
+    return bool(block["type"] != "tool_result")
+
+
+def _last_move(log: Iterable[Stamped]) -> int:
+    moves = [at.position for at in log if isinstance(at.event, k.HistoryAnchored)]
+    return moves[-1] if moves else -1
+
+
+def _asked_tools(log: Iterable[Stamped]) -> set[str]:
+    return {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolUse)}
+
+
+def _refused_turns(log: Iterable[Stamped]) -> set[str]:
+    """A refused turn is left out whole: told again, it would only be refused again."""
+    return {
+        at.turn_id
+        for at in log
+        if isinstance(at.event, k.Message) and at.event.stop_reason == "refusal"
+    }

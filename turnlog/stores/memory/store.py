@@ -1,0 +1,303 @@
+"""Everything in dictionaries: for tests and for trying things out. Forgets when it ends.
+
+It fits the same contract as the others, so that what passes here passes there.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from turnlog.errors import (
+    AlreadyAsked,
+    AlreadyBegun,
+    AlreadyDecided,
+    Busy,
+    MessageIdTaken,
+    NotFound,
+    TurnOver,
+)
+from turnlog.events.base import Placed, Stamped
+from turnlog.events.clock import now
+from turnlog.events.record import (
+    NO_SEAL,
+    Record,
+    records,
+    stamped,
+)
+from turnlog.ports import (
+    OPEN,
+    Approval,
+    Charge,
+    Evidence,
+    Session,
+    Spent,
+    ToolRun,
+    ToolStarted,
+    Turn,
+)
+from turnlog.projections import approvals as permits
+from turnlog.projections import tables
+from turnlog.stores.memory import billing
+from turnlog.stores.memory.tasks import MemoryTasks
+
+
+class MemoryStore(MemoryTasks):
+    """A Store without a disk. A process that "dies" leaves its owner name behind."""
+
+    def __init__(self, owner: str = "memory", beside: "MemoryStore | None" = None) -> None:
+        """`beside`: share the contents of another one, as a second process would."""
+        self._owner = owner
+        self._log: dict[str, list[Record]] = beside._log if beside else {}
+        self._sessions: dict[str, Session] = beside._sessions if beside else {}
+        self._turns: dict[str, Turn] = beside._turns if beside else {}
+        self._owners: dict[str, str] = beside._owners if beside else {}
+        self._alive: set[str] = beside._alive if beside else set()
+        empty: tables.Rows = {table: {} for table in tables.STORED}
+        self._rows: tables.Rows = beside._rows if beside else empty
+        super().__init__()
+        self._users = beside._users if beside else self._users
+
+    async def open(self) -> None:
+        self._alive.add(self._owner)
+
+    async def close(self) -> None:
+        self._alive.discard(self._owner)
+
+    # the log
+
+    async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
+        self._refuse_others(turn)
+        return await self.annotate(turn, events)
+
+    def _refuse_others(self, turn: Turn) -> None:
+        known = self._turns.get(turn.id)
+        if known and (known.state, self._owners[turn.id]) != ("running", self._owner):
+            raise TurnOver(f"Turn {turn.id!r} is over, or in other hands.")
+
+    async def tail(
+        self, user_id: str, session_id: str, *, limit: int, before: int | None = None
+    ) -> list[Stamped]:
+        return (await self.read(user_id, session_id))[:before][-limit:]
+
+    async def read(
+        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
+    ) -> list[Stamped]:
+        await self.get_session(user_id, session_id)
+        stop = None if limit is None else after + 1 + limit
+        return [stamped(row) for row in self._log.get(session_id, [])[after + 1 : stop]]
+
+    async def annotate(self, turn: Turn, events: Sequence[Placed]) -> int:
+        log = self._log.setdefault(turn.session_id, [])
+        seal = log[-1].seal if log else NO_SEAL
+        rows = list(records(turn.session_id, turn.id, events, len(log), seal))
+        writes = [w for row in rows for w in tables.writes(turn.user_id, stamped(row))]
+        self._refuse_taken_ids(writes)
+        self._refuse_late(writes)
+        first = len(log)
+        log.extend(rows)
+        for write in writes:
+            self._apply(write)
+        return first
+
+    def _refuse_taken_ids(self, writes: list[tables.Write]) -> None:
+        ids = [w.key for w in writes if w.table == "messages"]
+        taken = [key for key in ids if key in self._rows["messages"]]
+        if taken or len(set(ids)) < len(ids):
+            raise MessageIdTaken(f"message id {(taken or ids)[0][0]!r} is taken")
+
+    def _refuse_late(self, writes: list[tables.Write]) -> None:
+        became: dict[tuple[str, tuple[Any, ...]], str | None] = {}  # by the writes before it
+        for write in writes:
+            place = (write.table, write.key)
+            row = self._rows.get(write.table, {}).get(write.key, {})
+            status = became.get(place, row.get("status"))
+            if write.only_while not in (None, status):
+                raise AlreadyDecided(f"This is {status or 'unknown'} already.")
+            became[place] = write.values.get("status", status)
+
+    def _apply(self, write: tables.Write) -> None:
+        changes: dict[str, Any] = {n: v for n, v in write.values.items() if n != "id"}
+        if write.table == "sessions":
+            session = self._sessions[write.values["id"]]
+            changes |= {name: getattr(session, name) + changes[name] for name in write.added}
+            self._sessions[session.id] = msgspec.structs.replace(session, **changes)
+        elif write.table == "turns":
+            turn = self._turns[write.values["id"]]
+            self._turns[turn.id] = msgspec.structs.replace(turn, **changes)
+        else:
+            tables.apply(self._rows, write)
+
+    # sessions
+
+    async def create_session(self, session: Session) -> None:
+        self._sessions[session.id] = session
+
+    async def get_session(self, user_id: str, session_id: str) -> Session:
+        session = self._sessions.get(session_id)
+        if session is None or session.user_id != user_id:
+            raise NotFound(f"There is no session {session_id!r}.")
+        return session
+
+    async def list_sessions(
+        self, user_id: str, *, limit: int, after: str | None = None, archived: bool = False
+    ) -> list[Session]:
+        mine = [
+            s for s in self._sessions.values() if (s.user_id, s.archived) == (user_id, archived)
+        ]
+        mine.sort(key=lambda s: (s.created_at, s.id), reverse=True)
+        if after is not None:
+            last = await self.get_session(user_id, after)
+            mine = [s for s in mine if (s.created_at, s.id) < (last.created_at, last.id)]
+        return mine[:limit]
+
+    async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
+        session = await self.get_session(user_id, session_id)
+        self._sessions[session_id] = msgspec.structs.replace(session, **changes)
+        return self._sessions[session_id]
+
+    # turns
+
+    async def begin_turn(self, turn: Turn, first: Sequence[Placed]) -> Turn:
+        await self.get_session(turn.user_id, turn.session_id)
+        for other in self._turns.values():
+            if other.session_id != turn.session_id:
+                continue
+            if turn.request_id is not None and other.request_id == turn.request_id:
+                raise AlreadyAsked(other.id, state=other.state, first_seq=other.first_seq)
+            if other.state in OPEN:
+                raise Busy(other.id, waiting=other.state == "waiting")
+        begun = msgspec.structs.replace(turn, first_seq=len(self._log.get(turn.session_id, [])))
+        await self.annotate(begun, first)
+        self._turns[turn.id] = begun
+        self._owners[turn.id] = self._owner
+        return begun
+
+    async def save_draft(self, turn_id: str, draft: bytes) -> None:
+        turn = self._turns[turn_id]
+        if turn.state == "running":
+            self._turns[turn_id] = msgspec.structs.replace(turn, draft=draft)
+
+    async def finish_turn(self, turn_id: str) -> None:
+        turn = self._turns[turn_id]
+        if turn.state == "running":
+            self._turns[turn_id] = msgspec.structs.replace(turn, state="done", draft=None)
+
+    async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
+        self._refuse_others(turn)
+        writes = [tables.Write("tool_runs", tables.tool_run(turn, s, now())) for s in starting]
+        for write in writes:
+            if write.key in self._rows["tool_runs"]:
+                raise AlreadyBegun(write.values["tool_use_id"])
+        for write in writes:
+            tables.apply(self._rows, write)
+
+    async def started_tools(self, turn: Turn) -> set[str]:
+        mine = (turn.session_id, turn.id, "executing")
+        rows = self._rows["tool_runs"].values()
+        names = ("session_id", "turn_id", "status")
+        return {r["tool_use_id"] for r in rows if tuple(r[name] for name in names) == mine}
+
+    async def pause_turn(self, turn_id: str) -> None:
+        turn = self._turns[turn_id]
+        if turn.state == "running":
+            self._turns[turn_id] = msgspec.structs.replace(turn, state="waiting", draft=None)
+
+    async def claim_waiting(self, user_id: str, session_id: str) -> Turn | None:
+        await self.get_session(user_id, session_id)
+        for turn in self._turns.values():
+            if (turn.session_id, turn.state) == (session_id, "waiting"):
+                self._turns[turn.id] = msgspec.structs.replace(turn, state="running")
+                self._owners[turn.id] = self._owner
+                return self._turns[turn.id]
+        return None
+
+    async def claim_abandoned(
+        self, session_id: str | None = None, *, working_on: Collection[str] = ()
+    ) -> list[Turn]:
+        others = self._alive - {self._owner}
+        dead = [
+            turn
+            for turn in self._turns.values()
+            if turn.state == "running"
+            and session_id in (None, turn.session_id)
+            and turn.id not in working_on
+            and self._owners[turn.id] not in others
+        ]
+        self._owners |= {turn.id: self._owner for turn in dead}
+        return dead
+
+    # what people must decide
+
+    async def get_approval(self, user_id: str, approval_id: str) -> Approval:
+        row = self._rows["approvals"].get((approval_id,))
+        if row is None or row["user_id"] != user_id:
+            raise NotFound(f"There is no approval {approval_id!r}.")
+        return permits.approval(row)
+
+    async def list_approvals(
+        self, user_id: str, *, status: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        rows = [row for row in self._rows["approvals"].values() if row["user_id"] == user_id]
+        rows = [row for row in rows if status in (None, row["status"])]
+        return [permits.approval(row) for row in sorted(rows, key=_age)[:limit]]
+
+    async def due_approvals(self, now: str) -> list[tuple[str, Approval]]:
+        due = [row for row in self._open_approvals() if row["expires_at"] <= now]
+        due.sort(key=lambda row: (row["expires_at"], row["session_id"], row["seq"]))
+        return [(row["user_id"], permits.approval(row)) for row in due]
+
+    async def next_expiry(self) -> str | None:
+        return min((row["expires_at"] for row in self._open_approvals()), default=None)
+
+    async def list_doubts(self, user_id: str) -> list[ToolRun]:
+        rows = [row for row in self._rows["tool_runs"].values() if row["user_id"] == user_id]
+        rows = [row for row in rows if row["status"] == "in_doubt"]
+        return [permits.tool_run(row) for row in rows]
+
+    def _open_approvals(self) -> list[dict[str, Any]]:
+        return [row for row in self._rows["approvals"].values() if row["status"] == "pending"]
+
+    # bills and budgets
+
+    async def charges(
+        self,
+        *,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        start: str | None = None,
+        end: str | None = None,
+    ) -> Sequence[Charge]:
+        return billing.charges(self._rows["usage"].values(), user_id, session_id, start, end)
+
+    async def spent(
+        self, user_id: str, *, session_id: str | None = None, start: str | None = None
+    ) -> Spent:
+        return billing.spent(
+            await self.charges(user_id=user_id, session_id=session_id, start=start)
+        )
+
+    async def count_messages(self, user_id: str, session_id: str) -> int:
+        await self.get_session(user_id, session_id)
+        rows = self._rows["messages"].values()
+        return sum(row["session_id"] == session_id and not row["is_internal"] for row in rows)
+
+    # the audit
+
+    async def session_ids(self) -> list[str]:
+        return list(self._sessions)
+
+    async def evidence(self, session_id: str) -> Evidence:
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise NotFound(f"There is no session {session_id!r}.")
+        rows = {
+            table: [row for row in self._rows[table].values() if row["session_id"] == session_id]
+            for table in tables.STORED
+        }
+        turns = [turn for turn in self._turns.values() if turn.session_id == session_id]
+        return Evidence(session, self._log.get(session_id, []), rows, turns)
+
+
+def _age(row: dict[str, Any]) -> tuple[str, str, int]:
+    return row["created_at"], row["session_id"], row["seq"]

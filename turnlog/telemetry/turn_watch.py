@@ -1,0 +1,191 @@
+"""Watches one turn: reads off its shown events what is to be counted, logged and traced.
+
+It sees what a client sees, so it needs no hook in stages, engines or tools; and it costs a
+look at each event, which are few, because chunks are joined before they are shown.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from turnlog.errors import EngineFailed
+from turnlog.events import kinds as k
+from turnlog.events.base import AgentRef, Stamped
+from turnlog.events.grammar import GOES_ON
+from turnlog.telemetry import spans
+from turnlog.telemetry.logs import belonging_to
+from turnlog.telemetry.metrics import Metrics
+
+_log = logging.getLogger(__name__)
+Show = Callable[[Sequence[Stamped]], None]
+End = Callable[[BaseException | None], Awaitable[None]]
+
+
+class TurnWatch:
+    """What is known of a turn from the outside."""
+
+    def __init__(
+        self,
+        session_id: str,
+        turn_id: str,
+        metrics: Metrics,
+        show: Show,
+        tracer: spans.Tracer | None = None,
+    ) -> None:
+        self.ids = (session_id, turn_id)
+        self.metrics = metrics
+        self.tracer = tracer
+        self.span: Any = None
+        self.model = ""  # that is asked
+        self.began = self.call_began = time.time_ns()
+        self.calling = True  # a model call is under way
+        self.waiting = True  # for the first chunk
+        self.ending = False
+        self.failure: EngineFailed | None = None
+        self.outcome = "lost"
+        self.code: str | None = None
+        self._show = show
+
+    def show(self, batch: Sequence[Stamped]) -> None:
+        """Show first, then look."""
+        self._show(batch)
+        for at in batch:
+            note = NOTES.get(type(at.event))
+            if note is not None:
+                note(self, at.event)
+
+    @contextmanager
+    def started(self, agent: AgentRef, model: str) -> Iterator[None]:
+        """The question is on disk. Tasks that are made inside belong to the turn."""
+        self.model = model
+        self.metrics.turns_started.add()
+        self.metrics.turns_running.add()
+        with belonging_to(*self.ids):
+            _log.info("turn started", extra={"facts": {"agent": agent.id, "model": model}})
+            if self.tracer is None:
+                yield
+                return
+            attributes = spans.agent_attributes(agent, self.ids[0], model)
+            name = f"invoke_agent {agent.name}"
+            self.span = self.tracer.start(name, "INTERNAL", self.began, attributes, None)
+            with self.tracer.current(self.span):
+                yield
+
+    def around(self, end: End) -> End:
+        """The same end, but we know what stopped the work, and when it is all over."""
+
+        async def noted(failure: BaseException | None) -> None:
+            self.ending = True
+            self.failure = failure if isinstance(failure, EngineFailed) else None
+            try:
+                await end(failure)
+            finally:
+                self.ended()
+
+        return noted
+
+    def ended(self) -> None:
+        """Nothing more comes."""
+        seconds = (time.time_ns() - self.began) / 1e9
+        self.metrics.turns_running.add(-1)
+        self.metrics.turns_ended.add(1, self.outcome)
+        self.metrics.turn_seconds.observe(seconds)
+        if self.failure is not None:
+            self.metrics.model_errors.add(1, self.failure.code)
+            if self.calling:
+                self.trace_call({})
+        if self.tracer is not None and self.span is not None:
+            self.tracer.end(self.span, time.time_ns(), {}, self.code)
+        facts: dict[str, object] = {"outcome": self.outcome, "seconds": round(seconds, 3)}
+        if self.code is not None:
+            facts["code"] = self.code
+        _log.info("turn ended", extra={"facts": facts})
+
+    def trace_call(self, answered: spans.Attributes) -> None:
+        """One model call, known when it is over."""
+        if self.tracer is not None:
+            asked = spans.chat_attributes(self.model, self.ids[0])
+            code = self.failure.code if self.failure else None
+            self._trace("chat " + self.model, "CLIENT", self.call_began, asked | answered, code)
+
+    def trace_tool(self, result: k.ToolResult) -> None:
+        if self.tracer is not None:
+            name, began = f"execute_tool {result.tool_name}", result.duration * 1_000_000
+            error = None if result.success else "tool_error"
+            attributes = spans.tool_attributes(result)
+            self._trace(name, "INTERNAL", time.time_ns() - began, attributes, error)
+
+    def _trace(
+        self, name: str, kind: str, began: int, attributes: spans.Attributes, error: str | None
+    ) -> None:
+        assert self.tracer is not None
+        span = self.tracer.start(name, kind, began, attributes, self.span)
+        self.tracer.end(span, time.time_ns(), {}, error)
+
+
+def _chunk(watch: TurnWatch, kind: str) -> None:
+    watch.metrics.chunks.add(1, kind)
+    if watch.waiting:
+        watch.waiting = False
+        watch.metrics.first_chunk_seconds.observe((time.time_ns() - watch.began) / 1e9)
+
+
+def _message(watch: TurnWatch, message: k.Message) -> None:
+    if not message.model:  # nothing came back: the user was quicker
+        return
+    watch.metrics.model_calls.add(1, message.model, message.stop_reason)
+    for kind, count in _tokens(message).items():
+        watch.metrics.tokens.add(count, message.model, kind)
+    if message.cost_usd is None:
+        watch.metrics.unpriced.add(1, message.model)
+    else:
+        watch.metrics.cost.add(float(message.cost_usd), message.model)
+    watch.trace_call(spans.answer_attributes(message))
+    watch.calling = message.stop_reason in GOES_ON
+    watch.call_began = time.time_ns()
+
+
+def _tool_result(watch: TurnWatch, result: k.ToolResult) -> None:
+    if watch.ending:  # it did not answer: the turn ended without it
+        watch.metrics.tool_calls.add(1, "interrupted")
+    else:
+        watch.metrics.tool_calls.add(1, "success" if result.success else "failed")
+        watch.metrics.tool_seconds.observe(result.duration / 1000)
+    watch.trace_tool(result)
+    watch.call_began = time.time_ns()  # the model is asked again after the last of them
+
+
+def _approval(watch: TurnWatch, asked: k.ApprovalRequested) -> None:
+    watch.outcome = "waiting"  # unless more comes
+
+
+def _complete(watch: TurnWatch, complete: k.Complete) -> None:
+    watch.outcome = complete.reason
+
+
+def _error(watch: TurnWatch, error: k.Error) -> None:
+    watch.outcome, watch.code = "error", error.code
+    watch.metrics.errors.add(1, error.code)
+
+
+def _tokens(message: k.Message) -> dict[str, int]:
+    used = message.token_usage
+    return {
+        "input": used.input_tokens,
+        "output": used.output_tokens,
+        "cache_write": used.cache_write_tokens,
+        "cache_read": used.cache_read_tokens,
+    }
+
+
+NOTES: dict[type, Callable[[TurnWatch, Any], None]] = {
+    k.MessageChunk: lambda watch, _: _chunk(watch, "text"),
+    k.ThinkingChunk: lambda watch, _: _chunk(watch, "thinking"),
+    k.Message: _message,
+    k.ToolResult: _tool_result,
+    k.ApprovalRequested: _approval,
+    k.Complete: _complete,
+    k.Error: _error,
+}

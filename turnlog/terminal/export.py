@@ -1,0 +1,129 @@
+"""A session as a file: every event for programs, or a page for an auditor.
+
+On the page only headings are ours: no text of a user, a model or a tool can pass for one.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from turnlog.events import kinds as k
+from turnlog.events.base import Stamped
+from turnlog.projections import words as wording
+from turnlog.terminal.replay import price
+from turnlog.transports import wire
+
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+# What would begin a heading, also in a quote or a list, or HTML, in the words of others.
+_HEADING = re.compile(r"^((?:[ \t>]|[*+-][ \t]|\d{1,9}[.)][ \t])*)(#|=+[ \t]*$|-+[ \t]*$)", re.M)
+_TAG = re.compile(r"<(?=[a-z/!?])", re.I)
+_FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})", re.M)
+
+
+def as_jsonl(log: Sequence[Stamped]) -> str:
+    """Every kept event, internal ones and log-only fields included, one JSON object a line."""
+    return "\n".join(_whole(at) for at in log)
+
+
+def _whole(at: Stamped) -> str:
+    fields = msgspec.to_builtins(at.event, builtin_types=(Decimal,))
+    return _encode(wire.decode(wire.encode(at)) | fields).decode()
+
+
+def as_markdown(log: Sequence[Stamped]) -> str:
+    """The conversation as a page for people: a summary, what was decided, what was said.
+
+    There is a note where an answer claims what is not so.
+    """
+    asked = wording.asked_in(log)
+    shown = [at for at in log if not at.placed.internal or isinstance(at.event, k.ClaimUnfounded)]
+    sections = [_section(at, asked) for at in shown]
+    return "\n\n".join(filter(None, [_summary(shown), _decisions(shown, asked), *sections]))
+
+
+def _summary(log: Sequence[Stamped]) -> str:
+    if not log:
+        return ""
+    costs = [at.event.cost_usd for at in log if isinstance(at.event, k.Message)]
+    known = [cost for cost in costs if cost is not None]
+    unknown = f", and {len(costs) - len(known)} answers at a price that is not known"
+    questions = sum(isinstance(at.event, k.UserMessageSent) for at in log)
+    return "\n".join(
+        [
+            f"# Session {log[0].session_id}",
+            "",
+            f"- from {log[0].placed.at} to {log[-1].placed.at}",
+            f"- {questions} questions, {len(costs)} answers of the model",
+            f"- ${sum(known, Decimal(0)):f}{unknown if len(known) < len(costs) else ''}",
+        ]
+    )
+
+
+def _decisions(log: Sequence[Stamped], asked: wording.Asked) -> str:
+    rows = [_cells(at.placed.at, at.event, asked) for at in _resolved(log)]
+    head = "## Decisions\n\n| when | what was asked | outcome |\n|---|---|---|"
+    return "\n".join([head, *rows]) if rows else ""
+
+
+def _resolved(log: Sequence[Stamped]) -> Iterator[Any]:
+    return (at for at in log if isinstance(at.event, k.ApprovalResolved))
+
+
+def _cells(when: str, event: k.ApprovalResolved, asked: wording.Asked) -> str:
+    question = asked.get(event.approval_id)
+    outcome = f"{wording.OUTCOMES[event.outcome]} {wording.decision(event, asked)}"
+    cells = (when, question.description if question else "", outcome)
+    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+
+
+def _cell(text: str) -> str:
+    return _contained(text).replace("|", "\\|").replace("\n", " ")
+
+
+def _section(at: Stamped, asked: wording.Asked) -> str:
+    match at.event:
+        case k.UserMessageSent(content=content):
+            return f"## User, {at.placed.at}\n\n{_contained(content)}"
+        case k.Thinking(content=content) if content:
+            return "\n".join(f"> {each}" for each in _contained(content).splitlines())
+        case k.Message(content=content, stop_reason=reason, cost_usd=cost) if (
+            content or reason != "tool_use"
+        ):
+            return f"### {at.placed.agent.name} ({reason}{price(cost)})\n\n{_contained(content)}"
+        case k.ToolUse(tool_name=name, args=args):
+            return f"#### Tool `{name}`\n\n{_fenced(args)}"
+        case k.ToolResult(success=success, result=result, error=error, in_doubt=in_doubt):
+            head = "Result" if success else "In doubt" if in_doubt else "Failed"
+            return f"#### {head}\n\n{_fenced(result if success else error)}"
+        case k.ApprovalRequested(description=description):
+            return f"#### A person is asked\n\n{_contained(description)}"
+        case k.ApprovalResolved(outcome=outcome):
+            head = f"{wording.OUTCOMES[outcome].capitalize()}, {at.placed.at}"
+            return f"#### {head}\n\n{_contained(wording.decision(at.event, asked))}"
+        case k.ClaimUnfounded(claim=claim, why=why):
+            return f"#### Audit note: unfounded claim\n\n{_contained(why)}\n\n> {_contained(claim)}"
+        case k.Error(error=error):
+            return f"#### Error\n\n{_contained(error)}"
+    return ""
+
+
+def _contained(text: str) -> str:
+    """The words of others: no heading, no HTML, and every code block comes to its end."""
+    plain = _TAG.sub("\\\\<", _HEADING.sub(r"\1\\\2", text))
+    fences = _FENCE.findall(plain)
+    return f"{plain}\n{fences[-1]}" if len(fences) % 2 else plain
+
+
+def _fenced(value: Any) -> str:
+    """JSON with one field a line, or text; the fence is longer than any in it."""
+    text = value if isinstance(value, str) else _pretty(value)
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text or '(empty)'}\n{fence}"
+
+
+def _pretty(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -1,0 +1,100 @@
+"""A session for the terminal: its events, each in a line that people read."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from turnlog.events import kinds as k
+from turnlog.events.base import Event, Stamped
+from turnlog.projections import words as wording
+from turnlog.projections.history.messages import as_text
+
+LONGEST_PAUSE = 10.0  # seconds; nobody waits for a night to pass
+
+
+async def play(
+    log: Sequence[Stamped],
+    say: Callable[[str], None],
+    *,
+    to: int | None = None,
+    speed: float = 0,
+) -> None:
+    """Say each event; with a speed, with the pauses that there were, so many times faster."""
+    before: datetime | None = None
+    asked = wording.asked_in(log)
+    for at in log:
+        if to is not None and at.position > to:
+            break
+        when = datetime.fromisoformat(at.placed.at)
+        if speed > 0 and before is not None:
+            pause = (when - before).total_seconds() / speed
+            await asyncio.sleep(min(max(0.0, pause), LONGEST_PAUSE))
+        before = when
+        mark = "·" if at.placed.internal else " "
+        who = "User" if isinstance(at.event, k.UserMessageSent) else at.placed.agent.name
+        say(_plain(f"{at.seq:>5}{mark}{when:%H:%M:%S}  {who:12} {line(at.event, asked)}"))
+
+
+def _plain(text: str) -> str:
+    """Nothing that a message says may steer the terminal or pass for a line of its own."""
+    shown = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    return shown.replace("\n", "\n" + " " * 29)
+
+
+def line(event: Event, asked: wording.Asked) -> str:
+    """One event: what happened, and then to what."""
+    what, told = _line(event, asked)
+    return f"{what:9} {told}"
+
+
+def _line(event: Event, asked: wording.Asked) -> tuple[str, str]:
+    match event:
+        case k.UserMessageSent(content=content):
+            return "user", content
+        case k.Thinking(content=content, redacted=redacted):
+            return "thinking", "(redacted)" if redacted else content
+        case k.Message(content=content, stop_reason=reason, cost_usd=cost):
+            return "message", f"{content}  [{reason}{price(cost)}]"
+        case k.ToolUse(tool_name=name, args=args):
+            return "tool", f"{name}: {wording.call(args)}"
+        case k.ToolResult():
+            return _result(event)
+        case k.ApprovalRequested(description=description):
+            return "asks", f"{description}  [until {wording.until(event)}]"
+        case k.ApprovalResolved(outcome=outcome):
+            return wording.OUTCOMES[outcome], wording.decision(event, asked)
+        case k.Error(error=error, code=code):
+            return "error", f"{error}  [{code}]"
+    return _internal(event)
+
+
+def _result(event: k.ToolResult) -> tuple[str, str]:
+    if event.success:
+        return "result", wording.result(event.result)
+    return "in doubt" if event.in_doubt else "failed", str(event.error)
+
+
+def _internal(event: Event) -> tuple[str, str]:
+    """For the audit: what users and the model are not shown."""
+    match event:
+        case k.WebSearched(query=query, results=results):
+            return "searched", f"{query}  [{len(results)} found]"
+        case k.HistoryRepaired(repairs=repairs):
+            return "repaired", ", ".join(f"{r['rule']} at {r['place']}" for r in repairs)
+        case k.HistoryAnchored(anchor=anchor):
+            return "forgets", f"the model is told only what came from {anchor} on"
+        case k.ApprovalRefused(tried_by=who, why=why):
+            return "no say", f"{who} tried to decide: {why}"
+        case k.ToolSettled(tool_name=name, happened=happened, decided_by=who, note=note):
+            said = f"{name} {'was' if happened else 'was not'} done, says {who}"
+            return "settled", said + (f": {note}" if note else "")
+        case k.ClaimUnfounded(claim=claim, why=why):
+            return "unfounded", f"{claim}  [{why}]"
+        case k.TurnResumed():
+            return "resumed", "the process had died; another one goes on"
+    return event.type, as_text(event.shown())
+
+
+def price(cost: Decimal | None) -> str:
+    return "" if cost is None else f", ${cost:f}"

@@ -1,0 +1,1 @@
+"""The same events and requests over Socket.IO."""

@@ -1,0 +1,150 @@
+"""One Socket.IO client whose user is known: the sessions it has joined, and what it is told.
+
+Each session that it joins is one task that follows the bus. A client that does not read is
+not written to: what waits for it is joined in the bus.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import ExitStack, aclosing, asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+from weakref import WeakValueDictionary
+
+import msgspec
+from engineio.packet import MESSAGE, Packet  # type: ignore[import-untyped]
+
+from turnlog.errors import BadInput
+from turnlog.events.base import AgentRef, Placed, Stamped
+from turnlog.events.kinds import SessionStart
+from turnlog.ports import Session
+from turnlog.transports import wire
+from turnlog.transports.auth import User
+from turnlog.transports.http.sessions import shown
+from turnlog.transports.http.turns import BEGINNING
+
+MOST_WAITING = 64  # packets in a socket's queue; more are left in the bus
+MOST_IN_LINE = 20  # messages that wait until their session is free
+PATIENCE = 60.0  # seconds that a client may read nothing while something waits for it
+_log = logging.getLogger(__name__)
+Batches = AsyncGenerator[Sequence[Stamped], None]
+Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+End = Callable[[str], Coroutine[Any, Any, None]]
+
+
+class Client:
+    """A socket and its user."""
+
+    def __init__(
+        self, *, sid: str, socket: Any, user: User, packets: "Packets", spawn: Spawn, end: End
+    ) -> None:
+        """`socket`: engine.io's, the same one before and after an upgrade."""
+        self.sid = sid
+        self.socket = socket
+        self.user = user
+        self.joined: dict[str, asyncio.Task[None]] = {}
+        self.closing = ExitStack()  # what ends with it
+        self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._in_line = 0
+        self._packets = packets
+        self._spawn = spawn
+        self._end = end
+
+    def join(self, session: Session, after: str | None, batches: Batches) -> None:
+        """In place of a former join of the same session."""
+        self.leave(session.id)
+        start = _session_start(session, after)
+        self.joined[session.id] = self._spawn(self._follow(session.id, start, batches))
+
+    def leave(self, *session_ids: str) -> None:
+        for session_id in session_ids:
+            if session_id in self.joined:
+                self.joined.pop(session_id).cancel()
+
+    def answer(self, number: int | None, answer: dict[str, Any]) -> None:
+        """Acknowledge the packet of this number. One without a number wants no answer."""
+        if number is not None:
+            self._put(Packet(MESSAGE, f"3{number}[{msgspec.json.encode(answer).decode()}]"))
+
+    @asynccontextmanager
+    async def in_line(self, session_id: str) -> AsyncIterator[None]:
+        """For messages that wait until their session is free: one after the other, in order."""
+        if self._in_line >= MOST_IN_LINE:
+            raise BadInput(f"{MOST_IN_LINE} messages of this socket wait already.")
+        self._in_line += 1
+        try:
+            async with self._lines.setdefault(session_id, asyncio.Lock()):
+                yield
+        finally:
+            self._in_line -= 1
+
+    async def room(self) -> None:
+        """Wait until the client has read. One that has stopped reading is sent away."""
+        queue = self.socket.queue
+        if queue.qsize() < MOST_WAITING or self.socket.closed:
+            return
+        try:
+            await asyncio.wait_for(queue.join(), PATIENCE)
+        except TimeoutError:
+            self.send_away()
+
+    def send_away(self) -> None:
+        """It comes back with its cursors, if there is anybody."""
+        self.leave(*self.joined)
+        self._spawn(self._end(self.sid))
+
+    async def _follow(self, session_id: str, start: bytes, batches: Batches) -> None:
+        me = asyncio.current_task()
+        try:
+            self._put(_packet(start))
+            async with aclosing(batches):
+                async for batch in batches:
+                    for at in batch:
+                        await self.room()
+                        self._put(self._packets.of(at))
+        except Exception:  # it comes back, and is told what it missed
+            _log.exception("a session could not be followed")
+            self.send_away()
+        finally:
+            if self.joined.get(session_id) is me:
+                del self.joined[session_id]
+
+    def _put(self, packet: Packet) -> None:
+        """Into the queue; who does not answer pings is found by engine.io's own round."""
+        if not self.socket.closed:
+            self.socket.queue.put_nowait(packet)
+
+
+def _packet(event: bytes) -> Packet:
+    """One `agent:event`. It is put together here: the event is JSON already."""
+    return Packet(MESSAGE, f'2["agent:event",{event.decode()}]')
+
+
+class Packets:
+    """Events as packets. All who watch a session want the same one, one after the other."""
+
+    def __init__(self) -> None:
+        self._newest: tuple[Stamped | None, Packet] = (None, None)
+
+    def of(self, at: Stamped) -> Packet:
+        if self._newest[0] is not at:
+            self._newest = at, _packet(wire.encode(at))
+        return self._newest[1]
+
+
+def _session_start(session: Session, after: str | None) -> bytes:
+    """The first thing a client is told: it moves no cursor."""
+    told = shown(session)
+    placed = Placed(
+        event=SessionStart(session=told, settings={"thinking": told["thinking"]}),
+        event_id=str(uuid.uuid4()),
+        at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        agent=AgentRef(id="turnlog", name="turnlog"),
+        index=None,
+        internal=False,
+        kept=False,
+    )
+    at = Stamped(session_id=session.id, turn_id="", placed=placed, seq=None, position=-1)
+    return msgspec.json.encode(wire.decode(wire.encode(at)) | {"cursor": after or BEGINNING})

@@ -1,0 +1,260 @@
+"""Socket.IO: a client joins sessions, asks, stops, and is told every event once and in order.
+
+Whatever a client sends is answered `{ok: true, …}` or `{ok: false, error}`, as the user of its
+token. `socket_asks` has what it may send, `socket_client` what it is told.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import jwt
+import msgspec
+import socketio  # type: ignore[import-untyped]
+from engineio.payload import Payload  # type: ignore[import-untyped]
+from starlette.types import Receive, Scope, Send
+
+from turnlog.errors import BadInput, TurnlogError, Unauthorized
+from turnlog.events.cursor import parse
+from turnlog.ports import Backend, Decision, Question
+from turnlog.telemetry.metrics import metrics_of
+from turnlog.transports import problem
+from turnlog.transports.auth import Auth
+from turnlog.transports.deadlines import Sends
+from turnlog.transports.http.origins import Door
+from turnlog.transports.http.request import MOST_BYTES
+from turnlog.transports.socketio import client as socket_client
+from turnlog.transports.socketio import requests as asks
+from turnlog.transports.socketio.client import Client, Packets
+
+PATH = "/socket.io"
+MOST_JOINED = 50  # sessions of one socket
+CONNECTS_WITHIN = 20.0  # seconds that a connection may take to say who it is
+LAST_WORDS = 2.0  # seconds that clients get to read what is left when the server stops
+ROUND = 1.0  # seconds between two looks at all sockets
+END = None  # engine.io's word for it in a queue: what stands before it is sent
+_log = logging.getLogger(__name__)
+_protocol = logging.getLogger(f"{__name__}.protocol")  # what clients do wrong
+_protocol.setLevel(logging.CRITICAL)
+Answer = dict[str, Any]
+
+
+class Sockets:
+    """The Socket.IO server of one application: `async with sockets:`, then an ASGI app."""
+
+    def __init__(self, backend: Backend, auth: Auth, origins: Collection[str] = ()) -> None:
+        self._backend = backend
+        self._auth = auth
+        self._origins = frozenset(origins)
+        self._clients: dict[str, Client] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._packets = Packets()
+        self._sends = Sends()
+        self._app = self._serve if auth.required else Door(self._serve, origins)
+        self._sio: Any = None  # python-socketio has no types
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    async def __aenter__(self) -> None:
+        Payload.max_decode_packets = 1000  # of one POST, whose bytes are limited; 16 loses some
+        self._sio = socketio.AsyncServer(
+            async_mode="asgi",
+            async_handlers=False,  # one at a time: a client's events keep their order
+            cors_allowed_origins=self._is_welcome,
+            max_http_buffer_size=MOST_BYTES,
+            serializer=asks.JsonPacket,
+            logger=_protocol,
+            engineio_logger=_protocol,
+        )
+        self._sio.on("connect", self._connect)
+        self._sio.on("disconnect", self._gone)
+        self._sio.on(asks.ASKED, self._asked)
+        self._spawn(self._go_round())
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.hang_up()
+        await self._sio.shutdown()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def hang_up(self) -> None:
+        """On everybody, when they have read what is there. They come back with their cursors."""
+        open_ones = [one for one in self._sio.eio.sockets.values() if not one.closed]
+        await _all_read(open_ones)
+        for socket in open_ones:
+            await socket.close(wait=False)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        if int(headers.get(b"content-length", 0)) > MOST_BYTES:
+            detail = f"The body is larger than {MOST_BYTES} bytes."
+            refused = problem.response(413, "Too large", detail, "too_large")
+            await refused(scope, receive, send)
+            return
+        try:
+            await self._sio.handle_request(scope, receive, self._sends.watched(send))
+        except Exception:
+            if scope["type"] != "websocket":
+                raise
+            _protocol.info("nonsense on a websocket", exc_info=True)  # and no pong will come
+
+    def _is_welcome(self, origin: str | None, environ: dict[str, Any]) -> bool:
+        """The rule of the door, for servers with authentication too: CORS is off by default."""
+        own = origin is None or origin.partition("://")[2] == environ.get("HTTP_HOST")
+        return own or origin in self._origins
+
+    async def _go_round(self) -> None:
+        """Close what nobody reads, and connections that do not say who they are."""
+        met: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+        while True:
+            await asyncio.sleep(ROUND)
+            now = asyncio.get_running_loop().time()
+            self._sends.give_up(now - socket_client.PATIENCE)
+            known = {client.socket for client in self._clients.values()}
+            for socket in list(self._sio.eio.sockets.values()):
+                if socket not in known and met.setdefault(socket, now) <= now - CONNECTS_WITHIN:
+                    await _close(socket)
+
+    # who is there
+
+    async def _connect(self, sid: str, environ: Any, auth: Any) -> None:
+        token: Any = auth.get("token") if isinstance(auth, dict) else None
+        try:
+            if self._auth.required and not isinstance(token, str):
+                raise Unauthorized("Connect with auth: {token}.")
+            user = await self._auth.identify(f"Bearer {token}")
+        except TurnlogError as error:
+            refusal = {"code": error.code, "detail": str(error)}
+            raise socketio.exceptions.ConnectionRefusedError(str(error), refusal) from None
+        client = self._clients[sid] = Client(
+            sid=sid,
+            socket=self._sio.eio.sockets[self._sio.manager.eio_sid_from_sid(sid, "/")],
+            user=user,
+            packets=self._packets,
+            spawn=self._spawn,
+            end=self._sio.disconnect,
+        )
+        client.closing.enter_context(metrics_of(self._backend.store).watching("socketio"))
+        if self._auth.required:
+            self._end_with(token, client)
+
+    def _end_with(self, token: str, client: Client) -> None:
+        """A socket lives no longer than its token, whatever it runs on."""
+        claims = jwt.decode(token, options={"verify_signature": False})  # proven before
+        left = int(claims["exp"]) - time.time()
+        expiry = asyncio.get_running_loop().call_later(left, client.send_away)
+        client.closing.callback(expiry.cancel)
+
+    async def _gone(self, sid: str, reason: Any = None) -> None:
+        client = self._clients.pop(sid, None)
+        if client is None:
+            return
+        client.leave(*client.joined)
+        client.closing.close()
+        if not client.socket.closing:
+            client.socket.queue.put_nowait(END)
+
+    # what it asks for
+
+    async def _asked(self, sid: str, number: int | None, *said: Any) -> None:
+        client = self._clients.get(sid)
+        if client is None:
+            return
+        await client.room()
+        event, given = (said[0], said[1:]) if said else ("", ())
+        try:
+            if not isinstance(event, str) or event not in ACTIONS:
+                raise BadInput(f"There is no event {event!r}. There are: {', '.join(ACTIONS)}.")
+            kind, act = ACTIONS[event]
+            asked = asks.payload(given, kind)
+        except BadInput as error:
+            client.answer(number, {"ok": False, "error": asks.explained(error)})
+            return
+        answering = self._answer(client, number, act(self, client, asked))
+        if isinstance(asked, asks.Message) and asked.on_busy == "enqueue":
+            self._spawn(answering)  # or its pongs, and a stop, would wait behind it
+        else:
+            await answering
+
+    async def _answer(
+        self, client: Client, number: int | None, acting: Coroutine[Any, Any, Answer]
+    ) -> None:
+        try:
+            answer = {"ok": True, **await acting}
+        except asks.EXPLAINED as error:
+            answer = {"ok": False, "error": asks.explained(error)}
+        except Exception:
+            _log.exception("what a socket asked for failed")
+            answer = {"ok": False, "error": asks.BUG}
+        client.answer(number, answer)
+
+    async def _join(self, client: Client, asked: asks.Join) -> Answer:
+        after = parse(asked.after) if asked.after else None
+        session = await self._backend.store.get_session(client.user.id, asked.session_id)
+        if session.id not in client.joined and len(client.joined) >= MOST_JOINED:
+            raise BadInput(f"A socket can join {MOST_JOINED} sessions. Leave one first.")
+        if self._clients.get(client.sid) is client:  # it may have gone in the meantime
+            batches = self._backend.follow(client.user.id, session.id, after)
+            client.join(session, asked.after, batches)
+        return {}
+
+    async def _leave(self, client: Client, asked: asks.Leave) -> Answer:
+        client.leave(*(client.joined if asked.session_id is None else [asked.session_id]))
+        return {}
+
+    async def _message(self, client: Client, asked: asks.Message) -> Answer:
+        fields = msgspec.structs.asdict(asked)
+        session_id = fields.pop("session_id")
+        question = Question(**fields)
+        if asked.on_busy == "enqueue":
+            async with client.in_line(session_id):
+                turn = await self._backend.start_turn(client.user.id, session_id, question)
+        else:
+            turn = await self._backend.start_turn(client.user.id, session_id, question)
+        return {"turnId": turn.turn_id}
+
+    async def _stop(self, client: Client, asked: asks.Stop) -> Answer:
+        return {"stopped": await self._backend.stop_turn(client.user.id, asked.session_id)}
+
+    async def _respond(self, client: Client, asked: asks.Respond) -> Answer:
+        decision = Decision(approved=asked.approved, reason=asked.reason, args=asked.args)
+        await self._backend.answer_approval(client.user.id, asked.approval_id, decision)
+        return {}
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+Act = Callable[[Sockets, Client, Any], Coroutine[Any, Any, Answer]]
+# fmt: off
+ACTIONS: dict[str, tuple[type[msgspec.Struct], Act]] = {
+    "session:join":     (asks.Join, Sockets._join),
+    "session:leave":    (asks.Leave, Sockets._leave),
+    "chat:message":     (asks.Message, Sockets._message),
+    "chat:stop":        (asks.Stop, Sockets._stop),
+    "approval:respond": (asks.Respond, Sockets._respond),
+}
+# fmt: on
+
+
+async def _all_read(open_ones: Sequence[Any]) -> None:
+    """Wait for those who read; not for long for those who do not."""
+    reading = [asyncio.ensure_future(socket.queue.join()) for socket in open_ones]
+    if reading:
+        _, stuck = await asyncio.wait(reading, timeout=LAST_WORDS)
+        for late in stuck:
+            late.cancel()
+
+
+async def _close(socket: Any) -> None:
+    if not socket.closing:
+        await socket.close(wait=False)
+        socket.queue.put_nowait(END)

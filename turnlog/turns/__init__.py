@@ -1,0 +1,1 @@
+"""Turns in the world: running, waiting for people, followed, recovered, limited."""

@@ -1,0 +1,206 @@
+"""What people decide: approvals, once and in time, and writes that are in doubt.
+
+An answer is kept as an event of the turn that waits for it; then the turn goes on, in this
+process, wherever it ran before. An answer that may not count is refused and recorded.
+"""
+
+import asyncio
+import contextlib
+import logging
+
+from msgspec import UNSET
+
+from turnlog.errors import (
+    AlreadyDecided,
+    BadInput,
+    Busy,
+    NotFound,
+    TurnOver,
+)
+from turnlog.events import kinds as k
+from turnlog.events.base import Event
+from turnlog.events.clock import now, seconds_until
+from turnlog.events.content import hash_of
+from turnlog.pipeline.context_building import check_texts
+from turnlog.ports import (
+    Approval,
+    Decision,
+    Store,
+    Turn,
+)
+from turnlog.turns.active import RunningTurns
+from turnlog.turns.live_turn import LiveTurn
+from turnlog.turns.server_event import SERVER, placed_by_server
+
+_log = logging.getLogger(__name__)
+MOST_REASON = 2_000  # characters
+LONGEST_SLEEP = 60.0  # another process may have asked something that expires sooner
+RETRY = 0.5  # seconds, where another process is at what has expired
+TRIES = 5
+
+
+class Decisions:
+    """Answers from people, and from time."""
+
+    def __init__(self, store: Store, turns: RunningTurns) -> None:
+        self._store = store
+        self._turns = turns
+        self._watching: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> None:
+        self._watching = asyncio.create_task(self._watch_the_clock())
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watching
+
+    async def decide(self, user_id: str, approval_id: str, decision: Decision) -> Approval:
+        """Raises NotFound, AlreadyDecided or BadInput; the first answer counts, and only it."""
+        _check_words(decision.reason or "", "reason")
+        check_texts(decision.args or {}, "args")
+        try:
+            approval = await self._store.get_approval(user_id, approval_id)
+        except NotFound:
+            _log.warning("an approval was answered that is not there, or not this user's")
+            raise
+        try:
+            _refuse_late(approval)
+            if decision.args is not None:
+                await self._turns.check(user_id, approval, decision.args)
+            await self._resolve(user_id, approval, _resolved(user_id, approval, decision))
+        except AlreadyDecided as refused:
+            await self._record_refusal(user_id, approval, str(refused))
+            raise
+        return await self._store.get_approval(user_id, approval_id)
+
+    async def settle(
+        self, user_id: str, session_id: str, tool_use_id: str, *, happened: bool, note: str | None
+    ) -> None:
+        """A person says what became of a write that is in doubt."""
+        _check_words(note or "", "note")
+        doubts = await self._store.list_doubts(user_id)
+        place = (session_id, tool_use_id)
+        doubt = next((d for d in doubts if (d.session_id, d.tool_use_id) == place), None)
+        if doubt is None:
+            raise NotFound(f"There is no call {tool_use_id!r} in doubt.")
+        settled = k.ToolSettled(
+            tool_use_id=tool_use_id,
+            tool_name=doubt.tool_name,
+            happened=happened,
+            decided_by=user_id,
+            note=note,
+        )
+        await self._annotate(user_id, session_id, doubt.turn_id, settled)
+
+    # inside
+
+    async def _resolve(self, user_id: str, approval: Approval, event: k.ApprovalResolved) -> None:
+        """Keep the decision in the turn that waits for it, and let the turn go on."""
+        for _ in range(TRIES):
+            if live := self._turns.live(approval.turn_id):
+                if await _told(live, event):
+                    return
+            elif turn := await self._turns.claim(user_id, approval.session_id):
+                await self._go_on(turn, event)
+                return
+            else:
+                _refuse_decided(await self._store.get_approval(user_id, approval.id))
+                await self._turns.heal(approval.session_id)  # its process may have died
+        raise Busy(approval.turn_id)  # another process works on it
+
+    async def _go_on(self, turn: Turn, event: k.ApprovalResolved) -> None:
+        try:
+            await self._turns.go_on(turn, event)
+        except Exception as error:
+            nobody_can = isinstance(error, NotFound) and event.outcome == "expired"
+            await (self._turns.give_up(turn) if nobody_can else self._store.pause_turn(turn.id))
+            raise
+
+    async def _record_refusal(self, user_id: str, approval: Approval, why: str) -> None:
+        refused = k.ApprovalRefused(approval_id=approval.id, tried_by=user_id, why=why)
+        await self._annotate(user_id, approval.session_id, approval.turn_id, refused)
+
+    async def _annotate(self, user_id: str, session_id: str, turn_id: str, event: Event) -> None:
+        turn = Turn(id=turn_id, session_id=session_id, user_id=user_id)
+        await self._store.annotate(turn, [placed_by_server(event)])
+
+    async def _watch_the_clock(self) -> None:
+        """Answer what nobody answered in time."""
+        while True:
+            try:
+                for user_id, approval in await self._store.due_approvals(now()):
+                    await self._expire(user_id, approval)
+                due = await self._store.next_expiry()
+            except Exception:
+                _log.exception("approvals could not be looked at")
+                due = None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_sleep(due)):
+                    await self._turns.rested.wait()
+            self._turns.rested.clear()
+
+    async def _expire(self, user_id: str, approval: Approval) -> None:
+        event = k.ApprovalResolved(
+            approval_id=approval.id,
+            approved=False,
+            decided_by=SERVER.id,
+            outcome="expired",
+            reason=None,
+            args_hash=approval.args_hash,
+        )
+        try:
+            await self._resolve(user_id, approval, event)
+        except (AlreadyDecided, Busy):
+            pass  # others were quicker, or are at it
+        except Exception:  # the next one expires all the same
+            _log.exception("approval %s could not be expired", approval.id)
+
+
+async def _told(live: LiveTurn, event: Event) -> bool:
+    """Whether the turn has taken the event. If not, it has come to rest."""
+    if live.deliver is not None:
+        with contextlib.suppress(TurnOver):  # it has just begun to wait, or ended
+            await live.deliver(event)
+            return True
+    await live.over.wait()
+    return False
+
+
+def _sleep(due: str | None) -> float:
+    """Seconds until the clock is looked at again."""
+    if due is None:
+        return LONGEST_SLEEP
+    left = seconds_until(due)
+    return min(left + 0.01, LONGEST_SLEEP) if left > 0 else RETRY
+
+
+def _refuse_decided(approval: Approval) -> None:
+    if approval.status != "pending":
+        raise AlreadyDecided(f"This is {approval.status} already.")
+
+
+def _check_words(text: str, name: str) -> None:
+    if len(text) > MOST_REASON:
+        raise BadInput(f"{name!r} is longer than {MOST_REASON} characters.")
+    check_texts(text, name)
+
+
+def _refuse_late(approval: Approval) -> None:
+    _refuse_decided(approval)
+    if approval.expires_at <= now():
+        raise AlreadyDecided("This has expired. Ask the assistant again.")
+
+
+def _resolved(user_id: str, approval: Approval, decision: Decision) -> k.ApprovalResolved:
+    edited = decision.args if decision.approved else None
+    return k.ApprovalResolved(
+        approval_id=approval.id,
+        approved=decision.approved,
+        decided_by=user_id,
+        outcome="approved" if decision.approved else "rejected",
+        reason=decision.reason,
+        args=UNSET if edited is None else edited,
+        args_hash=approval.args_hash if edited is None else hash_of(edited),
+    )

@@ -1,0 +1,54 @@
+"""Chunks that come within a blink go out as one; the first one goes out at once.
+
+Nobody reads faster than forty times a second, and every event that is shown costs the server
+and the client. So the first word is not delayed, and the rest is joined.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from turnlog.events.chunks import CHUNKS
+from turnlog.ports import Said
+
+WINDOW = 0.025  # seconds
+
+
+class Pacer:
+    """Holds chunks back while the window is open that the one before them opened."""
+
+    def __init__(self, emit: Callable[[Said], None]) -> None:
+        self._emit = emit
+        self._held: list[Said] = []
+        self._window: asyncio.TimerHandle | None = None
+
+    @staticmethod
+    def takes(said: Said) -> bool:
+        """Only chunks wait; whatever else comes is for `flush` first."""
+        return said.agent is None and all(isinstance(o, CHUNKS) for o in said.outputs)
+
+    def add(self, said: Said) -> None:
+        self._held.append(said)
+        if self._window is None:
+            self._open()
+
+    def flush(self) -> None:
+        """Show what is held, now."""
+        if self._held:
+            outputs = [output for said in self._held for output in said.outputs]
+            self._held = []
+            self._emit(Said(outputs))
+
+    def close(self) -> None:
+        if self._window is not None:
+            self._window.cancel()
+            self._window = None
+        self.flush()
+
+    def _open(self) -> None:
+        self.flush()
+        self._window = asyncio.get_running_loop().call_later(WINDOW, self._shut)
+
+    def _shut(self) -> None:
+        self._window = None
+        if self._held:
+            self._open()
