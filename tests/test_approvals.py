@@ -20,7 +20,7 @@ ALICE, BOB = as_user("alice"), as_user("bob")
 
 
 def refusals(events):
-    return [event.why for event in events if isinstance(event, k.ApprovalRefused)]
+    return [event.why for event in events if isinstance(event, k.DecisionRefused)]
 
 
 async def test_a_person_is_told_what_they_are_asked_to_allow():

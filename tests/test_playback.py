@@ -42,7 +42,7 @@ LINES = [
     (result(result=[]), "result    []"),
     (result(result="two\nlines"), "result    two\nlines"),
     (result(success=False, error=IN_DOUBT, in_doubt=True), f"in doubt  {IN_DOUBT}"),
-    (k.ApprovalRefused(approval_id="a", tried_by="eve", why="not theirs"),
+    (k.DecisionRefused(approval_id="a", tried_by="eve", why="not theirs"),
      "no say    eve tried to decide: not theirs"),
     (k.TurnResumed(), "resumed   the process had died; another one goes on"),
     (k.ToolSettled(tool_use_id="t", tool_name="pay", happened=False, decided_by="ann", note="No."),

@@ -42,7 +42,7 @@ FROZEN = {  # type: (persistenceState, its own fields)
     "resync_required":    ("transient", {"why"}),
 }
 INTERNAL = {  # in the log, never on a user's wire
-    "approval_refused", "budget_exceeded", "budget_warned", "claim_unfounded", "history_anchored",
+    "budget_exceeded", "budget_warned", "claim_unfounded", "history_anchored",
     "history_repaired", "tool_settled", "turn_resumed", "web_searched",
 }
 # fmt: on

@@ -29,6 +29,7 @@ from turnlog.ports import (
     Decision,
     Engine,
     KeepRaw,
+    Model,
     Question,
     Session,
     Show,
@@ -56,8 +57,11 @@ from turnlog.transports.socketio.server import Sockets
 from turnlog.turns.active import RunningTurns
 from turnlog.turns.approvals import Decisions
 from turnlog.turns.budgets import Budgets
+from turnlog.turns.drafts import DraftKeeper
 from turnlog.turns.follow import follow
 from turnlog.turns.limits import UserLimits
+from turnlog.turns.message_ids import MessageIds
+from turnlog.turns.pace import Pacer
 from turnlog.turns.sessions import check_changes, new_session
 
 Connection = AbstractAsyncContextManager[Any]  # what the tools of an agent talk to
@@ -75,15 +79,15 @@ def _memory(settings: Settings) -> Store:
     return MemoryStore()
 
 
-def _claude(key: str, url: str | None, settings: Settings, store: Store, raw: KeepRaw) -> Engine:
-    from turnlog.engines.claude.engine import ClaudeEngine
+def _claude(key: str, url: str | None, settings: Settings, store: Store, raw: KeepRaw) -> Model:
+    from turnlog.engines.claude.model import ClaudeModel
 
     cache, metrics = settings.prompt_cache, metrics_of(store)
-    return ClaudeEngine(api_key=key, base_url=url, cache=cache, metrics=metrics, keep_raw=raw)
+    return ClaudeModel(api_key=key, base_url=url, cache=cache, metrics=metrics, keep_raw=raw)
 
 
 STORES: dict[str, Callable[[Settings], Store]] = {"sqlite": _sqlite, "memory": _memory}
-ENGINES: dict[str, Callable[..., Engine]] = {"claude": _claude}
+ENGINES: dict[str, Callable[..., Model | Engine]] = {"claude": _claude}
 
 
 def create_app(
@@ -91,7 +95,7 @@ def create_app(
     *,
     settings: Settings | None = None,
     store: Store | str = "sqlite",
-    engine: Engine | str = "claude",
+    engine: Model | Engine | str = "claude",
     connections: Sequence[Connection] = (),  # opened with the server, closed after it
 ) -> "Turnlog":
     """A server with these agents; the first one answers where a session names none."""
@@ -105,7 +109,7 @@ def create_app(
     return Turnlog(agents, settings, made, engine, connections)
 
 
-def _check(store: Store | str, engine: Engine | str) -> None:
+def _check(store: Store | str, engine: Model | Engine | str) -> None:
     for given, known in ((store, STORES), (engine, ENGINES)):
         if isinstance(given, str) and given not in known:
             raise ConfigError(f"{given!r} is not known here. There are: {', '.join(known)}.")
@@ -119,7 +123,7 @@ class Turnlog:
         agents: Sequence[Agent],
         settings: Settings,
         store: Store,
-        engine: Engine | str,
+        engine: Model | Engine | str,
         connections: Sequence[Connection] = (),
     ) -> None:
         self.settings = settings
@@ -140,6 +144,7 @@ class Turnlog:
             settings.turn_timeout,
             self._book.rate,
         )
+        self._message_ids = MessageIds(store)
         self._decisions = Decisions(store, self._turns)
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
         self._open: AsyncExitStack | None = None
@@ -314,19 +319,21 @@ class Turnlog:
             watched(batch)
             self._bus.publish(session.id, batch)
 
-        agent = self._agents.get(session.agent_id)
-        if agent is None:
+        if session.agent_id not in self._agents:
             raise NotFound(f"The agent {session.agent_id!r} of this session is not here any more.")
         return pipeline.Parts(
             session=session,
-            agent=agent,
+            team=self._agents,
             engine=self.engine,
             store=self.store,
             limits=self._limits,
-            tools_for=partial(self._tools_for, agent),
             show=show,
+            tools_for=self._tools_for,
+            claim_id=self._message_ids.claim,
+            pacer_for=Pacer,
+            drafts_for=lambda state: DraftKeeper(state, self.store),
+            guard_for=self._budgets.guard,
             rate=self._book.rate,
-            budgets=self._budgets,
         )
 
     async def _tools_for(self, agent: Agent, turn: Turn, standing: Standing) -> ToolRunner:

@@ -71,6 +71,15 @@ class BudgetUsedUp(TurnlogError):
     code = "budget_exceeded"
 
 
+class TooManyCalls(TurnlogError):
+    """The turn needs more model calls than one turn may."""
+
+    code = "too_many_calls"
+
+    def __init__(self) -> None:
+        super().__init__("The agent went on calling tools without end.")
+
+
 class TimedOut(TurnlogError):
     """The turn took longer than a turn may."""
 

@@ -22,7 +22,6 @@ from turnlog.diagnosis.captures import (
 from turnlog.engines.claude.models import betas, thinking_parameters
 from turnlog.engines.claude.stream import Call
 from turnlog.errors import EngineFailed
-from turnlog.events.kinds import ToolUse
 from turnlog.simulator import SimulatedClaude
 
 Json = dict[str, Any]
@@ -116,14 +115,15 @@ def _more(call: Recorded) -> list[Json]:
     said = {"role": "assistant", "content": answer.blocks}
     if answer.stop_reason == "pause_turn":
         return [said]
-    if not answer.calls:
+    calls = [block for block in answer.blocks if block["type"] == "tool_use"]
+    if answer.stop_reason != "tool_use" or not calls:
         return []
-    return [said, {"role": "user", "content": [_result(asked) for asked in answer.calls]}]
+    return [said, {"role": "user", "content": [_result(call) for call in calls]}]
 
 
-def _result(asked: ToolUse) -> Json:
-    result: Json = {"type": "tool_result", "tool_use_id": asked.tool_use_id}
+def _result(call: Json) -> Json:
+    result: Json = {"type": "tool_result", "tool_use_id": call["id"]}
     try:
-        return result | {"content": RUN[asked.tool_name](**asked.args)}
+        return result | {"content": RUN[call["name"]](**call["input"])}
     except (LookupError, TypeError, ValueError) as error:
         return result | {"content": repr(error), "is_error": True}

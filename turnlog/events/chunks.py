@@ -15,12 +15,14 @@ def as_one(last: object, event: object) -> Event | None:
     """Both pieces as one, when `event` is the next piece of what `last` is a piece of."""
     match last, event:
         case MessageChunk(), MessageChunk(citations=cited) if cited is UNSET:
-            together = last.block_index == event.block_index
+            pass
         case ThinkingChunk(), ThinkingChunk():
-            together = last.block_index == event.block_index
+            pass
         case _:
             return None
-    return replace(last, content=last.content + event.content) if together else None
+    if (last.message_id, last.block_index) != (event.message_id, event.block_index):
+        return None
+    return replace(last, content=last.content + event.content)
 
 
 def joined(batch: Sequence[Stamped]) -> list[Stamped]:

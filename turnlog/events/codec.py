@@ -15,6 +15,7 @@ from turnlog.events.kinds import KINDS
 
 Body = dict[str, Any]
 UPGRADES: dict[tuple[str, int], Callable[[Body], Body]] = {}  # (type, from version) -> next
+RENAMED = {"approval_refused": "decision_refused"}  # types as they were once written
 
 encode: Callable[[Event], bytes] = msgspec.json.Encoder().encode
 _decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in KINDS.items()}
@@ -22,6 +23,7 @@ _decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in KINDS.ite
 
 def decode(type_: str, version: int, body: bytes) -> Event:
     """The event as it was appended. Raises UnknownEvent for what this turnlog cannot read."""
+    type_ = RENAMED.get(type_, type_)
     kind = KINDS.get(type_)
     if kind is None or version > kind.version:
         raise UnknownEvent(f"{type_!r} version {version} was written by a newer turnlog: update.")

@@ -1,8 +1,8 @@
 """The parts that events are made of: tokens, and content blocks as the model sent them."""
 
 import hashlib
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -69,11 +69,33 @@ def text_of(blocks: Iterable[Block]) -> str:
     return "".join(block["text"] for block in blocks if block["type"] == "text")
 
 
-def citations_of(blocks: Iterable[Block]) -> list[Citation]:
-    """Every citation in order, each with the index of the block that it belongs to."""
+class Span(NamedTuple):
+    """Where a text block stands in the text of its message. Names as on the wire."""
+
+    blockIndex: int
+    start: int
+    end: int
+
+
+def spans_of(blocks: Sequence[Block], indexes: Sequence[int] = ()) -> list[Span]:
+    """One span for each text block; `indexes` names the blocks where they are not counted."""
+    spans, start = [], 0
+    for index, block in zip(indexes or range(len(blocks)), blocks, strict=True):
+        if block["type"] == "text":
+            end = start + len(block["text"])
+            spans.append(Span(index, start, end))
+            start = end
+    return spans
+
+
+def citations_of(blocks: Iterable[Block], spans: Iterable[Span]) -> list[Citation]:
+    """Every citation in order, each with its block and where the cited words stand.
+
+    The API cites a block as a whole: the words of a citation are those of its block.
+    """
+    texts = (block for block in blocks if block["type"] == "text")
     return [
-        {"blockIndex": index, **citation}
-        for index, block in enumerate(blocks)
+        {**span._asdict(), **citation}
+        for span, block in zip(spans, texts, strict=True)
         for citation in block.get("citations") or ()
-        if block["type"] == "text"
     ]

@@ -1,8 +1,12 @@
-"""Which tools are infrastructure: one registry, for the server and (by /api/config) the UI."""
+"""Names that the server gives to the tools by which agents hand over to each other.
 
-INTERNAL_PREFIXES = ("transfer_to_", "transfer_back_to_", "handoff_to_", "route_to_")
+One registry, for the server and (by /api/config) the user interface. Nobody else's tool may have
+such a name: it would be taken for a hand-over.
+"""
+
+HANDOVER = "transfer_to_"  # and the id of the agent that takes over
+RESERVED_PREFIXES = (HANDOVER, "transfer_back_to_")
 
 
-def is_internal_tool(name: str) -> bool:
-    """Hand-offs and routing are kept for the audit, never shown, never counted as tools used."""
-    return name.startswith(INTERNAL_PREFIXES)
+def is_reserved(tool_name: str) -> bool:
+    return tool_name.startswith(RESERVED_PREFIXES)

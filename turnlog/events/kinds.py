@@ -14,8 +14,10 @@ from turnlog.events.base import Event
 from turnlog.events.content import (
     Block,
     Citation,
+    Span,
     TokenUsage,
     citations_of,
+    spans_of,
     text_of,
 )
 
@@ -36,7 +38,7 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
 
     message_id: str
     content: str
-    file_ids: list[str] = []
+    files: list[dict[str, Any]] = []  # id, name, mediaType, size, sha256 of each
     enable_thinking: bool | None = None  # what the message itself wished for
     thinking_budget: int | None = None
 
@@ -44,12 +46,14 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
 class ThinkingStart(Event, frozen=True, kw_only=True, tag="thinking_start"):
     """The model began to think."""
 
+    message_id: str
     block_index: int
 
 
 class ThinkingChunk(Event, frozen=True, kw_only=True, tag="thinking_chunk"):
     """A piece of a thought. Adjacent pieces of one block may be joined."""
 
+    message_id: str
     content: str
     block_index: int
 
@@ -57,10 +61,10 @@ class ThinkingChunk(Event, frozen=True, kw_only=True, tag="thinking_chunk"):
 class ThinkingComplete(Event, frozen=True, kw_only=True, tag="thinking_complete"):
     """The thought is whole. The live signal; `thinking` is what is kept."""
 
+    message_id: str
     content: str
     block_index: int
     duration: int  # milliseconds
-    thinking_tokens: int | UnsetType = UNSET
 
 
 class Thinking(Event, frozen=True, kw_only=True, tag="thinking"):
@@ -72,6 +76,9 @@ class Thinking(Event, frozen=True, kw_only=True, tag="thinking"):
 
     message_id: str
     content: str
+    block_index: int = 0
+    duration: int | None = None  # milliseconds; None where nobody measured it
+    thinking_tokens: int | UnsetType = UNSET  # where it is the only thought of its answer
     signature: str = ""
     redacted: bool = False
 
@@ -79,6 +86,7 @@ class Thinking(Event, frozen=True, kw_only=True, tag="thinking"):
 class MessageChunk(Event, frozen=True, kw_only=True, tag="message_chunk"):
     """A piece of the answer. Adjacent pieces of one block may be joined."""
 
+    message_id: str
     content: str
     block_index: int
     citations: list[Citation] | UnsetType = UNSET
@@ -96,17 +104,18 @@ class Message(Event, frozen=True, kw_only=True, tag="message"):
     """One model call's answer, whole: its text equals the chunks joined.
 
     The log keeps the content blocks as the model sent them, because they go back to it
-    unchanged; the wire shows their text and citations.
+    unchanged; the wire shows their text, where each block stands in it, and the citations.
     """
 
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
     log_only: ClassVar[frozenset[str]] = frozenset(
-        {"blocks", "costs", "details", "prefix", "reported"}
+        {"blockIndexes", "costs", "details", "prefix", "reported"}
     )
 
     message_id: str
     blocks: list[Block]
+    block_indexes: list[int] = []  # of an answer that was cut off; else blocks are counted
     stop_reason: str
     model: str
     token_usage: TokenUsage
@@ -122,11 +131,21 @@ class Message(Event, frozen=True, kw_only=True, tag="message"):
         return text_of(self.blocks)
 
     @property
+    def spans(self) -> list[Span]:
+        """Where each text block stands in `content`."""
+        return spans_of(self.blocks, self.block_indexes)
+
+    @property
     def citations(self) -> list[Citation]:
-        return citations_of(self.blocks)
+        return citations_of(self.blocks, self.spans)
 
     def shown(self) -> dict[str, Any]:
-        shown = super().shown() | {"content": self.content, "citations": self.citations}
+        spans = self.spans
+        shown = super().shown() | {
+            "content": self.content,
+            "blocks": [span._asdict() for span in spans],
+            "citations": citations_of(self.blocks, spans),
+        }
         if refused := self.details.get("stop_details"):  # why the model would not answer
             shown["stopDetails"] = refused
         return shown
@@ -174,8 +193,8 @@ class ApprovalResolved(Event, frozen=True, kw_only=True, tag="approval_resolved"
     args_hash: str = ""  # of the arguments that may run
 
 
-class ApprovalRefused(Event, frozen=True, kw_only=True, tag="approval_refused"):
-    """Somebody tried to decide who may not, or too late, or twice."""
+class DecisionRefused(Event, frozen=True, kw_only=True, tag="decision_refused"):
+    """Somebody tried to decide on an approval who may not, or too late, or twice."""
 
     kept: ClassVar[bool] = True
     internal: ClassVar[bool] = True
@@ -225,8 +244,11 @@ class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):
 class AgentChanged(Event, frozen=True, kw_only=True, tag="agent_changed"):
     """Another agent took over. Shown as a signal; its record in the log is internal."""
 
+    log_only: ClassVar[frozenset[str]] = frozenset({"reason"})
+
     from_: str = msgspec.field(name="from")
     to: str
+    reason: str = ""  # why the one who spoke handed over
 
 
 class HistoryAnchored(Event, frozen=True, kw_only=True, tag="history_anchored"):

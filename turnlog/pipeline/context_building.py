@@ -1,34 +1,38 @@
 """Stage 1. What the model is told.
 
-In:  the user's question, the session, the agent.
-Out: an Ask, and what is to be recorded about the history: that its anchor moves, what was
-     repaired in it.
+In:  the user's question, the session, the agent and its tools.
+Out: a Seat: the agent with its prompt, and what is to be recorded about the history in it: that
+     the anchor moves, what was repaired.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from turnlog.errors import BadInput, NotFound, TooLarge
-from turnlog.events.base import Event
-from turnlog.events.kinds import HistoryAnchored, ToolUse
+from turnlog.events.kinds import HistoryAnchored
 from turnlog.ports import (
     Agent,
-    Ask,
     EventLog,
+    OpenCall,
+    Prompt,
     Question,
+    Seat,
     Session,
+    ToolBox,
     ToolSpec,
+    handover_tool,
 )
 from turnlog.projections.history.messages import (
     moved_anchor,
     newly_repaired,
     open_container,
     tell,
+    tool_ids,
 )
 
 LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
@@ -103,58 +107,65 @@ def check_texts(value: Any, name: str) -> None:
                 left += [(each, depth + 1) for each in inner]
 
 
-class Context(NamedTuple):
-    """What the model is told, what is recorded about that, and which prefix it is told after."""
-
-    ask: Ask
-    records: list[Event]
-    prefix: str
-
-
 async def build_context(
+    agent: Agent,
+    team: Mapping[str, Agent],
     question: Question,
     session: Session,
-    agent: Agent,
+    tools: ToolBox,
     log: EventLog,
     limits: Limits,
-    open_calls: Sequence[ToolUse] = (),
-    tools: Sequence[ToolSpec] = (),
+    open_calls: Sequence[OpenCall] = (),
     *,
-    too_long: bool = False,
-) -> Context:
-    """Reads only from the anchor on: a long session costs no more than a short one.
+    mid_turn: bool = False,
+    shorter: bool = False,
+) -> tuple[Seat, str]:
+    """The agent with all that it is told, and the fingerprint of what stands before that.
 
-    `open_calls` are those of a turn that goes on, whose results come next; in mid-turn the
-    anchor stays where it is. `too_long`: the model could not take in what was built before;
+    Reads only from the anchor on: a long session costs no more than a short one. `open_calls`
+    are those of a turn that goes on, whose results come next. `mid_turn`: somebody has answered,
+    so the anchor stays where it is. `shorter`: the model could not take in what was built before;
     without a move of the anchor in return, it cannot be told less.
     """
     events = await log.read(session.user_id, session.id, after=session.anchor - 1)
-    anchor = None if open_calls else moved_anchor(events, too_long)
+    anchor = None if mid_turn else moved_anchor(events, shorter)
     if anchor is not None:
         events = [at for at in events if at.position >= anchor]
-    model = agent.model or limits.model
-    searches = _searches(session, agent, limits)
-    prefix = fingerprint(model, agent, tools, searches)
+    model, searches = agent.model or limits.model, _searches(session, agent, limits)
+    specs = [*tools.specs, *_handovers(agent, team)]
+    prefix = fingerprint(model, agent, specs, searches)
     telling = tell(
         events,
+        agent.id,
         thoughts=anchor is None,
         prefix=prefix,
-        to_be_answered={call.tool_use_id for call in open_calls},
+        to_be_answered={each.call.tool_use_id for each in open_calls if each.agent.id == agent.id},
     )
-    ask = Ask(
+    prompt = Prompt(
         model=model,
         system=agent.prompt,
         messages=telling.messages,
-        open_calls=open_calls,
         max_tokens=limits.max_tokens,
-        max_calls=limits.max_calls,
-        thinking_budget=_budget(question, session),
+        tools=specs,
+        thinking_budget=_budget(question, session) if agent.thinking else None,
         searches=searches,
         container=open_container(events, datetime.now(UTC)),
     )
     move = None if anchor is None else HistoryAnchored(anchor=anchor)
-    records = [move, newly_repaired(events, telling.repaired)]
-    return Context(ask, [record for record in records if record], prefix)
+    records = [each for each in (move, newly_repaired(events, telling.repaired)) if each]
+    ids = frozenset(tool_ids(events))
+    return Seat(agent=agent, prompt=prompt, tools=tools, records=records, tool_ids=ids), prefix
+
+
+def _handovers(agent: Agent, team: Mapping[str, Agent]) -> Iterator[ToolSpec]:
+    """The tools by which the agent hands over to others."""
+    reason = {"type": "string", "description": "What that agent is to do, in a sentence."}
+    schema = {"type": "object", "properties": {"reason": reason}, "required": ["reason"]}
+    for agent_id in agent.hands_over_to:
+        other = team[agent_id]
+        about = f"Hand over to {other.ref.name}. {other.description}".strip()
+        name = handover_tool(agent_id)
+        yield ToolSpec(name=name, description=about, input_schema=schema)
 
 
 def fingerprint(model: str, agent: Agent, tools: Sequence[ToolSpec], searches: int | None) -> str:

@@ -1,22 +1,317 @@
-"""Stage 2. The engine answers.
+"""Stage 2. The loop: ask the model, keep what it said, run the tools, ask again.
 
-In:  an Ask and the tools of the turn.
-Out: batches of what the engine says. What a provider does wrong arrives as EngineFailed.
+In:  an Ask: who speaks, the team, and the calls of a turn that goes on.
+Out: batches of what agents say and tools do. Each is stored before the next one is asked for,
+     so no tool runs before its `tool_use` is kept. The loop ends when the last one who speaks
+     has answered, or when a person must decide. An engine that owns its loop is asked once.
+
+An agent hands over by a tool that the server made. Alone, that call ends its part: the other
+one goes on and answers the user. Together with other calls it is a task: those who got one work
+at the same time, and their answers are the results of the calls.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
 
+import msgspec
+
+from turnlog.errors import EngineFailed, TooManyCalls
+from turnlog.events import kinds as k
+from turnlog.events.base import Event
+from turnlog.events.content import web_searches
+from turnlog.events.grammar import GOES_ON
+from turnlog.pipeline.answer import Answer, failed, read_answer, result, results_of
+from turnlog.pipeline.together import together
 from turnlog.ports import (
     Ask,
+    CallFailed,
+    CallGuard,
+    CallOutput,
+    CallStarted,
     Engine,
+    Hidden,
+    Model,
+    OpenCall,
+    Output,
+    Prompt,
     Said,
-    ToolBox,
+    Seat,
+    SpeakerChanged,
+    UnreadableCall,
+    handover_tool,
+)
+from turnlog.projections.history.messages import (
+    add,
+    answer_blocks,
+    container_of,
+    mended,
+    repair_record,
+    result_block,
 )
 
+Batches = AsyncGenerator[Said, None]
+ClaimId = Callable[[str], Awaitable[str]]
+TOO_LONG = "context_exceeded"  # what a model says when it cannot take it all in
+REFUSED = "invalid_request"  # and when there is something in it that it does not know
+NOT_HERE = "You work on a part of the task. Finish it; you cannot hand over."
+AT_WORK = "This agent works on another part already. Ask it again when that is done."
 
-async def execute(ask: Ask, engine: Engine, tools: ToolBox) -> AsyncGenerator[Said, None]:
-    """The engine runs only while its batches are asked for: one is stored before the next."""
-    async with aclosing(engine.answer(ask, tools)) as batches:
+
+async def execute(
+    ask: Ask, answerer: Model | Engine, guard: CallGuard, claim_id: ClaimId
+) -> Batches:
+    """What comes of the question. `claim_id` gives a message an id that no other one has."""
+    if isinstance(answerer, Engine):
+        batches = answerer.answer(ask)
+    else:
+        batches = _Loop(ask, answerer, guard).run()
+    async with aclosing(batches):
         async for said in batches:
+            if any(isinstance(output, CallStarted) for output in said.outputs):
+                said = msgspec.structs.replace(said, outputs=await _named(said.outputs, claim_id))
             yield said
+
+
+async def _named(outputs: Sequence[Output], claim_id: ClaimId) -> list[Output]:
+    """A provider may repeat an id, or give none: an answer has its own one from the start."""
+    named: list[Output] = []
+    for output in outputs:
+        if isinstance(output, CallStarted):
+            output = msgspec.structs.replace(output, message_id=await claim_id(output.message_id))
+        named.append(output)
+    return named
+
+
+@dataclass
+class _Part:
+    """One agent's part of the turn: what it has been told so far, and how it ended."""
+
+    seat: Seat
+    delegated: bool  # it works on a task of another agent's
+    messages: list[dict[str, Any]]
+    searches: int | None
+    container: str | None
+    call: str = ""  # names the model call that is under way
+    shown: bool = False  # whether anything of that call was shown
+    grown: bool = False  # whether `messages` are more than what was built from the log
+    answer: Answer | None = None  # its newest one
+    calls: list[k.ToolUse] = field(default_factory=list)  # that are to be run next
+    successor: str | None = None  # who goes on
+    waits: bool = False  # for a person
+
+    @property
+    def handovers(self) -> dict[str, str]:
+        """By the name of the tool, the agent that would take over."""
+        return {handover_tool(agent): agent for agent in self.seat.agent.hands_over_to}
+
+    def prompt(self) -> Prompt:
+        return replace(
+            self.seat.prompt,
+            messages=self.messages,
+            searches=self.searches,
+            container=self.container,
+        )
+
+    def said(self, outputs: Sequence[Output]) -> Said:
+        return Said(outputs, self.seat.agent.ref, self.call)
+
+    def answers(self, answer: Answer) -> None:
+        """Add the answer to what goes back to the model, and count what it has used up."""
+        self.answer, self.calls, self.grown = answer, answer.calls, True
+        add(self.messages, "assistant", answer_blocks(answer.message, answer.asked))
+        add(self.messages, "user", [result_block(each) for each in answer.refused])
+        if self.searches is not None:
+            self.searches = max(0, self.searches - web_searches(answer.message.reported))
+        self.container = container_of(answer.message) or self.container
+
+
+class _Loop:
+    """The loop of one turn."""
+
+    def __init__(self, ask: Ask, model: Model, guard: CallGuard) -> None:
+        self._ask = ask
+        self._model = model
+        self._guard = guard
+        self._calls = iter(range(ask.max_calls))
+        self._names = count(1)
+        self._taken: set[str] = set()  # ids of calls
+
+    async def run(self) -> Batches:
+        speaker: str | None = self._ask.speaker
+        open_calls = self._ask.open_calls
+        while speaker is not None:
+            part = await self._seated(speaker)
+            async with aclosing(self._speak(part, open_calls)) as batches:
+                async for said in batches:
+                    yield said
+            speaker, open_calls = part.successor, ()
+
+    async def _seated(self, agent_id: str, delegated: bool = False, shorter: bool = False) -> _Part:
+        seat = await self._ask.team.seat(agent_id, shorter=shorter)
+        prompt = seat.prompt
+        self._taken |= seat.tool_ids
+        return _Part(seat, delegated, list(prompt.messages), prompt.searches, prompt.container)
+
+    async def _speak(self, part: _Part, open_calls: Sequence[OpenCall] = ()) -> Batches:
+        """One agent speaks until it has answered, hands over, or a person must decide."""
+        if part.seat.records:
+            yield part.said(part.seat.records)
+        part.calls = [o.call for o in open_calls if o.agent.id == part.seat.agent.id]
+        while True:
+            if part.calls:
+                results: list[k.ToolResult] = []
+                async with aclosing(self._run(part, open_calls)) as running:
+                    async for said in running:
+                        yield said
+                        results += results_of(said, part.calls)
+                if len(results) < len(part.calls):
+                    part.waits = True
+                    return
+                add(part.messages, "user", [result_block(each) for each in results])
+                part.grown = True
+            async with aclosing(self._ask_model(part)) as batches:
+                async for said in batches:
+                    yield said
+            open_calls = ()
+            if part.successor or part.answer is None or not part.answer.goes_on:
+                return
+
+    # one call of the model
+
+    async def _ask_model(self, part: _Part) -> Batches:
+        if next(self._calls, None) is None:
+            raise TooManyCalls
+        part.call, part.shown = str(next(self._names)), False
+        if part.grown and (record := _mend(part)):
+            yield part.said([record])
+        verdict = await self._guard.before(part.prompt(), self._model)
+        if verdict.records:
+            yield part.said(verdict.records)
+        if verdict.refusal is not None:
+            raise verdict.refusal
+        async with aclosing(self._answer(part)) as batches:
+            async for outputs in batches:
+                part.shown = part.shown or any(isinstance(o, _PIECES) for o in outputs)
+                yield part.said(self._kept(part, outputs))
+        goes_on = part.answer is not None and part.answer.goes_on
+        verdict = await self._guard.after(goes_on=goes_on)
+        if verdict.records:
+            yield part.said(verdict.records)
+        if verdict.refusal is not None:
+            raise verdict.refusal
+
+    async def _answer(self, part: _Part) -> AsyncGenerator[Sequence[CallOutput], None]:
+        """The call; once more, with less or mended in full, where the model refuses it."""
+        try:
+            async with aclosing(self._model.call(part.prompt())) as batches:
+                async for outputs in batches:
+                    yield outputs
+            return
+        except EngineFailed as failure:
+            records = await self._changed(part, failure)
+            if not records:
+                raise
+        yield records
+        async with aclosing(self._model.call(part.prompt())) as batches:
+            async for outputs in batches:
+                yield outputs
+
+    async def _changed(self, part: _Part, failure: EngineFailed) -> Sequence[Event]:
+        """What was changed in what the model is told, so that it may take it; or nothing."""
+        if failure.code == REFUSED:
+            record = _mend(part, fully=True)
+            return [record] if record else []
+        if failure.code == TOO_LONG and part.answer is None and self._ask.may_be_shorter:
+            shorter = await self._seated(part.seat.agent.id, shorter=True)
+            part.messages = shorter.messages
+            return shorter.seat.records
+        return []
+
+    def _kept(self, part: _Part, outputs: Sequence[CallOutput]) -> Sequence[Output]:
+        """The batch; the one that ends an answer has all that is kept in one step with it."""
+        answer = read_answer(outputs, self._taken, part.handovers, shown=part.shown)
+        if answer is None:
+            return [output for output in outputs if not isinstance(output, UnreadableCall)]
+        part.answers(answer)
+        alone = len(answer.asked) == len(answer.calls) == 1
+        if alone and not part.delegated and answer.calls[0].tool_name in part.handovers:
+            return [*answer.outputs, *self._handed_over(part, answer.calls[0])]
+        return answer.outputs
+
+    def _handed_over(self, part: _Part, call: k.ToolUse) -> list[Output]:
+        part.successor = part.handovers[call.tool_name]
+        part.calls = []
+        to = self._ask.team.agents[part.successor].ref
+        taken_over = result(call, f"{to.name} takes over and answers the user.")
+        reason = str(call.args.get("reason") or "")
+        return [Hidden(event=taken_over), SpeakerChanged(to=to, reason=reason)]
+
+    # the tools of an answer, and the tasks of other agents
+
+    def _run(self, part: _Part, open_calls: Sequence[OpenCall]) -> Batches:
+        handovers = part.handovers
+        tools = [call for call in part.calls if call.tool_name not in handovers]
+        running = [self._tools(part, tools)] if tools else []
+        at_work: set[str] = set()
+        for call in part.calls:
+            if (agent_id := handovers.get(call.tool_name)) is None:
+                continue
+            if part.delegated or agent_id in at_work:
+                why = NOT_HERE if part.delegated else AT_WORK
+                running.append(_at_once(part.said([Hidden(event=failed(call, why))])))
+            else:
+                at_work.add(agent_id)
+                running.append(self._delegate(part, call, agent_id, open_calls))
+        return running[0] if len(running) == 1 else together(running)
+
+    async def _tools(self, part: _Part, calls: Sequence[k.ToolUse]) -> Batches:
+        async with aclosing(part.seat.tools.run(calls)) as running:
+            async for outputs in running:
+                yield part.said(outputs)
+
+    async def _delegate(
+        self, part: _Part, call: k.ToolUse, agent_id: str, open_calls: Sequence[OpenCall]
+    ) -> Batches:
+        """Another agent works on a task; its answer is the result of the call."""
+        message = self._answered_before(call, agent_id, open_calls)
+        if message is None:
+            worker = await self._seated(agent_id, delegated=True)
+            try:
+                async with aclosing(self._speak(worker, open_calls)) as batches:
+                    async for said in batches:
+                        yield said
+            except EngineFailed as failure:
+                yield worker.said([CallFailed()])
+                yield part.said([Hidden(event=failed(call, str(failure)))])
+                return
+            if worker.waits or worker.answer is None:
+                return
+            message = worker.answer.message
+        yield part.said([Hidden(event=result(call, message.content))])
+
+    def _answered_before(
+        self, call: k.ToolUse, agent_id: str, open_calls: Sequence[OpenCall]
+    ) -> k.Message | None:
+        """The worker's answer, in a turn that goes on after the worker was done."""
+        if not any(opened.call.tool_use_id == call.tool_use_id for opened in open_calls):
+            return None
+        busy = any(opened.agent.id == agent_id for opened in open_calls)
+        message = self._ask.answers.get(agent_id)
+        return None if busy or message is None or message.stop_reason in GOES_ON else message
+
+
+_PIECES = (k.MessageChunk, k.ThinkingStart, k.ThinkingChunk)
+
+
+def _mend(part: _Part, fully: bool = False) -> k.HistoryRepaired | None:
+    """Mend what goes back to the model within the turn; the record of that, if it was needed."""
+    telling = mended(part.messages, fully=fully)
+    part.messages = telling.messages
+    return repair_record(telling.repaired)
+
+
+async def _at_once(said: Said) -> Batches:
+    yield said

@@ -1,41 +1,59 @@
 """Stage 3. Whatever the engine, the same events.
 
-In:  a batch of what an engine said.
-Out: our events: attributed, internal ones marked, neighbors joined, none twice.
+In:  a batch of what an agent said, or its tools did.
+Out: our events: attributed, internal ones marked, neighbors joined, none twice, each with the id
+     of the answer that it belongs to.
 """
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
+from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import AgentRef, Attributed, Event
 from turnlog.events.chunks import as_one
 from turnlog.events.clock import now
-from turnlog.events.internal import is_internal_tool
-from turnlog.pipeline.turn_state import TurnState, new_message_id
+from turnlog.pipeline.turn_state import Draft, TurnState, new_message_id
 from turnlog.ports import (
+    CallFailed,
     CallStarted,
+    Hidden,
     Output,
     Rate,
     Said,
+    SpeakerChanged,
     no_price,
 )
 
+_OF_AN_ANSWER = (
+    k.MessageChunk, k.ThinkingChunk, k.ThinkingStart, k.ThinkingComplete,
+    k.CitationsFound, k.Thinking, k.Message, k.WebSearched,
+)  # fmt: skip
+
 
 def normalize(said: Said, state: TurnState, rate: Rate = no_price) -> list[Attributed]:
-    events = list(_hand_over(said.agent, state))
-    asked, answered = set(state.asked_tools), set(state.asked_tools - state.open_tools.keys())
+    agent = said.agent or state.agent
+    events: list[Attributed] = []
+    asked, closed = set(state.asked_tools), state.asked_tools - state.open_calls.keys()
     for output in _joined(said.outputs):
-        if isinstance(output, CallStarted):
-            state.call_started(output)
-        elif isinstance(output, Event) and not _repeated(output, asked, answered):
-            events.append(_decided(_admitted(output, state, rate), state.agent))
+        match output:
+            case CallStarted():
+                state.call_started(output, said.call, agent)
+            case CallFailed():
+                events += _given_up(state.drafts.pop(said.call, None), rate)
+            case SpeakerChanged(to=to, reason=reason):
+                events += _hand_over(agent, to, reason)
+            case Hidden(event=event) if not _repeated(event, asked, closed):
+                admitted = _admitted(event, said.call, agent, state, rate)
+                events.append(Attributed(admitted, agent, internal=True, kept=event.kept))
+            case Event() if not _repeated(output, asked, closed):
+                event = _admitted(output, said.call, agent, state, rate)
+                events.append(Attributed(event, agent, event.internal, event.kept))
     return events
 
 
-def _repeated(event: Event, asked: set[str], answered: set[str]) -> bool:
+def _repeated(event: Event, asked: set[str], closed: set[str]) -> bool:
     """A tool is asked for once and answers once, whatever comes how often."""
     match event:
         case k.ToolUse(tool_use_id=tool):
@@ -43,27 +61,25 @@ def _repeated(event: Event, asked: set[str], answered: set[str]) -> bool:
             asked.add(tool)
             return again
         case k.ToolResult(tool_use_id=tool):
-            again = tool not in asked or tool in answered
-            answered.add(tool)
+            again = tool not in asked or tool in closed
+            closed.add(tool)
             return again
     return False
 
 
-def _hand_over(agent: AgentRef | None, state: TurnState) -> Iterator[Attributed]:
-    """A change of agent is shown as a signal, and kept as an internal record."""
-    if agent is None or agent == state.agent:
-        return
-    change = k.AgentChanged(from_=state.agent.id, to=agent.id)
-    state.agent = agent
-    yield Attributed(change, agent, internal=True, kept=True)
-    yield Attributed(change, agent, internal=False, kept=False)
+def _hand_over(before: AgentRef, to: AgentRef, reason: str) -> Iterator[Attributed]:
+    """A change of speaker is shown as a signal, and kept as an internal record."""
+    change = k.AgentChanged(from_=before.id, to=to.id, reason=reason)
+    yield Attributed(change, to, internal=True, kept=True)
+    yield Attributed(change, to, internal=False, kept=False)
 
 
-def _decided(event: Event, agent: AgentRef) -> Attributed:
-    internal = event.internal
-    if isinstance(event, k.ToolUse | k.ToolResult):
-        internal = is_internal_tool(event.tool_name)
-    return Attributed(event, agent, internal, event.kept)
+def _given_up(draft: Draft | None, rate: Rate) -> Iterator[Attributed]:
+    """What was shown of a call that failed stays, and is billed."""
+    for event in draft.events("interrupted") if draft else ():
+        event = _priced(event, rate) if isinstance(event, k.Message) else event
+        assert draft is not None
+        yield Attributed(event, draft.agent, internal=False, kept=True)
 
 
 def _joined(outputs: Iterable[Output]) -> list[Output]:
@@ -78,17 +94,18 @@ def _joined(outputs: Iterable[Output]) -> list[Output]:
     return joined
 
 
-def _admitted(event: Event, state: TurnState, rate: Rate) -> Event:
-    if isinstance(event, k.Message):
-        event = _priced(event, rate)
+def _admitted(event: Event, call: str, agent: AgentRef, state: TurnState, rate: Rate) -> Event:
+    if not isinstance(event, _OF_AN_ANSWER):
+        return event
+    draft = state.drafts.get(call)
+    own_id = draft.message_id if draft else event.message_id or new_message_id()
+    if event.message_id != own_id:
+        event = replace(event, message_id=own_id)
     match event:
-        case k.MessageChunk() | k.ThinkingChunk():
-            _drafted(event, state)
+        case k.MessageChunk() | k.ThinkingChunk() if draft is not None:
+            draft.add(event)
         case k.Message():
-            own_id = event.message_id or _own_id(state)
-            return msgspec.structs.replace(event, message_id=own_id, prefix=state.prefix)
-        case k.Thinking() | k.CitationsFound() if not event.message_id:
-            return msgspec.structs.replace(event, message_id=_own_id(state))
+            event = replace(_priced(event, rate), prefix=state.prefixes.get(agent.id, ""))
     return event
 
 
@@ -96,14 +113,4 @@ def _priced(message: k.Message, rate: Rate) -> k.Message:
     """With what each part of the call cost, and the whole. Drafts that were cut off too."""
     costs = rate(message.model, message.reported, now())
     whole = money.total(costs) if costs else None
-    return msgspec.structs.replace(message, costs=costs, cost_usd=whole)
-
-
-def _drafted(chunk: k.MessageChunk | k.ThinkingChunk, state: TurnState) -> None:
-    if state.draft is not None:
-        state.draft.add(chunk)
-
-
-def _own_id(state: TurnState) -> str:
-    """The provider gave no id: the one that was minted when the call began."""
-    return state.draft.message_id if state.draft else new_message_id()
+    return replace(message, costs=costs, cost_usd=whole)

@@ -23,7 +23,7 @@ def place(events: Iterable[Attributed], state: TurnState) -> list[Placed]:
         placed.append(
             Placed(
                 event=event,
-                event_id=state.new_event_id(),
+                event_id=state.event_id(event),
                 at=at,
                 agent=agent,
                 index=index,

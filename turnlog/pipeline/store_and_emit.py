@@ -45,7 +45,7 @@ def stamp(placed: Placed, seq: int | None, state: TurnState) -> Stamped:
     """Give the event its number, and let the turn know how far the log has come."""
     if seq is not None:
         state.position = seq
-        state.kept(placed.event, placed.internal)
+        state.kept(placed.event, placed.agent, placed.internal)
     return Stamped(
         session_id=state.turn.session_id,
         turn_id=state.turn.id,

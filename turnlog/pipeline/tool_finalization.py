@@ -1,26 +1,27 @@
 """Stage 6. No tool is left without an answer, and no person with a question that is moot.
 
-In:  the tools of the turn that were asked for and not answered.
+In:  the calls of the turn that have no result.
 Out: for each, the withdrawal of its open approval, if any, and one failed ToolResult, so that
      the model can be asked again. A write that had begun is in doubt.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from turnlog.events.base import Event
 from turnlog.events.kinds import ApprovalResolved, ToolResult, ToolUse
-from turnlog.ports import Permission, Standing
+from turnlog.ports import Hidden, OpenCall, Permission, Said, Standing
 
 IN_DOUBT = "{why} It had begun: it may or may not have taken effect."
 
 
-def close_open_tools(calls: Iterable[ToolUse], standing: Standing, why: str) -> list[Event]:
-    calls = list(calls)
-    pending = standing.pending([call.tool_use_id for call in calls])
-    return [
-        *(_withdrawn(standing.permissions[tool_use_id], why) for tool_use_id in pending),
-        *(_closed(call, why, call.tool_use_id in standing.started) for call in calls),
+def close_open_tools(calls: Sequence[OpenCall], standing: Standing, why: str) -> list[Said]:
+    """One batch for each call, from the agent that asked for it; withdrawals first."""
+    pending = standing.pending([opened.call.tool_use_id for opened in calls])
+    withdrawn = [
+        Said([_withdrawn(standing.permissions[opened.call.tool_use_id], why)], opened.agent)
+        for opened in calls
+        if opened.call.tool_use_id in pending
     ]
+    return [*withdrawn, *(Said([_closed(each, standing, why)], each.agent) for each in calls)]
 
 
 def _withdrawn(permission: Permission, why: str) -> ApprovalResolved:
@@ -34,7 +35,12 @@ def _withdrawn(permission: Permission, why: str) -> ApprovalResolved:
     )
 
 
-def _closed(call: ToolUse, why: str, begun: bool) -> ToolResult:
+def _closed(opened: OpenCall, standing: Standing, why: str) -> ToolResult | Hidden:
+    result = _failed(opened.call, why, opened.call.tool_use_id in standing.started)
+    return Hidden(event=result) if opened.hidden else result
+
+
+def _failed(call: ToolUse, why: str, begun: bool) -> ToolResult:
     return ToolResult(
         tool_use_id=call.tool_use_id,
         tool_name=call.tool_name,

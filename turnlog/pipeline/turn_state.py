@@ -19,15 +19,9 @@ from turnlog.events.content import (
     usage_of,
 )
 from turnlog.events.grammar import GOES_ON
-from turnlog.ports import (
-    CallStarted,
-    Permission,
-    Standing,
-    Turn,
-)
+from turnlog.events.internal import HANDOVER
+from turnlog.ports import CallStarted, OpenCall, Permission, Standing, Turn
 from turnlog.projections.claims import may_claim
-
-REMARKS = (k.ApprovalRefused, k.ToolSettled)  # about a turn, by nobody who speaks in it
 
 
 class DraftBlock(msgspec.Struct):
@@ -49,16 +43,14 @@ class Draft(msgspec.Struct, kw_only=True):
     message_id: str
     model: str
     reported: dict[str, Any]
-    position: int  # the log ended here when the call began
-    index: int  # the next place on screen, when this was saved
     agent: AgentRef
     blocks: list[DraftBlock] = []
 
     def add(self, chunk: k.MessageChunk | k.ThinkingChunk) -> None:
         kind = "text" if isinstance(chunk, k.MessageChunk) else "thinking"
-        place = (kind, chunk.block_index)
-        if not self.blocks or (self.blocks[-1].kind, self.blocks[-1].index) != place:
-            self.blocks.append(DraftBlock(*place))
+        key = (kind, chunk.block_index)
+        if not self.blocks or (self.blocks[-1].kind, self.blocks[-1].index) != key:
+            self.blocks.append(DraftBlock(*key))
         self.blocks[-1].pieces.append(chunk.content)
         if isinstance(chunk, k.MessageChunk) and chunk.citations is not UNSET:
             self.blocks[-1].citations += [_bare(citation) for citation in chunk.citations]
@@ -66,16 +58,22 @@ class Draft(msgspec.Struct, kw_only=True):
     def events(self, stop_reason: str) -> list[Event]:
         """The events that keep what was shown. It is billed by what was last reported."""
         thoughts: list[Event] = [
-            k.Thinking(message_id=self.message_id, content="".join(block.pieces))
+            k.Thinking(
+                message_id=self.message_id,
+                content="".join(block.pieces),
+                block_index=block.index,
+            )
             for block in self.blocks
             if block.kind == "thinking"
         ]
         return [*thoughts, self._message(stop_reason)]
 
     def _message(self, stop_reason: str) -> k.Message:
+        texts = [block for block in self.blocks if block.kind == "text"]
         return k.Message(
             message_id=self.message_id,
-            blocks=[block.as_text() for block in self.blocks if block.kind == "text"],
+            blocks=[block.as_text() for block in texts],
+            block_indexes=[block.index for block in texts],
             stop_reason=stop_reason,
             model=self.model,
             token_usage=usage_of(self.reported),
@@ -83,24 +81,33 @@ class Draft(msgspec.Struct, kw_only=True):
         )
 
 
+class Drafts(msgspec.Struct, kw_only=True):
+    """What a turn saves about once a second, in case its process dies."""
+
+    index: int  # the next place on screen
+    answers: list[Draft]
+
+
 class TurnState:
     """Where a turn stands."""
 
     def __init__(self, turn: Turn, agent: AgentRef, *, index: int = 0) -> None:
         self.turn = turn
-        self.agent = agent  # who speaks now
+        self.agent = agent  # who speaks
         self.index = index  # of the next event on screen
         self.position = -1  # number of the last kept event
-        self.prefix = ""  # fingerprint of the prompt, the tools and the model
+        self.prefixes: dict[str, str] = {}  # by agent: of its prompt, its tools, its model
         self.asked_tools: set[str] = set()
-        self.open_tools: dict[str, k.ToolUse] = {}
+        self.open_calls: dict[str, OpenCall] = {}
         self.standing = Standing()  # of its calls: allowed, refused, begun
         self.resumptions = 0
         self.paused = False  # it waits for a person, and is nobody's
         self.delivering = asyncio.Lock()  # a decision may come while the turn goes on
-        self.draft: Draft | None = None
+        self.drafts: dict[str, Draft] = {}  # by call: answers that are being written
+        self.answers: dict[str, k.Message] = {}  # by agent: its newest one, since it was asked
         self.usage = TokenUsage()
         self.costs: list[Decimal | None] = []  # of the calls so far
+        self.message_ids: set[str] = set()  # of the answers that are kept
         self.last_message: k.Message | None = None
         self.may_claim = False  # whether some answer has words of claiming in it
         self.tools_used: list[str] = []
@@ -111,51 +118,57 @@ class TurnState:
     def answered(self) -> bool:
         """Whether the last thing said was meant as the end."""
         last = self.last_message
-        return last is not None and last.stop_reason not in GOES_ON
+        return last is not None and last.stop_reason not in GOES_ON and not self.open_calls
 
     @property
     def pending(self) -> list[str]:
         """The calls that a person has not decided yet."""
-        return self.standing.pending(self.open_tools)
+        return self.standing.pending(self.open_calls)
 
     @property
     def ready(self) -> bool:
         """Whether a person has decided on a call that has no result yet."""
         undecided = self.pending
-        asked = (tool for tool in self.open_tools if tool in self.standing.permissions)
+        asked = (tool for tool in self.open_calls if tool in self.standing.permissions)
         return any(tool not in undecided for tool in asked)
+
+    def event_id(self, event: Event) -> str:
+        """That of `complete`, which is made anew whenever it is asked for, is always the same."""
+        if isinstance(event, k.Complete):
+            return str(uuid.uuid5(uuid.NAMESPACE_URL, f"turnlog:{self.turn.id}:complete"))
+        return self.new_event_id()
 
     def new_event_id(self) -> str:
         """A UUID: random for the turn, counted within it, so that it costs nothing."""
         self._made += 1
         return f"{self._stem}-{self._made:012x}"
 
-    def call_started(self, call: CallStarted) -> None:
-        self.draft = Draft(
-            message_id=call.message_id or new_message_id(),
+    def call_started(self, call: CallStarted, key: str, agent: AgentRef) -> None:
+        again = self.drafts.get(key)  # a stream that begins anew is the same answer
+        self.drafts[key] = Draft(
+            message_id=again.message_id if again else call.message_id or new_message_id(),
             model=call.model,
             reported=call.reported,
-            position=self.position,
-            index=self.index,
-            agent=self.agent,
+            agent=agent,
         )
 
-    def kept(self, event: Event, internal: bool) -> None:
+    def kept(self, event: Event, agent: AgentRef, internal: bool) -> None:
         """The event is on disk: only now does it count."""
         match event:
             case k.Message():
-                self.draft = None
-                self.usage += event.token_usage
-                self.costs.append(event.cost_usd)
-                self.last_message = event
-                self.may_claim = self.may_claim or may_claim(event.content)
+                self._answered(event, agent)
             case k.ToolUse():
                 self.asked_tools.add(event.tool_use_id)
-                self.open_tools[event.tool_use_id] = event
+                opened = OpenCall(call=event, agent=agent, hidden=internal)
+                self.open_calls[event.tool_use_id] = opened
                 if not internal:
                     self.tools_used.append(event.tool_name)
+                else:  # another agent is asked
+                    self.answers.pop(event.tool_name.removeprefix(HANDOVER), None)
+            case k.AgentChanged():
+                self.agent = agent  # it is the first thing from whoever takes over
             case k.ToolResult():
-                self.open_tools.pop(event.tool_use_id, None)
+                self.open_calls.pop(event.tool_use_id, None)
             case k.ApprovalRequested():
                 self.standing.permissions[event.tool_use_id] = Permission(
                     approval_id=event.approval_id, args=event.args, args_hash=event.args_hash
@@ -164,6 +177,16 @@ class TurnState:
                 self._decided(event)
             case k.TurnResumed():
                 self.resumptions += 1
+
+    def _answered(self, message: k.Message, agent: AgentRef) -> None:
+        drafts = self.drafts.items()
+        self.drafts = {key: d for key, d in drafts if d.message_id != message.message_id}
+        self.answers[agent.id] = message
+        self.message_ids.add(message.message_id)
+        self.last_message = message
+        self.usage += message.token_usage
+        self.costs.append(message.cost_usd)
+        self.may_claim = self.may_claim or may_claim(message.content)
 
     def _decided(self, event: k.ApprovalResolved) -> None:
         for tool_use_id, asked in self.standing.permissions.items():
@@ -181,11 +204,10 @@ class TurnState:
 def resumed(turn: Turn, kept: Sequence[Stamped]) -> TurnState:
     """The state of a turn as far as its kept events tell."""
     shown = [at.placed.index + 1 for at in kept if at.placed.index is not None]
-    speaker = next(at.placed.agent for at in reversed(kept) if not isinstance(at.event, REMARKS))
-    state = TurnState(turn, speaker, index=max(shown))
+    state = TurnState(turn, kept[0].placed.agent, index=max(shown))
     for at in kept:
         state.position = at.position
-        state.kept(at.event, at.placed.internal)
+        state.kept(at.event, at.placed.agent, at.placed.internal)
     return state
 
 

@@ -1,21 +1,23 @@
-"""Who answers, with which tools: what an engine is given and what it says."""
+"""Who answers: agents, the team that they are, and engines that run such a team by themselves."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
 from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import TokenUsage
-from turnlog.events.kinds import ToolUse
+from turnlog.events.internal import HANDOVER
+from turnlog.events.kinds import Message, ToolUse
+from turnlog.ports.model import CallStarted, Prompt
 from turnlog.ports.tools import ToolBox, ToolStarted
 
 
 @dataclass(frozen=True)
 class Agent:
-    """Who answers: a prompt and the tools it may use."""
+    """Who answers: a prompt, the tools it may use, and whom it may hand over to."""
 
     id: str
     _: KW_ONLY
@@ -23,61 +25,107 @@ class Agent:
     tools: Sequence[Any] = ()  # made by @tool
     mcp: Sequence[Any] = ()  # McpServer: where it has more tools from
     name: str = ""
+    description: str = ""  # what it is good at: for other agents, and for people
     model: str | None = None  # None: the server's
     approval: str | None = None  # always | never | writes, where a tool says nothing itself
     web_search: bool = False  # whether the model may search the web
+    thinking: bool = True  # False: it does not think, whatever the session says
+    hands_over_to: Sequence[str] = ()  # ids of agents
 
     @property
     def ref(self) -> AgentRef:
         return AgentRef(id=self.id, name=self.name or self.id.replace("_", " ").title())
 
 
+def handover_tool(agent_id: str) -> str:
+    """The name of the tool by which another agent hands over to this one."""
+    return f"{HANDOVER}{agent_id}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seat:
+    """An agent in a turn: what it is told now, and with which tools it works."""
+
+    agent: Agent
+    prompt: Prompt
+    tools: ToolBox
+    records: Sequence[Event] = ()  # what is to be kept about how the prompt was made
+    tool_ids: frozenset[str] = frozenset()  # of calls that were made before, by anybody
+
+
+class Team(Protocol):
+    """Those who may speak in a turn."""
+
+    @property
+    def agents(self) -> Mapping[str, Agent]: ...
+
+    async def seat(self, agent_id: str, *, shorter: bool = False) -> Seat:
+        """The agent with what it is told, as the log has it now.
+
+        `shorter`: the model could not take in what it was told before.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenCall:
+    """A call that has no result yet, and who asked for it."""
+
+    call: ToolUse
+    agent: AgentRef
+    hidden: bool = False  # it hands over to another agent
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """What an engine is given: everything the model is told."""
+    """What an engine is asked: who speaks, who else is there, and what there is to go on with."""
 
-    model: str
-    system: str
-    messages: list[dict[str, Any]]  # Messages API form, valid for the model
-    max_tokens: int
-    thinking_budget: int | None = None  # None: don't think
+    speaker: str  # the id of the agent whose turn it is
+    team: Team
     max_calls: int = 50  # model calls in one turn, against loops without end
-    open_calls: Sequence[ToolUse] = ()  # asked for at the end of `messages`: answered first
-    searches: int | None = None  # web searches that are left; None: the model may not search
-    container: str | None = None  # of the provider's own tools, to go back to
+    open_calls: Sequence[OpenCall] = ()  # of a turn that goes on: answered first
+    answers: Mapping[str, Message] = field(default_factory=dict)  # the newest of each agent
+    may_be_shorter: bool = True  # whether less may be told: not in mid-turn
 
 
-class CallStarted(msgspec.Struct, frozen=True, kw_only=True):
-    """The model began to answer. Not an event: it says what an unfinished answer would be."""
+class SpeakerChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """From here on another agent speaks. Not an event: `agent_changed` is made of it."""
 
-    message_id: str
-    model: str
-    reported: dict[str, Any]  # usage so far
+    to: AgentRef
+    reason: str = ""
 
 
-Output = Event | CallStarted | ToolStarted
+class CallFailed(msgspec.Struct, frozen=True, kw_only=True):
+    """The call will not be finished, and the turn goes on. Not an event."""
+
+
+class Hidden(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that is kept for the audit and not shown: what agents say to each other."""
+
+    event: Event
+
+
+Output = Event | CallStarted | CallFailed | ToolStarted | SpeakerChanged | Hidden
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A batch of what an engine produced, and by which agent (None: the current one)."""
+    """A batch of what one agent produced in one call (None: whoever speaks)."""
 
     outputs: Sequence[Output]
     agent: AgentRef | None = None
+    call: str = ""  # tells calls apart that are under way at the same time
 
 
+@runtime_checkable
 class Engine(Protocol):
-    """Who answers. It translates a provider's stream into our events and decides nothing.
+    """One who runs the loop of a turn by itself: LangGraph, an agents SDK.
 
-    Promises: ids are the provider's; a call yields CallStarted, its pieces, then
-    `thinking`*, `message`, `tool_use`* together; it goes on only when a batch it yielded has
-    been stored. Raises EngineFailed, and nothing else, for what the provider did.
+    Promises: each call has a name of its own in `Said.call`; it yields CallStarted, its pieces,
+    then `thinking`*, `message`, `tool_use`* together; the engine goes on only when a batch it
+    yielded has been stored. Raises EngineFailed, and nothing else, for what the provider did.
     """
 
-    def answer(self, ask: Ask, tools: ToolBox) -> AsyncGenerator[Said, None]: ...
-
-    async def count(self, ask: Ask, tools: ToolBox) -> int:
-        """How many tokens the model would be told. Raises EngineFailed."""
-        ...
+    def answer(self, ask: Ask) -> AsyncGenerator[Said, None]: ...
 
     async def open(self) -> None:
         """Get ready in the background; returns at once."""
@@ -87,8 +135,6 @@ class Engine(Protocol):
 
 
 Show = Callable[[Sequence[Stamped]], None]  # where a turn's events go, live
-# Where a model call's bytes go, with its id if it got one. None: they are not kept.
-KeepRaw = Callable[[str, list[bytes]], None] | None
 
 
 @dataclass(frozen=True, kw_only=True)

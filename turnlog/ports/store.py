@@ -124,6 +124,10 @@ class EventLog(Protocol):
         """The kept events numbered above `after`, oldest first. Nothing of another user's."""
         ...
 
+    async def has_message(self, message_id: str) -> bool:
+        """Whether any message, of whomever, has this id."""
+        ...
+
     async def tail(
         self, user_id: str, session_id: str, *, limit: int, before: int | None = None
     ) -> list[Stamped]:

@@ -17,7 +17,7 @@ from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import Stamped
 from turnlog.events.content import hash_of, usage_of, web_searches
-from turnlog.events.grammar import GOES_ON, broken_rule
+from turnlog.events.grammar import GOES_ON, broken_rule, step
 from turnlog.events.record import (
     NO_SEAL,
     Record,
@@ -226,7 +226,7 @@ def _disorder(log: Sequence[Stamped]) -> Iterator[str]:
         if not at.placed.internal:
             turns[at.turn_id].append(at)
     for turn_id, events in turns.items():
-        if rule := broken_rule(type(at.event) for at in events):
+        if rule := broken_rule(map(step, (at.event for at in events))):
             yield f"turn {turn_id}: {rule}"
 
 

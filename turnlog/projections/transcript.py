@@ -42,39 +42,79 @@ def _asked(turn: TurnView, event: Shown) -> None:
     turn.question = event["content"]
 
 
-def _draft(kind: str, turn: TurnView, event: Shown) -> None:
-    last = turn.drafts[-1] if turn.drafts else None
-    if last and (last["kind"], last["block"]) == (kind, event["blockIndex"]):
-        last["content"] += event.get("content", "")
-    else:
-        draft = {"kind": kind, "block": event["blockIndex"], "content": event.get("content", "")}
-        turn.drafts.append(draft)
+def _drafted(turn: TurnView, event: Shown) -> Shown:
+    """The answer that this is a piece of. Several may be written at the same time."""
+    for draft in turn.drafts:
+        if draft["messageId"] == event["messageId"]:
+            return draft
+    turn.drafts.append({"messageId": event["messageId"], "agent": event["agent"], "parts": []})
+    return turn.drafts[-1]
+
+
+def _piece(kind: str, turn: TurnView, event: Shown) -> None:
+    parts = _drafted(turn, event)["parts"]
+    if not parts or (parts[-1]["kind"], parts[-1]["block"]) != (kind, event["blockIndex"]):
+        block = event["blockIndex"]
+        parts.append({"kind": kind, "block": block, "content": "", "citations": []})
+    parts[-1]["content"] += event.get("content", "")
+    parts[-1]["citations"] += map(_source, event.get("citations") or ())
 
 
 def _thinking_piece(turn: TurnView, event: Shown) -> None:
-    _draft("thinking", turn, event)
+    _piece("thinking", turn, event)
 
 
 def _message_piece(turn: TurnView, event: Shown) -> None:
-    _draft("message", turn, event)
+    _piece("message", turn, event)
 
 
 def _thinking(turn: TurnView, event: Shown) -> None:
-    thoughts = [draft for draft in turn.drafts if draft["kind"] == "thinking"]
-    turn.drafts = [draft for draft in turn.drafts if draft not in thoughts[:1]]
-    names = ("messageId", "content", "redacted", "agent")
-    turn.items.append({"kind": "thinking"} | {name: event[name] for name in names})
+    for draft in turn.drafts:
+        if draft["messageId"] == event["messageId"]:
+            key = ("thinking", event["blockIndex"])
+            draft["parts"] = [p for p in draft["parts"] if (p["kind"], p["block"]) != key]
+    names = ("messageId", "content", "blockIndex", "duration", "redacted", "agent")
+    item = {"kind": "thinking"} | {name: event[name] for name in names}
+    turn.items.append(item | {"thinkingTokens": event.get("thinkingTokens")})
 
 
 def _message(turn: TurnView, event: Shown) -> None:
-    turn.drafts = []
-    names = ("messageId", "content", "citations", "stopReason", "model", "tokenUsage", "agent")
-    item = {"kind": "message"} | {name: event[name] for name in names}
+    turn.drafts = [d for d in turn.drafts if d["messageId"] != event["messageId"]]
+    names = ("messageId", "content", "stopReason", "model", "tokenUsage", "costUsd", "agent")
+    item = {"kind": "message"} | {name: event[name] for name in names} | {"parts": parts_of(event)}
     if "stopDetails" in event:  # why the model refused
         item["stopDetails"] = event["stopDetails"]
     turn.items.append(item)
     turn.tokens += event["tokenUsage"]["totalTokens"]
     turn.state = "running" if event["stopReason"] in GOES_ON else "done"
+
+
+def parts_of(message: Shown) -> list[Shown]:
+    """The text of a kept message block by block, each with the sources that it cites.
+
+    These are the very pieces that were streamed: a citation stands behind the words it is for.
+    """
+    return [
+        {
+            "kind": "message",
+            "block": span["blockIndex"],
+            "content": message["content"][span["start"] : span["end"]],
+            "citations": [_source(c) for c in message["citations"] if _is_in(c, span)],
+        }
+        for span in message["blocks"]
+        if span["end"] > span["start"] or any(_is_in(c, span) for c in message["citations"])
+    ]
+
+
+def _is_in(citation: Shown, span: Shown) -> bool:
+    return bool(span["start"] <= citation["start"] and citation["end"] <= span["end"]) and (
+        citation["blockIndex"] == span["blockIndex"]
+    )
+
+
+def _source(citation: Shown) -> Shown:
+    """A citation without its place: the part that it stands in says that."""
+    return {name: v for name, v in citation.items() if name not in ("blockIndex", "start", "end")}
 
 
 def _tool_use(turn: TurnView, event: Shown) -> None:

@@ -84,7 +84,7 @@ def _internal(event: Event) -> tuple[str, str]:
             return "repaired", ", ".join(f"{r['rule']} at {r['place']}" for r in repairs)
         case k.HistoryAnchored(anchor=anchor):
             return "forgets", f"the model is told only what came from {anchor} on"
-        case k.ApprovalRefused(tried_by=who, why=why):
+        case k.DecisionRefused(tried_by=who, why=why):
             return "no say", f"{who} tried to decide: {why}"
         case k.ToolSettled(tool_name=name, happened=happened, decided_by=who, note=note):
             said = f"{name} {'was' if happened else 'was not'} done, says {who}"

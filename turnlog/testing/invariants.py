@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from turnlog.events.grammar import broken_rule
 from turnlog.events.kinds import KINDS
-from turnlog.projections.transcript import Shown, transcript
+from turnlog.projections.transcript import Shown, parts_of, transcript
 
 Events = Sequence[Shown]
 
@@ -30,7 +30,7 @@ def _ends(live: Events, log: Events) -> Iterator[str]:
 
 def _order(live: Events, log: Events) -> Iterator[str]:
     for turn in _turns(live):
-        if rule := broken_rule(KINDS[event["type"]] for event in turn):
+        if rule := broken_rule((KINDS[e["type"]], e.get("messageId", "")) for e in turn):
             yield rule
 
 
@@ -61,38 +61,32 @@ def _once(live: Events, log: Events) -> Iterator[str]:
 
 
 def _whole_text(live: Events, log: Events) -> Iterator[str]:
-    """A message is its chunks joined, with all the citations that came with them."""
+    """A message is its chunks: the same words in the same blocks, with the same citations."""
     for turn in _turns(live):
-        text, cited = "", []
-        for event in turn:
-            if event["type"] == "message_chunk":
-                text += event["content"]
-                cited += [_cited(citation) for citation in event.get("citations") or ()]
-            elif event["type"] == "message":
-                if event["content"] != text:
-                    yield f"{event['content']!r} is not {text!r}"
-                if [_cited(citation) for citation in event["citations"]] != cited:
-                    yield f"{event['content']!r} does not cite {cited}"
-                text, cited = "", []
+        for number, event in enumerate(turn):
+            if event["type"] == "message":
+                drafts = transcript(turn[:number])[0].drafts
+                mine = [d["parts"] for d in drafts if d["messageId"] == event["messageId"]]
+                drafted = [p for p in (mine or [[]])[0] if p["kind"] == "message"]
+                if drafted != parts_of(event):
+                    yield f"{event['messageId']}: streamed {drafted}, kept {parts_of(event)}"
+                if event["content"] != "".join(part["content"] for part in drafted):
+                    yield f"{event['content']!r} is not {drafted}"
 
 
 def _found(live: Events, log: Events) -> Iterator[str]:
     """`citations_found` comes just before what is kept, and says the same as the message."""
-    found: list[Shown] = []
+    found: dict[str, list[Shown]] = {}
     for event in live:
         if event["type"] == "citations_found":
-            found = event["citations"]
-            if event["count"] != len(found):
-                yield f"{event['count']} were counted, {len(found)} told"
+            found[event["messageId"]] = event["citations"]
+            if event["count"] != len(event["citations"]):
+                yield f"{event['count']} were counted, {len(event['citations'])} told"
         elif event["type"] == "message":
-            if found and found != event["citations"]:
-                yield f"found {found}, kept {event['citations']}"
-            found = []
-
-
-def _cited(citation: Shown) -> Shown:
-    """Blocks are counted anew when a thought before them could not be kept."""
-    return {name: value for name, value in citation.items() if name != "blockIndex"}
+            announced = found.pop(event["messageId"], event["citations"])
+            if announced != event["citations"]:
+                yield f"found {announced}, kept {event['citations']}"
+    yield from (f"{name} was never kept" for name in found)
 
 
 def _pairs(live: Events, log: Events) -> Iterator[str]:
@@ -132,7 +126,7 @@ RULES: dict[str, Callable[[Events, Events], Iterator[str]]] = {
     "numbers consecutive and the same live and in the log": _numbers,
     "indexes count every event": _indexes,
     "no event twice": _once,
-    "a message is its chunks joined": _whole_text,
+    "a message is its chunks": _whole_text,
     "citations are found as they are kept": _found,
     "every tool has one result": _pairs,
     "reload equals live": _reload,

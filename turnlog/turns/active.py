@@ -12,12 +12,14 @@ from turnlog.errors import (
     AlreadyAsked,
     BadInput,
     Busy,
+    NotFound,
     Reused,
     ToolError,
 )
 from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
 from turnlog.pipeline import turn as pipeline
+from turnlog.pipeline.ending import ShuttingDown, completed_again
 from turnlog.pipeline.turn_state import TurnState, new_id
 from turnlog.ports import (
     Approval,
@@ -38,7 +40,7 @@ from turnlog.telemetry.spans import installed_tracer
 from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.turns.limits import UserLimits
 from turnlog.turns.live_turn import LiveTurn
-from turnlog.turns.recovery import goes_on, recover
+from turnlog.turns.recovery import draft_events, goes_on, recover, unkept
 
 _log = logging.getLogger(__name__)
 PartsFor = Callable[[Session, Show], pipeline.Parts]
@@ -86,10 +88,19 @@ class RunningTurns:
         parts = self._parts_for(session, lambda batch: None)
         turn = Turn(id=approval.turn_id, session_id=session.id, user_id=user_id)
         call = k.ToolUse(tool_use_id=approval.tool_use_id, tool_name=approval.tool_name, args=args)
+        agent = parts.team[await self._asker(user_id, approval)]
         try:
-            (await parts.tools_for(turn, Standing())).check(call)
+            (await parts.tools_for(agent, turn, Standing())).check(call)
         except ToolError as error:
             raise BadInput(str(error)) from None
+
+    async def _asker(self, user_id: str, approval: Approval) -> str:
+        """The agent that made the call."""
+        log = await self._store.read(user_id, approval.session_id)
+        for at in log:
+            if isinstance(at.event, k.ToolUse) and at.event.tool_use_id == approval.tool_use_id:
+                return at.placed.agent.id
+        raise NotFound(f"The call of approval {approval.id!r} is not in the log.")
 
     # a question
 
@@ -168,7 +179,9 @@ class RunningTurns:
             session = await self._store.get_session(turn.user_id, turn.session_id)
             watch, parts = self._prepared(live, session)
             question, state = await pipeline.resume(turn, self._store)
-            await pipeline.deliver(Said([first]), state, parts)
+            drafts = unkept(turn, state)  # of agents that were writing when the process died
+            state.index = max(state.index, drafts.index)
+            await pipeline.deliver([*draft_events(drafts), Said([first])], state, parts)
         except BaseException:
             self._let_go(live, turn.user_id)
             raise
@@ -209,7 +222,7 @@ class RunningTurns:
             await asyncio.wait(self._tasks, timeout=grace)
         while self._tasks:  # also what a late question or decision has set off
             for live in self._live.values():
-                live.stop(pipeline.ShuttingDown())
+                live.stop(ShuttingDown())
             await asyncio.wait(self._tasks)
 
     async def stop(self, user_id: str, session_id: str) -> bool:
@@ -254,7 +267,7 @@ class RunningTurns:
         parts: pipeline.Parts,
     ) -> None:
         """Let the turn run by itself."""
-        live.deliver = lambda event: pipeline.deliver(Said([event]), state, parts)
+        live.deliver = lambda event: pipeline.deliver([Said([event])], state, parts)
         work = pipeline.work(question, state, parts)
         end = watch.around(partial(pipeline.end, state, parts=parts))
         with watch.started(parts.agent.ref, parts.agent.model or parts.limits.model):
@@ -305,4 +318,4 @@ class KeptTurn:
     over: bool
 
     async def events(self) -> AsyncGenerator[Sequence[Stamped], None]:
-        yield [*self.kept, pipeline.completed_again(self.kept)] if self.over else self.kept
+        yield [*self.kept, completed_again(self.kept)] if self.over else self.kept

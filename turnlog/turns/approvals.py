@@ -119,7 +119,7 @@ class Decisions:
             raise
 
     async def _record_refusal(self, user_id: str, approval: Approval, why: str) -> None:
-        refused = k.ApprovalRefused(approval_id=approval.id, tried_by=user_id, why=why)
+        refused = k.DecisionRefused(approval_id=approval.id, tried_by=user_id, why=why)
         await self._annotate(user_id, approval.session_id, approval.turn_id, refused)
 
     async def _annotate(self, user_id: str, session_id: str, turn_id: str, event: Event) -> None:

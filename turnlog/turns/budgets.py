@@ -1,13 +1,11 @@
 """No call beyond the budget: checked before each model call, on what the log says was spent.
 
-In:  what the engine says, batch by batch; each is stored when the next one is asked for.
-Out: the same, with internal events where most or all of a budget is used up. A call that
-     would not fit ends the turn with BudgetUsedUp; the question and all that was said stay.
+What comes of a check is kept as internal events, where most or all of a budget is used up. A
+call that would not fit ends the turn with BudgetUsedUp; the question and all that was said stay.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Any
@@ -18,18 +16,17 @@ from turnlog.errors import BudgetUsedUp, EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.clock import now
-from turnlog.events.grammar import GOES_ON
 from turnlog.events.money import picousd, total, usd
 from turnlog.ports import (
-    Ask,
+    NO_GUARD,
     Billing,
-    Engine,
+    CallGuard,
+    Model,
+    Prompt,
     Rate,
-    Said,
     Spent,
-    ToolBox,
-    ToolSpec,
     Turn,
+    Verdict,
     no_price,
 )
 from turnlog.projections.billing.budgets import (
@@ -42,7 +39,6 @@ from turnlog.projections.billing.budgets import (
 from turnlog.projections.billing.calendar import period_begins
 
 _log = logging.getLogger(__name__)
-Batches = AsyncGenerator[Said, None]
 NEAR = 4  # a guess may be wrong by this factor: within it, the model is asked to count
 
 
@@ -55,14 +51,12 @@ class Budgets:
     rate: Rate = no_price
     where: tzinfo = UTC
 
-    def guard(
-        self, turn: Turn, ask: Ask, tools: ToolBox, engine: Engine
-    ) -> Callable[[Batches], Batches]:
-        """Put it around what the engine says. Without budgets it costs nothing."""
+    def guard(self, turn: Turn) -> CallGuard:
+        """The guard of one turn. Without budgets it costs nothing."""
         mine = budgets_of(turn.user_id, self.rows)
         if not mine or self.billing is None:
-            return lambda batches: batches
-        return _Guard(self, mine, turn, ask, tools, engine).watched
+            return NO_GUARD
+        return _Guard(self, mine, turn)
 
     async def states(self, user_id: str, session_id: str | None) -> list[dict[str, Any]]:
         """How far each of a user's budgets is used up; those for a session where one is named."""
@@ -82,71 +76,49 @@ class Budgets:
         return await self.billing.spent(user_id, start=start)
 
 
-NO_BUDGETS = Budgets()
-
-
 class _Guard:
     """The budgets of one turn."""
 
-    def __init__(
-        self,
-        budgets: Budgets,
-        mine: Sequence[Budget],
-        turn: Turn,
-        ask: Ask,
-        tools: ToolBox,
-        engine: Engine,
-    ) -> None:
+    def __init__(self, budgets: Budgets, mine: Sequence[Budget], turn: Turn) -> None:
         self._budgets = budgets
         self._mine = mine
         self._turn = turn
-        self._ask = ask
-        self._tools = tools
-        self._engine = engine
+        self._first = True
         self._warned: set[Budget] = set()
 
-    async def watched(self, batches: Batches) -> Batches:
-        async with aclosing(batches):
-            if not self._ask.open_calls:  # those are answered first, whatever the budget says
-                notices, refusal = await self._verdict(await self._first_call(), warn=False)
-                if notices:
-                    yield Said(notices)
-                if refusal:
-                    raise refusal
-            async for said in batches:
-                yield said
-                for call in _calls_after(said):
-                    notices, refusal = await self._verdict(call)
-                    if notices:
-                        yield Said(notices)
-                    if refusal:
-                        raise refusal
+    async def before(self, prompt: Prompt, model: Model) -> Verdict:
+        if self._first:
+            self._first = False
+            return await self._verdict(await self._first_call(prompt, model), warn=False)
+        return await self._verdict(Spent())
 
-    async def _verdict(
-        self, next_call: Spent | None, warn: bool = True
-    ) -> tuple[list[Event], BudgetUsedUp | None]:
-        """What is to be kept of it, and why the call that comes next, if one does, may not."""
+    async def after(self, *, goes_on: bool) -> Verdict:
+        """What a later call costs is not known."""
+        return await self._verdict(Spent() if goes_on else None)
+
+    async def _verdict(self, next_call: Spent | None, warn: bool = True) -> Verdict:
         notices: list[Event] = []
         for budget in self._mine:
             spent = await self._spent(budget)
             if next_call is not None and not budget.allows(spent, next_call):
                 refused = _exceeded(budget, spent, next_call)
-                return [*notices, refused], BudgetUsedUp(_sentence(budget, spent, next_call))
+                why = BudgetUsedUp(_sentence(budget, spent, next_call))
+                return Verdict([*notices, refused], why)
             if budget.used(spent) >= WARN_AT and budget not in self._warned:
                 self._warned.add(budget)  # what was so before this turn has been told
                 notices += [_warning(budget, spent)] if warn else []
-        return notices, None
+        return Verdict(notices)
 
     async def _spent(self, budget: Budget) -> Spent:
         return await self._budgets.spent(budget, self._turn.user_id, self._turn.session_id)
 
-    async def _first_call(self) -> Spent:
+    async def _first_call(self, prompt: Prompt, model: Model) -> Spent:
         """What it costs at least: its prompt. Near a limit the model counts."""
-        guess = self._prompt(estimated_tokens(_size(self._ask, self._tools.specs)))
+        guess = self._cost(prompt.model, estimated_tokens(_size(prompt)))
         if not await self._is_near(guess):
             return guess
         try:
-            return self._prompt(await self._engine.count(self._ask, self._tools))
+            return self._cost(prompt.model, await model.count(prompt))
         except EngineFailed as failure:
             _log.warning("the request could not be counted: %s", failure)
             return guess
@@ -158,26 +130,14 @@ class _Guard:
         left = all(budget.used(so_far) < 1 for budget, so_far in spent.items())
         return left and not all(budget.allows(so_far, most) for budget, so_far in spent.items())
 
-    def _prompt(self, tokens: int) -> Spent:
-        costs = self._budgets.rate(self._ask.model, {"input_tokens": tokens}, now())
+    def _cost(self, model: str, tokens: int) -> Spent:
+        costs = self._budgets.rate(model, {"input_tokens": tokens}, now())
         return Spent(tokens, picousd(total(costs) or usd(0)))
 
 
-def _calls_after(said: Said) -> list[Spent | None]:
-    """Where to look at the budgets: after an answer, with None if it was the last one; and after
-    tools, which may have been those of a turn that went on. What a call costs is not known."""
-    calls: list[Spent | None] = []
-    for output in said.outputs:
-        if isinstance(output, k.Message):
-            calls.append(Spent() if output.stop_reason in GOES_ON else None)
-        elif isinstance(output, k.ToolResult):
-            calls = [Spent()]
-    return calls
-
-
-def _size(ask: Ask, specs: Sequence[ToolSpec]) -> int:
-    tools = [(spec.name, spec.description, spec.input_schema) for spec in specs]
-    return len(msgspec.json.encode((ask.system, ask.messages, tools)))
+def _size(prompt: Prompt) -> int:
+    tools = [(spec.name, spec.description, spec.input_schema) for spec in prompt.tools]
+    return len(msgspec.json.encode((prompt.system, prompt.messages, tools)))
 
 
 def _warning(budget: Budget, spent: Spent) -> k.BudgetWarned:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.pipeline.turn_state import TurnState
+from turnlog.pipeline.turn_state import Drafts, TurnState
 from turnlog.ports import Turns
 
 _log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class DraftKeeper:
 
     def touch(self) -> None:
         """Something was shown."""
-        if self._timer is None and self._state.draft is not None:
+        if self._timer is None and self._state.drafts:
             loop = asyncio.get_running_loop()
             due = (loop.time() + EVERY) // TICK * TICK
             self._timer = loop.call_at(due, self._save)
@@ -46,10 +46,10 @@ class DraftKeeper:
 
     def _save(self) -> None:
         self._timer = None
-        draft = self._state.draft
-        if draft is not None:
-            draft.index = self._state.index
-            saved = self._turns.save_draft(self._state.turn.id, msgspec.json.encode(draft))
+        state = self._state
+        if state.drafts:
+            drafts = Drafts(index=state.index, answers=list(state.drafts.values()))
+            saved = self._turns.save_draft(state.turn.id, msgspec.json.encode(drafts))
             self._saving = asyncio.create_task(_reported(saved))
 
 

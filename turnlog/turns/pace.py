@@ -21,10 +21,9 @@ class Pacer:
         self._held: list[Said] = []
         self._window: asyncio.TimerHandle | None = None
 
-    @staticmethod
-    def takes(said: Said) -> bool:
+    def takes(self, said: Said) -> bool:
         """Only chunks wait; whatever else comes is for `flush` first."""
-        return said.agent is None and all(isinstance(o, CHUNKS) for o in said.outputs)
+        return all(isinstance(output, CHUNKS) for output in said.outputs)
 
     def add(self, said: Said) -> None:
         self._held.append(said)
@@ -32,11 +31,15 @@ class Pacer:
             self._open()
 
     def flush(self) -> None:
-        """Show what is held, now."""
+        """Show what is held, now: that of each call together."""
         if self._held:
-            outputs = [output for said in self._held for output in said.outputs]
+            calls: dict[str, list[Said]] = {}
+            for said in self._held:
+                calls.setdefault(said.call, []).append(said)
             self._held = []
-            self._emit(Said(outputs))
+            for call, held in calls.items():
+                outputs = [output for said in held for output in said.outputs]
+                self._emit(Said(outputs, held[0].agent, call))
 
     def close(self) -> None:
         if self._window is not None:

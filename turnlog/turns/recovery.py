@@ -10,12 +10,11 @@ import logging
 import msgspec
 
 from turnlog.events import kinds as k
-from turnlog.events.base import Stamped
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import store_and_emit
 from turnlog.pipeline.tool_finalization import close_open_tools
-from turnlog.pipeline.turn_state import Draft, TurnState, resumed
+from turnlog.pipeline.turn_state import Drafts, TurnState, resumed
 from turnlog.ports import (
     Rate,
     Said,
@@ -37,34 +36,37 @@ MOST_RESUMPTIONS = 3  # a turn that kills every process that goes on with it is 
 
 def goes_on(state: TurnState) -> bool:
     """Whether the turn is worth going on with."""
-    return bool(state.open_tools) and state.resumptions < MOST_RESUMPTIONS
+    return bool(state.open_calls) and state.resumptions < MOST_RESUMPTIONS
 
 
 async def recover(turn: Turn, store: Store, show: Show, rate: Rate = no_price) -> None:
     """End a turn that this process has claimed."""
     log = await store.read(turn.user_id, turn.session_id, after=turn.first_seq - 1)
-    events = [at for at in log if at.turn_id == turn.id]
-    draft = _draft(turn, events)
-    state = resumed(turn, events)
+    state = resumed(turn, [at for at in log if at.turn_id == turn.id])
     state.standing.started |= await store.started_tools(turn)
-    if state.answered:  # only `complete` was missing, which is not kept
+    drafts = unkept(turn, state)
+    if state.answered and not drafts.answers:  # only `complete` was missing, which is not kept
         await store.finish_turn(turn.id)
         return
-    closing = close_open_tools(state.open_tools.values(), state.standing, CUT_OFF)
-    if draft is not None:
-        state.agent, state.index = draft.agent, max(state.index, draft.index)
-        closing += draft.events("interrupted")
-    placed = place(normalize(Said([*closing, INTERRUPTED]), state, rate), state)
+    state.index = max(state.index, drafts.index)
+    closing = close_open_tools(list(state.open_calls.values()), state.standing, CUT_OFF)
+    batches = [*closing, *draft_events(drafts), Said([INTERRUPTED])]
+    placed = place([e for said in batches for e in normalize(said, state, rate)], state)
     await store_and_emit(placed, state, lambda kept: store.append(turn, kept), show)
 
 
-def _draft(turn: Turn, events: list[Stamped]) -> Draft | None:
-    """What was saved, unless the message that it was a draft of has been kept since."""
+def draft_events(drafts: Drafts) -> list[Said]:
+    """What had been shown of each answer, as its own agent's words."""
+    return [Said(draft.events("interrupted"), draft.agent) for draft in drafts.answers]
+
+
+def unkept(turn: Turn, state: TurnState) -> Drafts:
+    """What was saved, without the answers that have been kept since."""
     try:
-        draft = msgspec.json.decode(turn.draft or b"", type=Draft)
+        drafts = msgspec.json.decode(turn.draft or b"", type=Drafts)
     except msgspec.DecodeError:
         if turn.draft:
-            _log.exception("the draft of turn %s cannot be read", turn.id)
-        return None
-    kept_since = (at for at in events if at.position > draft.position)
-    return None if any(isinstance(at.event, k.Message) for at in kept_since) else draft
+            _log.exception("the drafts of turn %s cannot be read", turn.id)
+        return Drafts(index=0, answers=[])
+    answers = [draft for draft in drafts.answers if draft.message_id not in state.message_ids]
+    return Drafts(index=drafts.index, answers=answers)

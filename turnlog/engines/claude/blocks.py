@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
 from turnlog.engines.claude.drops import DELTA_FIELDS
 from turnlog.events import kinds as k
@@ -23,12 +22,14 @@ class Open:
     """A block that has begun. `block` is whole once it is closed."""
 
     __slots__ = (
-        "_ready", "_said", "_since", "_speaks", "_uncited",
-        "aside", "block", "closed", "pieces", "position", "rules",
+        "_message_id", "_ready", "_said", "_since", "_speaks", "_uncited",
+        "aside", "block", "closed", "duration", "pieces", "position", "rules",
     )  # fmt: skip
 
-    def __init__(self, block: Block, position: int, now: float) -> None:
+    def __init__(self, block: Block, message_id: str, position: int, now: float) -> None:
         self.block = block
+        self._message_id = message_id
+        self.duration: int | None = None  # milliseconds, of a thought that is whole
         self.position = position  # among the blocks of the message
         self.closed = False
         self.pieces: list[str] = []  # of the text, the thought or the arguments
@@ -49,10 +50,10 @@ class Open:
             self._ready = []
         if self._speaks and len(self.pieces) > self._said:
             if not self._said and self.block["type"] == "thinking":
-                out.append(k.ThinkingStart(block_index=self.position))
+                out.append(k.ThinkingStart(message_id=self._message_id, block_index=self.position))
             out.append(self._chunk())
 
-    def close(self, now: float, thinking_tokens: int | None, out: list[Any]) -> None:
+    def close(self, now: float, out: list[Any]) -> None:
         """The block is whole: say the rest of it."""
         self.closed = True
         self.say(out)
@@ -63,8 +64,9 @@ class Open:
                 self.block["text"] = "".join(self.pieces)
             case "thinking":
                 self.block["thinking"] = "".join(self.pieces)
+                self.duration = round((now - self._since) * 1000)
                 if self.pieces:  # one that the API does not show us is nothing to show
-                    out.append(self._whole_thought(now, thinking_tokens))
+                    out.append(self._whole_thought(self.duration))
             case _ if self.pieces:
                 self._close_json("".join(self.pieces))
         check(self.block)
@@ -111,20 +113,21 @@ class Open:
     def _chunk(self) -> Event:
         text = "".join(self.pieces[self._said :])
         self._said = len(self.pieces)
+        name, index = self._message_id, self.position
         if self.block["type"] == "thinking":
-            return k.ThinkingChunk(content=text, block_index=self.position)
+            return k.ThinkingChunk(message_id=name, content=text, block_index=index)
         if not self._uncited:
-            return k.MessageChunk(content=text, block_index=self.position)
-        cited = [{"blockIndex": self.position, **citation} for citation in self._uncited]
+            return k.MessageChunk(message_id=name, content=text, block_index=index)
+        cited = [{"blockIndex": index, **citation} for citation in self._uncited]
         self._uncited = []
-        return k.MessageChunk(content=text, block_index=self.position, citations=cited)
+        return k.MessageChunk(message_id=name, content=text, block_index=index, citations=cited)
 
-    def _whole_thought(self, now: float, tokens: int | None) -> Event:
+    def _whole_thought(self, duration: int) -> Event:
         return k.ThinkingComplete(
+            message_id=self._message_id,
             content=self.block["thinking"],
             block_index=self.position,
-            duration=round((now - self._since) * 1000),
-            thinking_tokens=tokens or UNSET,
+            duration=duration,
         )
 
     def _close_json(self, text: str) -> None:

@@ -55,14 +55,13 @@ CUT = Failure("stream_cut", "The connection to the model broke in mid-answer.", 
 STALLED = Failure("stalled", "The model stopped sending in mid-answer.", "")
 UNREACHABLE = Failure("unreachable", "The model cannot be reached right now.", "")
 UNREADABLE = Failure("unreadable", "The model's answer could not be read.", "")
-LOOPING = Failure("too_many_calls", "The agent went on calling tools without end.")
 TOO_LONG = Failure(
     "context_exceeded",
     "The conversation has become too long for the model. It goes on from its newer part.",
     "",
 )
 THOUGHTS = Failure("thoughts_refused", "The model did not accept its earlier thoughts.", "")
-OF_THE_STREAM = (CUT, STALLED, UNREACHABLE, UNREADABLE, LOOPING, TOO_LONG, THOUGHTS)
+OF_THE_STREAM = (CUT, STALLED, UNREACHABLE, UNREADABLE, TOO_LONG, THOUGHTS)
 
 # A 400 has no finer type: what the API says is all there is. The first that is found counts.
 BY_MESSAGE = (

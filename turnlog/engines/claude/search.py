@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from turnlog.events.base import Event
 from turnlog.events.content import Block
 from turnlog.events.kinds import Message, WebSearched
-from turnlog.ports import CallStarted
+from turnlog.ports import CallOutput as Output
 
-Output = Event | CallStarted
 _RESULT = "web_search_tool_result"
 
 

@@ -7,22 +7,21 @@ is named in `drops.py`, and nothing else is.
 """
 
 import logging
-import secrets
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
+from msgspec import UNSET
 
 from turnlog.engines.claude.blocks import Open, Raw, merge
 from turnlog.engines.claude.errors import UNREADABLE, failed, stream_error
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
-from turnlog.events.base import Event
 from turnlog.events.content import Block, usage_of
-from turnlog.ports import CallStarted
+from turnlog.ports import CallOutput, CallStarted, UnreadableCall
 
-Output = Event | CallStarted
+Output = CallOutput
 _decode: Callable[[bytes], Raw] = msgspec.json.Decoder().decode
 _log = logging.getLogger(__name__)
 _OUR_OWN = ("id", "type", "role", "content", "model", "stop_reason", "usage")
@@ -68,11 +67,7 @@ def _data_of(frame: bytes) -> bytes:
 class Call:
     """Collects one answer. `finished` once the stream said that it is over."""
 
-    def __init__(
-        self, taken: set[str] | None = None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        """`taken`: tool ids of the conversation, which must not come again."""
-        self._taken = set() if taken is None else taken
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self.finished = False
         self.failure: EngineFailed | None = None  # what the stream broke on
@@ -119,22 +114,6 @@ class Call:
     def blocks(self) -> list[Block]:
         return [at.block for at in self._blocks.values()]
 
-    @property
-    def calls(self) -> list[k.ToolUse]:
-        """Only a call that the model ended on is run: `max_tokens` may have cut it short."""
-        if self.stop_reason != "tool_use":
-            return []
-        return [
-            k.ToolUse(tool_use_id=block["id"], tool_name=block["name"], args=block["input"])
-            for block in self.blocks
-            if block["type"] == "tool_use"
-        ]
-
-    @property
-    def unreadable(self) -> set[str]:
-        """The tool calls whose arguments are not JSON objects."""
-        return {at.block.get("id", "") for at in self._blocks.values() if at.unreadable}
-
     def _reset(self, message: Raw) -> None:
         self._message = message
         self._usage: Raw = dict(message.get("usage") or {})
@@ -157,12 +136,11 @@ class Call:
     def _block_start(self, raw: Raw, out: list[Output]) -> None:
         index, block = raw["index"], dict(raw["content_block"])
         again = self._blocks.get(index)
-        at = Open(block, again.position if again else len(self._blocks), self._clock())
+        position = again.position if again else len(self._blocks)
+        at = Open(block, self.message_id, position, self._clock())
         self._turn_to(at, out)
         self._blocks[index] = at
-        if block["type"] == "tool_use":
-            self._claim_id(block)
-        elif block["type"] == "fallback":
+        if block["type"] == "fallback":
             # The SDK: "the final hop's fallback block names the model that served the response"
             self._message["model"] = (block.get("to") or {}).get("model")
 
@@ -177,8 +155,7 @@ class Call:
     def _block_stop(self, raw: Raw, out: list[Output]) -> None:
         at = self._blocks[raw["index"]]
         self._turn_to(None, out)
-        counted = (self._usage.get("output_tokens_details") or {}).get("thinking_tokens")
-        at.close(self._clock(), counted, out)
+        at.close(self._clock(), out)
 
     def _message_delta(self, raw: Raw, out: list[Output]) -> None:
         self._message |= {n: v for n, v in raw["delta"].items() if v is not None}
@@ -215,12 +192,6 @@ class Call:
         if at is not None:
             at.closed = False  # also one that had been closed: what comes now is a part of it
 
-    def _claim_id(self, block: Block) -> None:
-        """Some gateways number the calls of each answer anew: such an id gets one of ours."""
-        if not _word(block.get("id")) or block["id"] in self._taken:
-            block["id"] = f"toolu_turnlog_{secrets.token_hex(12)}"
-        self._taken.add(block["id"])
-
     def _keep_aside(self, raw: Raw) -> None:
         """Fields of an event that has more than it had when this was written."""
         more = {name: value for name, value in raw.items() if name not in _PARTS}
@@ -229,23 +200,40 @@ class Call:
         else:
             merge(self._more, more)
 
-    def _kept(self) -> list[Event]:
+    def _kept(self) -> list[Output]:
+        usage = usage_of(self._usage)
         message = k.Message(
             message_id=self.message_id,
             blocks=self.blocks,
             stop_reason=self.stop_reason,
             model=_word(self._message.get("model")),
-            token_usage=usage_of(self._usage),
+            token_usage=usage,
             reported=self._usage,
             details=self._details(),
         )
-        events: list[Event] = []
+        outputs: list[Output] = [
+            UnreadableCall(block=at.position) for at in self._blocks.values() if at.unreadable
+        ]
         if cited := message.citations:
-            events.append(
+            outputs.append(
                 k.CitationsFound(message_id=self.message_id, count=len(cited), citations=cited)
             )
-        events += [_thought_kept(self.message_id, b) for b in self.blocks if _is_a_thought(b)]
-        return [*events, message, *self.calls]
+        thoughts = [at for at in self._blocks.values() if _is_a_thought(at.block)]
+        tokens = usage.thinking_tokens if len(thoughts) == 1 else None
+        outputs += [self._thought(at, tokens) for at in thoughts]
+        return [*outputs, message]
+
+    def _thought(self, at: Open, tokens: int | None) -> k.Thinking:
+        block = at.block
+        return k.Thinking(
+            message_id=self.message_id,
+            content=_word(block.get("thinking")),
+            block_index=at.position,
+            duration=at.duration,
+            thinking_tokens=UNSET if tokens is None else tokens,
+            signature=_word(block.get("signature")) or _word(block.get("data")),
+            redacted=block["type"] == "redacted_thinking",
+        )
 
     def _details(self) -> Raw:
         """What else the API said: fields of the message, and under `aside` what has no place."""
@@ -266,15 +254,6 @@ def _is_a_thought(block: Block) -> bool:
     """One that is there to be shown; an empty one, with its signature, is in the message alone."""
     return block["type"] == "redacted_thinking" or (
         block["type"] == "thinking" and bool(block.get("thinking"))
-    )
-
-
-def _thought_kept(message_id: str, block: Block) -> k.Thinking:
-    return k.Thinking(
-        message_id=message_id,
-        content=_word(block.get("thinking")),
-        signature=_word(block.get("signature")) or _word(block.get("data")),
-        redacted=block["type"] == "redacted_thinking",
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.events.internal import is_internal_tool
+from turnlog.events.internal import is_reserved
 from turnlog.events.kinds import Message
 from turnlog.events.money import picousd
 from turnlog.events.usage import parts_of
@@ -73,5 +73,5 @@ def usage_rows(message: Message, place: dict[str, Any], agent_id: str) -> Iterat
 def _tools(message: Message) -> str:
     """The tools that the call asked for, each once; routing is nobody's business."""
     names = [block.get("name") for block in message.blocks if block.get("type") in _TOOLS]
-    shown = [name for name in names if isinstance(name, str) and not is_internal_tool(name)]
+    shown = [name for name in names if isinstance(name, str) and not is_reserved(name)]
     return ", ".join(dict.fromkeys(shown))

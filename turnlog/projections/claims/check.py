@@ -127,7 +127,7 @@ class Ground:
     @cached_property
     def elsewhere(self) -> bool:
         """Whether the answer had sources that are not read here: files, searches of the web."""
-        files = any(e.file_ids for e in self.events if isinstance(e, k.UserMessageSent))
+        files = any(e.files for e in self.events if isinstance(e, k.UserMessageSent))
         blocks = (b for e in self.events if isinstance(e, k.Message) for b in e.blocks)
         return files or any(b["type"] == "server_tool_use" for b in blocks)
 

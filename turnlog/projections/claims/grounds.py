@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
-from turnlog.events.internal import is_internal_tool
+from turnlog.events.internal import is_reserved
 from turnlog.projections.tool_words import VERBS, words_of
 
 MOST_VALUES = 20_000  # of all results together
@@ -111,7 +111,7 @@ def calls_of(events: Iterable[Event]) -> list[Call]:
             result.result if (result := results.get(e.tool_use_id)) else None,
         )
         for e in events
-        if isinstance(e, k.ToolUse) and not is_internal_tool(e.tool_name)
+        if isinstance(e, k.ToolUse) and not is_reserved(e.tool_name)
     ]
 
 

@@ -20,6 +20,7 @@ from turnlog.events.codec import encode
 from turnlog.events.content import Block
 from turnlog.projections.history.blocks import THOUGHTS
 from turnlog.projections.history.lint import Finding
+from turnlog.projections.history.points_of_view import heard_by
 from turnlog.projections.history.repair import repair
 from turnlog.projections.history.request import Request
 
@@ -45,35 +46,65 @@ def history(log: Sequence[Stamped], **how: Any) -> list[ApiMessage]:
 
 def tell(
     log: Sequence[Stamped],
+    speaker: str | None = None,
+    *,
     thoughts: bool = True,
     prefix: str | None = None,
     to_be_answered: Set[str] = frozenset(),
 ) -> Telling:
     """The messages that these events amount to, valid for the API whatever the log holds.
 
-    `log` begins at a turn boundary. Thoughts of the turn that runs are always told, because
-    its tool results need them; those of earlier turns only with `thoughts`, and if `prefix` is
-    what they were thought after. The calls `to_be_answered` are told although they have no
-    result yet: the caller adds it.
+    `log` begins at a turn boundary. `speaker` is the agent that is told: its own words are the
+    assistant's, those of others it hears as notes (`points_of_view.py`); None: all are its own.
+    Thoughts of the turn that runs are always told, because its tool results need them; those of
+    earlier turns only with `thoughts`, and if `prefix` is what they were thought after. The calls
+    `to_be_answered` are told although they have no result yet: the caller adds it.
     """
-    refused, asked = _refused_turns(log), _asked_tools(log)
+    refused, asked = _refused_turns(log), tool_ids(log)
     forgotten = _last_move(log) if thoughts else math.inf
     running = [at.turn_id for at in log if isinstance(at.event, k.UserMessageSent)][-1:]
     messages: list[ApiMessage] = []
-    for at in log:
-        if at.turn_id not in refused:
-            known = at.position > forgotten and _is_after(at, prefix)
-            add(messages, *_told(at, asked, known or at.turn_id in running))
-    request = Request({"messages": messages}, frozenset(to_be_answered))
-    mended = repair(request, without=NOT_OURS_TO_JUDGE)
-    return Telling(mended.body["messages"], mended.found)
+    for at, heard in heard_by(speaker, log):
+        if at.turn_id in refused:
+            continue
+        if heard is not None:
+            add(messages, "user", [{"type": "text", "text": heard}])
+            continue
+        known = at.position > forgotten and _is_after(at, prefix)
+        add(messages, *_told(at, asked, known or at.turn_id in running))
+    return mended(messages, to_be_answered=to_be_answered, fully=_was_mended_in_full(log))
+
+
+def mended(
+    messages: list[ApiMessage], *, to_be_answered: Set[str] = frozenset(), fully: bool = False
+) -> Telling:
+    """The messages with every broken rule repaired; the very same ones where none is.
+
+    `fully`: also what the model itself put there and we do not know. That is how a model is told
+    again which did not take it back.
+    """
+    without = () if fully else NOT_OURS_TO_JUDGE
+    repaired = repair(Request({"messages": messages}, frozenset(to_be_answered)), without=without)
+    return Telling(repaired.body["messages"], repaired.found)
+
+
+def repair_record(repaired: Sequence[Finding]) -> k.HistoryRepaired | None:
+    """What is kept of these repairs."""
+    repairs = [{"rule": finding.rule, "place": finding.place} for finding in repaired]
+    return k.HistoryRepaired(repairs=repairs) if repairs else None
 
 
 def newly_repaired(log: Sequence[Stamped], repaired: Sequence[Finding]) -> k.HistoryRepaired | None:
     """The record of these repairs, unless the last one in the log says the same."""
-    record = k.HistoryRepaired(repairs=[{"rule": f.rule, "place": f.place} for f in repaired])
+    record = repair_record(repaired)
     before = [at.event for at in log if isinstance(at.event, k.HistoryRepaired)]
-    return record if repaired and record not in before[-1:] else None
+    return record if record not in before[-1:] else None
+
+
+def _was_mended_in_full(log: Iterable[Stamped]) -> bool:
+    """Whether the model has refused what it had itself put there."""
+    records = (at.event for at in log if isinstance(at.event, k.HistoryRepaired))
+    return any(each["rule"] in NOT_OURS_TO_JUDGE for record in records for each in record.repairs)
 
 
 def moved_anchor(log: Sequence[Stamped], too_long: bool = False) -> int | None:
@@ -172,9 +203,10 @@ def _replayed(block: Block, asked: set[str], keep_thoughts: bool) -> bool:
     return keep_thoughts or block["type"] not in THOUGHTS
 
 
-def without_blanks(blocks: Iterable[Block]) -> list[Block]:
-    """The API refuses blank text, also when the model itself wrote it."""
-    return [block for block in blocks if block["type"] != "text" or block["text"].strip()]
+def answer_blocks(message: k.Message, asked: Iterable[k.ToolUse]) -> list[Block]:
+    """What goes back to the model of an answer that it has just given, with these calls."""
+    ids = {call.tool_use_id for call in asked}
+    return [block for block in message.blocks if _replayed(block, ids, keep_thoughts=True)]
 
 
 def result_block(result: k.ToolResult) -> Block:
@@ -217,7 +249,8 @@ def _last_move(log: Iterable[Stamped]) -> int:
     return moves[-1] if moves else -1
 
 
-def _asked_tools(log: Iterable[Stamped]) -> set[str]:
+def tool_ids(log: Iterable[Stamped]) -> set[str]:
+    """Of every call in these events."""
     return {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolUse)}
 
 

@@ -128,6 +128,9 @@ class MemoryStore(MemoryTasks):
         else:
             tables.apply(self._rows, write)
 
+    async def has_message(self, message_id: str) -> bool:
+        return (message_id,) in self._rows["messages"]
+
     # sessions
 
     async def create_session(self, session: Session) -> None:

@@ -87,6 +87,10 @@ class SqliteStore:
     ) -> list[Stamped]:
         return await self._look(lambda db: rows.tail(db, user_id, session_id, limit, before))
 
+    async def has_message(self, message_id: str) -> bool:
+        sql = "SELECT 1 FROM messages WHERE message_id = ?"
+        return await self._look(lambda db: db.execute(sql, (message_id,)).fetchone() is not None)
+
     # sessions
 
     async def create_session(self, session: Session) -> None:

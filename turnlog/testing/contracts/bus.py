@@ -33,11 +33,11 @@ def turn(*events: Event, after: int = -1, turn_id: str = "t") -> list[Stamped]:
 
 
 def chunk(content: str, block: int = 0) -> k.MessageChunk:
-    return k.MessageChunk(content=content, block_index=block)
+    return k.MessageChunk(message_id="m", content=content, block_index=block)
 
 
 def thought(content: str, block: int = 0) -> k.ThinkingChunk:
-    return k.ThinkingChunk(content=content, block_index=block)
+    return k.ThinkingChunk(message_id="m", content=content, block_index=block)
 
 
 async def until(following: Following, last: Stamped) -> list[Stamped]:

@@ -9,7 +9,7 @@ from turnlog.errors import (
     NotFound,
     TurnOver,
 )
-from turnlog.events.kinds import ApprovalRefused, ToolSettled
+from turnlog.events.kinds import DecisionRefused, ToolSettled
 from turnlog.ports import Store, Turn
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import Contract, Opened, numbers
@@ -132,5 +132,5 @@ class PermitsContract(Contract):
 
     async def test_a_turn_that_is_over_can_be_annotated(self, store: Store) -> None:
         turn = await self.waiting(store)
-        refused = ApprovalRefused(approval_id="ok-s", tried_by="alice", why="late")
+        refused = DecisionRefused(approval_id="ok-s", tried_by="alice", why="late")
         assert await store.annotate(turn, s.placed(refused)) == 4

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from turnlog.events.internal import is_internal_tool
+from turnlog.events.internal import is_reserved
 from turnlog.ports import ToolSpec
 from turnlog.tools.identity import Identity
 from turnlog.tools.mcp.server import McpServer
@@ -87,7 +87,7 @@ def safe_name(server: McpServer, name: str, taken: Collection[str] = ()) -> str:
 
     With the server's name in front: no server can pass its tool off as another's.
     """
-    bare = not server.prefix and name not in taken and not is_internal_tool(name)
+    bare = not server.prefix and name not in taken and not is_reserved(name)
     wanted = name if bare else f"{server.name}__{name}"
     safe = re.sub(r"[^a-zA-Z0-9_-]", "_", wanted)
     if safe == wanted and 0 < len(wanted) <= MOST_NAME:

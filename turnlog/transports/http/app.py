@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import StatelessLifespan
 
 from turnlog.errors import Forbidden, TurnlogError
-from turnlog.events.internal import INTERNAL_PREFIXES
+from turnlog.events.internal import RESERVED_PREFIXES
 from turnlog.ports import Backend
 from turnlog.telemetry.metrics import metrics_of
 from turnlog.telemetry.registry import CONTENT_TYPE
@@ -139,7 +139,7 @@ class ServerRoutes:
 
     async def config(self, request: Request) -> Response:
         told = self._backend.describe() | self._backend.config()
-        return json_response(told | {"internalPrefixes": INTERNAL_PREFIXES})
+        return json_response(told | {"internalPrefixes": RESERVED_PREFIXES})
 
 
 async def _metrics(backend: Backend, auth: Auth, token: str | None, request: Request) -> Response:

@@ -1,9 +1,4 @@
-"""Claude, directly. Anthropic's SDK makes the request; the raw stream is read by us.
-
-The loop of a turn: ask the model, keep what it said, run the tools it asked for, ask again.
-Each batch is yielded and on disk before the next step, so no tool runs before its `tool_use`
-is kept.
-"""
+"""Claude, directly: one call. Anthropic's SDK makes the request; the raw stream is read by us."""
 
 import asyncio
 import contextlib
@@ -21,21 +16,11 @@ import msgspec
 
 from turnlog.engines.claude import errors
 from turnlog.engines.claude.models import betas
-from turnlog.engines.claude.request import Requests, counted, without_thoughts
+from turnlog.engines.claude.request import body_of, counted, without_thoughts
 from turnlog.engines.claude.search import paused, with_searches
 from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.errors import EngineFailed
-from turnlog.events.base import Event
-from turnlog.events.content import Block
-from turnlog.events.kinds import ToolResult
-from turnlog.ports import (
-    Ask,
-    CallStarted,
-    KeepRaw,
-    Said,
-    ToolBox,
-)
-from turnlog.projections.history.messages import add, result_block, without_blanks
+from turnlog.ports import CallOutput, KeepRaw, Prompt
 from turnlog.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:  # importing the SDK takes seconds: only the first turn needs it
@@ -55,8 +40,8 @@ class Patience:
     silence: float = 90.0  # between two pieces; the API sends pings more often
 
 
-class ClaudeEngine:
-    """An Engine that speaks the Messages API."""
+class ClaudeModel:
+    """A Model that speaks the Messages API."""
 
     def __init__(
         self,
@@ -87,60 +72,20 @@ class ClaudeEngine:
         if self._sdk is not None:
             await self._sdk
 
-    async def answer(self, ask: Ask, tools: ToolBox) -> AsyncGenerator[Said, None]:
-        messages = list(ask.messages)
-        taken = _tool_ids(messages)
-        calls = ask.open_calls
-        requests = Requests(ask, tools.specs, self._cache)
-        for _ in range(ask.max_calls):
-            if calls:
-                results: list[ToolResult] = []
-                async with aclosing(tools.run(calls)) as running:
-                    async for events in running:
-                        yield Said(events)
-                        results += [event for event in events if isinstance(event, ToolResult)]
-                add(messages, "user", [result_block(result) for result in results])
-                if len(results) < len(calls):
-                    return  # a person must decide first
-            call = Call(taken)
-            request = requests.next(messages)
-            async with aclosing(self._stream(call, request)) as batches:
-                async for said in batches:
-                    if call.finished:
-                        requests.heard(said)
-                    yield said
-            add(messages, "assistant", without_blanks(call.blocks))
-            add(messages, "user", [result_block(result) for result in _unreadable(call)])
-            calls = [c for c in call.calls if c.tool_use_id not in call.unreadable]
-            if not call.calls and call.stop_reason != "pause_turn":
-                return  # a pause is gone on from: "send the assistant content back unchanged"
-        raise errors.failed(errors.LOOPING)
-
-    async def count(self, ask: Ask, tools: ToolBox) -> int:
-        """How many tokens the model would be told. Asked for at most twice."""
-        request = counted(Requests(ask, tools.specs, self._cache).next(ask.messages))
-        response = await self._open(request, "/v1/messages/count_tokens", tries=2)
-        async with aclosing(response), aclosing(_pieces(response)) as pieces:
-            whole = b"".join([piece async for piece in pieces])
-        try:
-            return int(msgspec.json.decode(whole)["input_tokens"])
-        except (LookupError, TypeError, ValueError) as error:
-            raise errors.failed(errors.UNREADABLE) from error
-
-    async def _stream(self, call: Call, request: dict[str, Any]) -> AsyncGenerator[Said, None]:
-        splitter = SseSplitter()
-        before = paused(request["messages"])
-        response = await self._begin(request | {"stream": True})
+    async def call(self, prompt: Prompt) -> AsyncGenerator[Sequence[CallOutput], None]:
+        splitter, call = SseSplitter(), Call()
+        before = paused(prompt.messages)
+        response = await self._begin(body_of(prompt, self._cache) | {"stream": True})
         try:
             async with aclosing(response), aclosing(self._pieces(response, call)) as pieces:
                 async for piece in pieces:
                     if outputs := call.feed(splitter.feed(piece)):
-                        yield _said(outputs, call, before)
+                        yield with_searches(outputs, before) if call.finished else outputs
                     if call.finished or call.failure:
                         break
                 else:
                     if outputs := call.feed(splitter.close()):
-                        yield _said(outputs, call, before)
+                        yield with_searches(outputs, before) if call.finished else outputs
                 if call.finished:
                     await _drain(pieces)
             if not call.finished:
@@ -148,6 +93,17 @@ class ClaudeEngine:
         except EngineFailed as failure:
             self._metrics.provider_errors.add(1, failure.code)
             raise
+
+    async def count(self, prompt: Prompt) -> int:
+        """How many tokens the model would be told. Asked for at most twice."""
+        body = counted(body_of(prompt, self._cache))
+        response = await self._open(body, "/v1/messages/count_tokens", tries=2)
+        async with aclosing(response), aclosing(_pieces(response)) as pieces:
+            whole = b"".join([piece async for piece in pieces])
+        try:
+            return int(msgspec.json.decode(whole)["input_tokens"])
+        except (LookupError, TypeError, ValueError) as error:
+            raise errors.failed(errors.UNREADABLE) from error
 
     def _pieces(self, response: "Response", call: Call) -> AsyncGenerator[bytes, None]:
         pieces = _pieces(response)
@@ -289,35 +245,3 @@ async def _drain(pieces: AsyncGenerator[bytes, None]) -> None:
         async with asyncio.timeout(0.5):
             async for _ in pieces:
                 pass
-
-
-def _tool_ids(messages: Sequence[dict[str, Any]]) -> set[str]:
-    return {
-        block["id"]
-        for message in messages
-        for block in message["content"]
-        if block["type"] == "tool_use"
-    }
-
-
-def _said(outputs: list[Event | CallStarted], call: Call, before: list[Block]) -> Said:
-    """A batch; the one that ends an answer holds all that must be kept in one step with it."""
-    if not call.finished:
-        return Said(outputs)
-    return Said([*with_searches(outputs, before), *_unreadable(call)])
-
-
-def _unreadable(call: Call) -> list[ToolResult]:
-    """A call whose arguments are not JSON is answered in the step that keeps it, and never run."""
-    return [
-        ToolResult(
-            tool_use_id=c.tool_use_id,
-            tool_name=c.tool_name,
-            result=None,
-            success=False,
-            duration=0,
-            error="The arguments were not a JSON object. Nothing was run.",
-        )
-        for c in (call.calls if call.finished and call.unreadable else ())
-        if c.tool_use_id in call.unreadable
-    ]

@@ -1,0 +1,101 @@
+"""How a turn ends: what is still open is closed, and `complete` or `error` says how it went."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from turnlog.errors import TurnlogError
+from turnlog.events import kinds as k
+from turnlog.events import money
+from turnlog.events.base import Attributed, Stamped
+from turnlog.events.content import TokenUsage
+from turnlog.pipeline.sequencing import place
+from turnlog.pipeline.store_and_emit import stamp
+from turnlog.pipeline.tool_finalization import close_open_tools
+from turnlog.pipeline.turn_state import TurnState, new_message_id, resumed
+from turnlog.ports import Said, Show, Turn
+
+_log = logging.getLogger(__name__)
+UNEXPLAINED = k.Error(
+    error="Something went wrong on the server. It has been recorded.",
+    code="internal_error",
+    retryable=True,
+)
+
+
+class ShuttingDown(TurnlogError):
+    """The server stops before the answer is finished."""
+
+    code = "interrupted"
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__("The server was restarted in mid-answer. Please ask again.")
+
+
+def left_open(state: TurnState, failure: BaseException | None) -> list[Said]:
+    """Stage 6, and what was shown of each answer that will not be finished."""
+    stopped = isinstance(failure, asyncio.CancelledError)
+    why = "Stopped by the user." if stopped else "The turn ended before this tool answered."
+    closed = close_open_tools(list(state.open_calls.values()), state.standing, why)
+    reason = "cancelled" if stopped else "interrupted"
+    unfinished = [Said(draft.events(reason), draft.agent) for draft in state.drafts.values()]
+    if stopped and not unfinished and not state.answered:
+        unfinished = [Said([_nothing_said()])]
+    return [*closed, *unfinished]
+
+
+def error_of(state: TurnState, failure: BaseException | None) -> k.Error | None:
+    """What the user is told of the failure. A stop is none."""
+    match failure:
+        case None | asyncio.CancelledError():
+            return None
+        case TurnlogError():
+            return k.Error(error=str(failure), code=failure.code, retryable=failure.retryable)
+    _log.error("turn %s failed", state.turn.id, exc_info=failure)
+    return UNEXPLAINED
+
+
+def complete(state: TurnState) -> k.Complete:
+    last = state.last_message
+    return k.Complete(
+        reason="cancelled" if last and last.stop_reason == "cancelled" else "success",
+        stop_reason=last.stop_reason if last else "end_turn",
+        token_usage=state.usage,
+        model=last.model if last else "",
+        tools_used=list(dict.fromkeys(state.tools_used)),
+        cost_usd=money.total(state.costs),
+    )
+
+
+def completed_again(kept: Sequence[Stamped]) -> Stamped:
+    """The `complete` of a turn that is over, made again from its kept events."""
+    first, last = kept[0], kept[-1]
+    turn = Turn(
+        id=last.turn_id,
+        session_id=last.session_id,
+        user_id="",
+        state="done",
+        first_seq=first.position,
+        started_at=first.placed.at,
+    )
+    state = resumed(turn, kept)
+    placed = place([Attributed(complete(state), state.agent, False, False)], state)
+    return stamp(placed[0], None, state)
+
+
+def tell_unkept(error: k.Error, state: TurnState, show: Show) -> None:
+    """The store is gone: the user is told all the same. A later start ends the turn."""
+    placed = place([Attributed(error, state.agent, internal=False, kept=False)], state)
+    show([stamp(p, None, state) for p in placed])
+
+
+def _nothing_said() -> k.Message:
+    """A stopped turn ends in a message, also when nothing had been said."""
+    return k.Message(
+        message_id=new_message_id(),
+        blocks=[],
+        stop_reason="cancelled",
+        model="",
+        token_usage=TokenUsage(),
+    )

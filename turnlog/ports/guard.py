@@ -1,0 +1,38 @@
+"""Who may refuse the next model call of a turn."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from turnlog.errors import TurnlogError
+from turnlog.events.base import Event
+from turnlog.ports.model import Model, Prompt
+
+
+class Verdict(NamedTuple):
+    """What is to be kept of the check, and why the call may not be made, if it may not."""
+
+    records: Sequence[Event] = ()
+    refusal: TurnlogError | None = None
+
+
+class CallGuard(Protocol):
+    """Looks at the budgets before each call, on what the log says was spent."""
+
+    async def before(self, prompt: Prompt, model: Model) -> Verdict:
+        """Whether this call may be made."""
+        ...
+
+    async def after(self, *, goes_on: bool) -> Verdict:
+        """After an answer: whether another call may come, where the model goes on."""
+        ...
+
+
+class _NoGuard:
+    async def before(self, prompt: Prompt, model: Model) -> Verdict:
+        return Verdict()
+
+    async def after(self, *, goes_on: bool) -> Verdict:
+        return Verdict()
+
+
+NO_GUARD: CallGuard = _NoGuard()

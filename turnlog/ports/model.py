@@ -1,0 +1,67 @@
+"""One call of a model: what it is told, and what comes of it."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from turnlog.events.base import Event
+from turnlog.ports.tools import ToolSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """Everything that a model is told in one call."""
+
+    model: str
+    system: str
+    messages: list[dict[str, Any]]  # Messages API form, valid for the model
+    max_tokens: int
+    tools: Sequence[ToolSpec] = ()
+    thinking_budget: int | None = None  # None: don't think
+    searches: int | None = None  # web searches that are left; None: the model may not search
+    container: str | None = None  # of the provider's own tools, to go back to
+
+
+class CallStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """The model began to answer. Not an event: it says what an unfinished answer would be."""
+
+    message_id: str
+    model: str
+    reported: dict[str, Any]  # usage so far
+
+
+class UnreadableCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The model asked for a tool with arguments that are no JSON object. Not an event."""
+
+    block: int  # of the message that comes with it
+
+
+CallOutput = Event | CallStarted | UnreadableCall
+
+
+class Model(Protocol):
+    """One call. It translates a provider's stream into our events and decides nothing.
+
+    Promises: a call yields CallStarted first, then its pieces; its last batch has an
+    UnreadableCall for each such call, then `thinking`*, `message`. Ids are the provider's. The
+    call goes on only when the next batch is asked for. It raises EngineFailed, and nothing else,
+    for what the provider did.
+    """
+
+    def call(self, prompt: Prompt) -> AsyncGenerator[Sequence[CallOutput], None]: ...
+
+    async def count(self, prompt: Prompt) -> int:
+        """How many tokens the model would be told. Raises EngineFailed."""
+        ...
+
+    async def open(self) -> None:
+        """Get ready in the background; returns at once."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+# Where a model call's bytes go, with its id if it got one. None: they are not kept.
+KeepRaw = Callable[[str, list[bytes]], None] | None

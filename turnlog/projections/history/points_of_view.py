@@ -1,0 +1,63 @@
+"""What an agent hears of the others. Its own words are the assistant's; theirs are notes.
+
+What another agent says, does and is handed comes as text in the user's place, with that agent's
+name before it. Thoughts and routing are nobody else's business. While others work on a task of
+the speaker's own, it hears nothing of them: their answers are the results of its calls.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec import UNSET
+
+from turnlog.events import kinds as k
+from turnlog.events.base import Stamped
+from turnlog.events.internal import HANDOVER
+
+MOST_OF_A_NOTE = 2_000  # characters of a call or of its result
+
+
+def heard_by(speaker: str | None, log: Sequence[Stamped]) -> Iterator[tuple[Stamped, str | None]]:
+    """The events, each with the note that the speaker hears; None where it tells it itself."""
+    tasks: dict[str, str] = {}  # open calls of the speaker's: who works on which
+    for at in log:
+        author = at.placed.agent.id
+        mine = speaker in (None, author) or isinstance(at.event, _OF_THE_USER)
+        if mine:
+            _note_tasks(at, tasks)
+            yield at, None
+        elif author not in tasks.values() and (note := _note(at, str(speaker))):
+            yield at, note
+
+
+_OF_THE_USER = (k.UserMessageSent, k.ToolSettled, k.HistoryAnchored, k.HistoryRepaired)
+
+
+def _note_tasks(at: Stamped, tasks: dict[str, str]) -> None:
+    match at.event:
+        case k.ToolUse(tool_use_id=call, tool_name=name) if name.startswith(HANDOVER):
+            tasks[call] = name.removeprefix(HANDOVER)
+        case k.ToolResult(tool_use_id=call):
+            tasks.pop(call, None)
+
+
+def _note(at: Stamped, speaker: str) -> str | None:
+    name, shown = at.placed.agent.name, not at.placed.internal
+    match at.event:
+        case k.Message(content=text) if text.strip():
+            return f"[{name} said:] {text}"
+        case k.ToolUse(tool_name=tool, args=args) if tool == f"{HANDOVER}{speaker}":
+            task = args.get("reason")
+            return f"[{name} hands over to you{f': {task}' if task else '.'}]"
+        case k.ToolUse(tool_name=tool, args=args) if shown:
+            return f"[{name} called {tool} with {_short(args)}]"
+        case k.ToolResult(tool_name=tool, success=True, result=value) if shown:
+            return f"[{tool} returned {_short(value)}]"
+        case k.ToolResult(tool_name=tool, error=why) if shown:
+            return f"[{tool} failed: {'' if why is UNSET else why}]"
+    return None
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= MOST_OF_A_NOTE else f"{text[:MOST_OF_A_NOTE]} …"
