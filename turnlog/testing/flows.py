@@ -27,9 +27,10 @@ from turnlog.projections.proof import prove
 from turnlog.projections.transcript import Shown
 from turnlog.simulator import SimulatedClaude
 from turnlog.simulator.listener import listen
-from turnlog.testing import invariants, people
+from turnlog.testing import invariants, people, teams
 from turnlog.testing import thoughts as thinking
-from turnlog.testing.pages import Page, PersonStep, UserStep
+from turnlog.testing.pages import Page
+from turnlog.testing.script import PersonStep, UserStep
 from turnlog.testing.stages import add_tasks, stage_for
 from turnlog.testing.tabs import Tab, serve_sockets, tab
 from turnlog.transports import wire
@@ -75,7 +76,7 @@ async def perform(page: Page, store: Store, send: Send) -> Performance:
     async with sim.serve() as url, stage_for(page) as stage:
         settings = Settings(api_key="test", base_url=url, approval_timeout=_patience(page))
         connections = stage.connections
-        app = create_app([stage.agent], settings=settings, store=store, connections=connections)
+        app = create_app(stage.agents, settings=settings, store=store, connections=connections)
         async with app:
             await add_tasks(page, store)
             return await _perform(page, app, sim, send)
@@ -86,12 +87,13 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
     live: list[Shown] = []
     thoughtless: list[str] = []
     for turn in page.turns:
-        sim.queue(*turn.entries)
+        sim.queue(*(teams.replies(turn) if page.team else turn.entries))
         if turn.searching:
             await app.change_session(USER, session.id, web_search=True)
         await thinking.switch(app, session.id, turn.setting)
         before = len(sim.requests)
-        live += await send(app, session.id, turn)
+        async with teams.stopping(app, session.id, turn.stopped_in):
+            live += await send(app, session.id, turn)
         for step in turn.people:
             live += await ACTS.get(send, act_by_library)(app, session.id, live, step)
         wanted = turn.thinking or (await app.store.get_session(USER, session.id)).thinking_enabled
@@ -102,13 +104,17 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
     broken = [
         *invariants.broken(live, log),
         *prove(evidence).problems,
-        *(f"history: {finding}" for finding in _findings([*kept, _next_question(kept)])),
+        *(
+            f"history: {finding}"
+            for agent in page.team or (None,)
+            for finding in _findings([*kept, _next_question(kept)], agent)
+        ),
         *thoughtless,
         *(f"refused by the API: {refused}" for refused in sim.refused),
         *([f"{sim.pending} replies of the script were not asked for"] if sim.pending else []),
         *([f"turns still run: {evidence.running}"] if evidence.running else []),
     ]
-    return Performance(list(_rows(live)), broken)
+    return Performance(_rows(teams.in_order(live, page), bool(page.team)), broken)
 
 
 def _patience(page: Page) -> float:
@@ -117,8 +123,8 @@ def _patience(page: Page) -> float:
     return people.SHORT if waits else 3600.0
 
 
-def _findings(log: list[Stamped]) -> list[Finding]:
-    return lint(Request({"messages": history(log)}))
+def _findings(log: list[Stamped], agent: str | None) -> list[Finding]:
+    return lint(Request({"messages": history(log, agent)}))
 
 
 def _next_question(kept: list[Stamped]) -> Stamped:
@@ -248,14 +254,14 @@ async def _next_event(client: aiohttp.ClientSession, url: str, cursor: str) -> S
     raise AssertionError("the stream ended without an event")
 
 
-def _rows(live: Sequence[Shown]) -> list[tuple[str, ...]]:
+def _rows(live: Sequence[Shown], in_a_team: bool) -> list[tuple[str, ...]]:
     """One row an event; chunks that follow each other are one row, with an ellipsis."""
     rows: list[tuple[str, ...]] = []
     for event in live:
         name, state = event["type"], event["persistenceState"]
         if name.endswith("_chunk"):
             name += " …"
-        row = (str(event.get("sequenceNumber", "")), name, state, _key_fields(event))
+        row = (str(event.get("sequenceNumber", "")), name, state, _key_fields(event, in_a_team))
         if not (name.endswith("…") and rows and rows[-1] == row):
             rows.append(row)
     return _with_short_ids(rows)
@@ -274,9 +280,10 @@ def short_ids(text: str) -> dict[str, str]:
     return {found: f"{kind}{next(numbers[kind])}" for found, kind in kinds.items()}
 
 
-def _key_fields(event: Shown) -> str:
+def _key_fields(event: Shown, in_a_team: bool) -> str:
     names = KEY_FIELDS.get(event["type"], ())
-    known = {name: event[name] for name in names if event.get(name) is not None}
+    known = {"agent": event["agent"]["id"]} if in_a_team else {}
+    known |= {name: event[name] for name in names if event.get(name) is not None}
     if cited := known.pop("citations", None):
         known["citations"] = [f"block {c['blockIndex']}: {c['cited_text']}" for c in cited]
     told = (f"{name}={value!r}" for name, value in known.items())

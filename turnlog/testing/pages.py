@@ -1,67 +1,19 @@
 """Golden pages: a page of prose, a script and a table. The page is the test and the manual.
 
-The script has one line a step, `who  verb  what`; see VERBS for all of them. The table is
-what must happen; `pytest --accept` writes it anew, and the reviewer reads the difference.
+`script.py` reads the script. The table is what must happen; `pytest --accept` writes it anew,
+and the reviewer reads the difference.
 """
 
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from turnlog.simulator import (
-    Block,
-    Break,
-    Cut,
-    Entry,
-    RawBlock,
-    RedactedThinking,
-    Reply,
-    Text,
-    Thinking,
-    ToolCall,
-    Usage,
-    failure,
-)
-from turnlog.simulator.stream import events as stream_events
+from turnlog.testing.script import Reader, UserStep
 
 _SCRIPT = re.compile(r"```script\n(.*?)```", re.S)
-_WISH = re.compile(r"\[(thinking|searching)\] ")
 _TABLE = re.compile(r"^\|.*\|\n(?:\|.*\|\n?)+", re.M)
 HEADER = ("seq", "event", "kept", "key fields")
-
-
-@dataclass
-class ToolStep:
-    """What a tool does when it is called: return, fail, crash, or not exist."""
-
-    verb: str
-    value: Any = None
-
-
-@dataclass
-class PersonStep:
-    """What a person does while the turn waits for one."""
-
-    verb: str  # approves | rejects | edits | waits | stops
-    tool_id: str = ""
-    value: Any = None
-
-
-@dataclass
-class UserStep:
-    """One turn: what the user asks, what the model says, what tools and people do."""
-
-    text: str
-    thinking: bool = False
-    searching: bool = False  # the session may search the web from here on
-    entries: list[Entry] = field(default_factory=list)
-    tools: dict[str, ToolStep] = field(default_factory=dict)  # by tool_use_id
-    calls: dict[str, ToolCall] = field(default_factory=dict)
-    people: list[PersonStep] = field(default_factory=list)
-    setting: dict[str, Any] | None = None  # of the session's thinking, changed before it
 
 
 @dataclass
@@ -73,6 +25,7 @@ class Page:
     # Where one of these is set, nothing is scripted: the simulator converses.
     tasks: list[str] | None = None  # with the agent for these tasks
     erp: bool = False  # with the agent for a sandbox of the ERP
+    team: dict[str, list[str]] = field(default_factory=dict)  # whom each agent hands over to
 
 
 def read_page(path: Path) -> Page:
@@ -82,8 +35,9 @@ def read_page(path: Path) -> Page:
         raise ValueError(f"{path.name} has no script")
     table = _TABLE.search(text, script.end())
     rows = _rows(table[0]) if table else []
-    reader = _Reader()
-    return Page(path, reader.read(script[1]), reader.asking, rows, reader.tasks, reader.erp)
+    reader = Reader()
+    turns = reader.read(script[1])
+    return Page(path, turns, reader.asking, rows, reader.tasks, reader.erp, reader.team)
 
 
 def accept(page: Page, rows: Sequence[tuple[str, ...]]) -> None:
@@ -114,236 +68,3 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
 def _rows(text: str) -> list[tuple[str, ...]]:
     lines = [re.split(r"(?<!\\)\|", line.strip())[1:-1] for line in text.strip().splitlines()]
     return [tuple(cell.strip() for cell in cells) for cells in lines[2:]]
-
-
-class _Reader:
-    """Turns the lines of a script into turns. A reply ends where a tool or the user acts."""
-
-    def __init__(self) -> None:
-        self.turns: list[UserStep] = []
-        self.blocks: list[Block] = []
-        self.options: dict[str, Any] = {}  # of the reply that is being read
-        self.unanswered: list[str] = []
-        self.asking: set[str] = set()
-        self.sought = 0  # searches so far
-        self.setting: dict[str, Any] | None = None
-        self.tasks: list[str] | None = None
-        self.erp = False
-
-    def read(self, script: str) -> list[UserStep]:
-        for line in filter(None, map(str.strip, script.splitlines())):
-            who, _, rest = line.partition(" ")
-            verb, _, what = rest.strip().partition(" ")
-            if who == "user" and (who, verb) not in VERBS:
-                self.user(rest.strip())
-                continue
-            VERBS[who, verb](self, what.strip())
-        self.end_reply()
-        return self.turns
-
-    def user(self, text: str) -> None:
-        """`[thinking]` and `[searching]` before the text switch these on."""
-        self.end_reply()
-        wishes = []
-        while wish := _WISH.match(text):
-            wishes.append(wish[1])
-            text = text[wish.end() :]
-        self.turns.append(UserStep(text, "thinking" in wishes, "searching" in wishes))
-        self.turns[-1].setting, self.setting = self.setting, None
-
-    def sets(self, what: str) -> None:
-        """`thinking on BUDGET` or `thinking off`: for the session, before the next question."""
-        _, switch, *budget = what.split()
-        self.setting = {"enabled": switch == "on"}
-        if budget:
-            self.setting["budgetTokens"] = int(budget[0])
-
-    def has_tasks(self, titles: str) -> None:
-        """The user's tasks, with commas; the model is not scripted and finds its own words."""
-        self.tasks = [title.strip() for title in titles.split(",")]
-
-    def has_erp(self, what: str) -> None:
-        """The ERP agent, with a sandbox of the ERP; nothing is scripted here either."""
-        self.erp = True
-
-    def says(self, text: str) -> None:
-        self.blocks.append(Text(json.loads(text) if text.startswith('"') else text))
-
-    def thinks(self, text: str) -> None:
-        self.blocks.append(Thinking(text))
-
-    def redacts(self, data: str) -> None:
-        self.blocks.append(RedactedThinking(data))
-
-    def cites(self, what: str) -> None:
-        """`TEXT << SOURCE`: the text, citing those words of the first document.
-
-        `TEXT << SOURCE @ URL` cites a page that a search has found; `TEXT << JSON` one citation,
-        or a list of them, as the API has them.
-        """
-        text, _, source = what.partition(" << ")
-        words, _, url = source.partition(" @ ")
-        if source[:1] in ("{", "["):
-            cited = json.loads(source)
-            self.blocks.append(Text(text, tuple(cited if isinstance(cited, list) else [cited])))
-            return
-        if url:
-            self.blocks.append(Text(text, citations=(_web_citation(words, url),)))
-            return
-        citation = {
-            "type": "char_location",
-            "cited_text": source,
-            "document_index": 0,
-            "document_title": None,
-            "start_char_index": 0,
-            "end_char_index": len(source),
-        }
-        self.blocks.append(Text(text, citations=(citation,)))
-
-    def calls(self, what: str) -> None:
-        """`NAME ID JSON`, the last may be left out."""
-        name, tool_id, *args = what.split(" ", 2)
-        self.call(ToolCall(name, json.loads(args[0]) if args else {}, tool_id))
-        self.unanswered.append(tool_id)
-
-    def mumbles(self, what: str) -> None:
-        """A call whose arguments are not JSON: `NAME ID TEXT`. No tool step answers it."""
-        name, tool_id, raw = what.split(" ", 2)
-        self.call(ToolCall(name, {}, tool_id, raw_json=raw))
-
-    def call(self, call: ToolCall) -> None:
-        self.blocks.append(call)
-        self.turns[-1].calls[call.id or ""] = call
-
-    def searches(self, query: str) -> None:
-        """A search and what it finds: one page."""
-        self.seeks(query)
-        self.finds("https://example.com/found")
-
-    def seeks(self, query: str) -> None:
-        """A search that has no result yet."""
-        self.sought += 1
-        asked = {"type": "server_tool_use", "id": f"srvtoolu_{self.sought}", "name": "web_search"}
-        self.blocks.append(RawBlock(asked | {"input": {"query": query}}))
-        used = self.options.get("usage", Usage()).web_searches
-        self.options["usage"] = Usage(web_searches=used + 1)
-
-    def finds(self, url: str) -> None:
-        """The result of the last search; `nothing more` is one search too many."""
-        result = {"type": "web_search_result", "title": "A page", "url": url}
-        found: Any = [result | {"encrypted_content": "c2VjcmV0", "page_age": None}]
-        if url == "nothing more":
-            found = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
-        answer = {"type": "web_search_tool_result", "tool_use_id": f"srvtoolu_{self.sought}"}
-        self.blocks.append(RawBlock(answer | {"content": found}))
-
-    def refuses(self, what: str) -> None:
-        """`CATEGORY EXPLANATION`: after what was said so far, or without a word."""
-        category, _, explanation = what.partition(" ")
-        details = {"type": "refusal", "category": category, "explanation": explanation}
-        reply = Reply(*self.blocks, stop_reason="refusal", stop_details=details)
-        self.turns[-1].entries.append(reply)
-        self.blocks, self.options = [], {}
-
-    def stops(self, reason: str) -> None:
-        self.options["stop_reason"] = reason
-        self.end_reply()
-
-    def stays_silent(self, what: str) -> None:
-        self.turns[-1].entries.append(Reply())
-
-    def is_named(self, message_id: str) -> None:
-        self.options["id"] = message_id
-
-    def is_cut(self, how: str) -> None:
-        """Before its last block is closed; `cut cleanly`: as if nothing was wrong."""
-        self.options["ending"] = Cut(self.written(), clean=how.endswith("cleanly"))
-        self.end_reply()
-
-    def breaks(self, kind: str) -> None:
-        self.options["ending"] = Break(self.written(), type=kind)
-        self.end_reply()
-
-    def fails(self, what: str) -> None:
-        """`TYPE MESSAGE`: before the first byte, with a wait that nobody would wait for."""
-        kind, _, message = what.partition(" ")
-        self.turns[-1].entries.append(failure(kind, message or f"simulated {kind}", 60.0))
-
-    def tool(self, verb: str, what: str) -> None:
-        self.end_reply()
-        value = json.loads(what) if what[:1] in ("{", "[") else what
-        self.turns[-1].tools[self.unanswered.pop(0)] = ToolStep(verb, value)
-
-    def asks(self, tool: str) -> None:
-        self.asking.add(tool)
-
-    def person(self, verb: str, what: str) -> None:
-        """`ID VALUE`; the value is JSON or words, and may be left out. `it`: the only open one."""
-        self.end_reply()
-        tool_id, _, rest = what.partition(" ")
-        value = json.loads(rest) if rest.startswith("{") else rest or None
-        self.turns[-1].people.append(PersonStep(verb, tool_id, value))
-        if verb in ("rejects", "waits", "stops"):  # then the tool never runs
-            dropped = [tool_id] if verb == "rejects" else list(self.unanswered)
-            self.unanswered = [t for t in self.unanswered if t not in dropped]
-
-    def written(self) -> int:
-        """How many events there are before the last block is closed."""
-        body = {"model": "", "messages": [], "max_tokens": 1}
-        return len(list(stream_events(Reply(*self.blocks), body))) - 3
-
-    def end_reply(self) -> None:
-        if self.blocks:
-            self.turns[-1].entries.append(Reply(*self.blocks, **self.options))
-        self.blocks, self.options = [], {}
-
-
-def _web_citation(words: str, url: str) -> dict[str, Any]:
-    return {
-        "type": "web_search_result_location",
-        "cited_text": words,
-        "url": url,
-        "title": "A page",
-        "encrypted_index": "c2VjcmV0",
-    }
-
-
-def _tool(verb: str) -> Callable[[_Reader, str], None]:
-    return lambda reader, what: reader.tool(verb, what)
-
-
-def _person(verb: str) -> Callable[[_Reader, str], None]:
-    return lambda reader, what: reader.person(verb, what)
-
-
-VERBS: dict[tuple[str, str], Callable[[_Reader, str], None]] = {
-    ("user", "sets"): _Reader.sets,  # whatever else a user's line holds is a question
-    ("tasks", "are"): _Reader.has_tasks,
-    ("erp", "is"): _Reader.has_erp,
-    ("model", "says"): _Reader.says,
-    ("model", "thinks"): _Reader.thinks,
-    ("model", "redacts"): _Reader.redacts,
-    ("model", "cites"): _Reader.cites,
-    ("model", "calls"): _Reader.calls,
-    ("model", "mumbles"): _Reader.mumbles,
-    ("model", "searches"): _Reader.searches,
-    ("model", "seeks"): _Reader.seeks,
-    ("model", "finds"): _Reader.finds,
-    ("model", "refuses"): _Reader.refuses,
-    ("model", "stops"): _Reader.stops,
-    ("model", "signs"): _Reader.is_named,  # the id of the message
-    ("model", "is"): _Reader.is_cut,
-    ("model", "breaks"): _Reader.breaks,
-    ("model", "fails"): _Reader.fails,
-    ("model", "stays"): _Reader.stays_silent,
-    ("tool", "returns"): _tool("returns"),
-    ("tool", "fails"): _tool("fails"),
-    ("tool", "crashes"): _tool("crashes"),
-    ("tool", "is"): _tool("is unknown"),
-    ("agent", "asks"): _Reader.asks,  # before it runs this tool
-    ("person", "approves"): _person("approves"),
-    ("person", "rejects"): _person("rejects"),
-    ("person", "edits"): _person("edits"),  # and allows
-    ("person", "waits"): _person("waits"),  # until it is too late
-    ("person", "stops"): _person("stops"),
-}

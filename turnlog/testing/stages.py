@@ -14,9 +14,11 @@ from turnlog.contrib.business_central.sandbox import Sandbox
 from turnlog.contrib.business_central.sandbox.demo import NAMES
 from turnlog.contrib.tasks.agent import TASKS
 from turnlog.errors import ToolError
+from turnlog.events.internal import is_reserved
 from turnlog.ports import Agent, Store, ToolSpec
 from turnlog.simulator import ToolCall
-from turnlog.testing.pages import Page, ToolStep
+from turnlog.testing.pages import Page
+from turnlog.testing.script import ToolStep
 from turnlog.tools.tool import Tool, ToolContext
 from turnlog.transports.auth import LOCAL_USER
 
@@ -25,7 +27,7 @@ SOME_TIME = "2026-11-16T12:00:00.000Z"
 
 @dataclass(frozen=True)
 class Stage:
-    agent: Agent
+    agents: tuple[Agent, ...]
     connections: tuple[Connection, ...] = ()
 
 
@@ -36,10 +38,25 @@ async def stage_for(page: Page) -> AsyncIterator[Stage]:
         async with _erp() as stage:
             yield stage
     elif page.tasks is not None:
-        yield Stage(TASKS)
+        yield Stage((TASKS,))
+    elif page.team:
+        yield Stage(tuple(_member(page, name) for name in page.team))
     else:
         tools = _tools(page)
-        yield Stage(Agent("assistant", prompt="You are helpful.", tools=tools, web_search=True))
+        yield Stage((Agent("assistant", prompt="You are helpful.", tools=tools, web_search=True),))
+
+
+PROMPT = "You are {name}."  # a team's replies are found by it
+
+
+def _member(page: Page, name: str) -> Agent:
+    return Agent(
+        name,
+        prompt=PROMPT.format(name=name),
+        description=f"Knows all about {name}.",
+        tools=_tools(page, name),
+        hands_over_to=page.team[name],
+    )
 
 
 async def add_tasks(page: Page, store: Store) -> None:
@@ -61,14 +78,16 @@ async def _erp() -> AsyncIterator[Stage]:
             auth_url=url,
         )
         bc = BusinessCentral(place)
-        yield Stage(erp_agent(bc), (bc,))
+        yield Stage((erp_agent(bc),), (bc,))
 
 
-def _tools(page: Page) -> list[Tool]:
+def _tools(page: Page, caller: str = "") -> list[Tool]:
     """A tool for each name that the page calls, unless it says that there is none."""
     tools: dict[str, Tool] = {}
     for turn in page.turns:
         for tool_id, call in turn.calls.items():
+            if turn.callers[tool_id] != caller or is_reserved(call.name):
+                continue
             if turn.tools.get(tool_id, ToolStep("returns")).verb != "is unknown":
                 tools[call.name] = _tool(page, call)
     return list(tools.values())

@@ -3,15 +3,38 @@
 from collections.abc import Sequence
 
 from turnlog.errors import ConfigError
+from turnlog.events.internal import RESERVED_PREFIXES, is_reserved
 from turnlog.ports import Agent
 from turnlog.tools.tool import Tool
 
 
 def check(agents: Sequence[Agent]) -> None:
-    """Raises ConfigError for a name that is missing or used twice, and for what is no tool."""
+    """Raises ConfigError for a name that is missing, used twice, reserved or unknown, and for
+    what is no tool."""
     _check_names("agent", [agent.id for agent in agents])
     for agent in agents:
-        _check_names(f"tool of agent {agent.id!r}", [_tool_name(tool) for tool in agent.tools])
+        names = [_tool_name(tool) for tool in agent.tools]
+        _check_names(f"tool of agent {agent.id!r}", names)
+        _check_reserved(agent, names)
+        _check_handovers(agent, [other.id for other in agents])
+
+
+def _check_reserved(agent: Agent, tools: Sequence[str]) -> None:
+    for name in tools:
+        if is_reserved(name):
+            prefix = next(each for each in RESERVED_PREFIXES if name.startswith(each))
+            raise ConfigError(
+                f"The tool {name!r} of agent {agent.id!r} must have another name: {prefix!r} is for"
+                " the server's own tools, by which agents hand over to each other."
+            )
+
+
+def _check_handovers(agent: Agent, known: Sequence[str]) -> None:
+    for other in agent.hands_over_to:
+        if other not in known or other == agent.id:
+            raise ConfigError(
+                f"Agent {agent.id!r} cannot hand over to {other!r}. There are: {', '.join(known)}."
+            )
 
 
 def _check_names(what: str, names: list[str]) -> None:

@@ -39,9 +39,9 @@ class Telling(NamedTuple):
     repaired: list[Finding]
 
 
-def history(log: Sequence[Stamped], **how: Any) -> list[ApiMessage]:
+def history(log: Sequence[Stamped], speaker: str | None = None, **how: Any) -> list[ApiMessage]:
     """The messages that these events amount to; see `tell`."""
-    return tell(log, **how).messages
+    return tell(log, speaker, **how).messages
 
 
 def tell(

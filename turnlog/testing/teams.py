@@ -1,0 +1,79 @@
+"""Golden pages with several agents: whose reply comes next, and who speaks at the same time."""
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import groupby
+from typing import Any
+
+from turnlog.app import Turnlog
+from turnlog.events.internal import HANDOVER
+from turnlog.events.kinds import MessageChunk
+from turnlog.projections.transcript import Shown
+from turnlog.simulator import Entry, Reply, ToolCall
+from turnlog.testing.pages import Page
+from turnlog.testing.script import UserStep
+from turnlog.transports.auth import LOCAL_USER
+
+
+def replies(turn: UserStep) -> Iterator[Callable[[dict[str, Any]], Any]]:
+    """One entry of the simulator's script for each reply. Whoever asks gets a reply of its own."""
+    own: defaultdict[str, deque[Entry]] = defaultdict(deque)
+    for speaker, entry in zip(turn.speakers, turn.entries, strict=True):
+        own[speaker].append(entry)
+
+    def reply(body: dict[str, Any]) -> Any:
+        system = body["system"] if isinstance(body["system"], str) else body["system"][0]["text"]
+        return own[system.removeprefix("You are ").removesuffix(".")].popleft()
+
+    return (reply for _ in turn.entries)
+
+
+@asynccontextmanager
+async def stopping(app: Turnlog, session_id: str, text: str | None) -> AsyncIterator[None]:
+    """Meanwhile, the user stops the turn once all of this text was shown."""
+    if text is None:
+        yield
+        return
+
+    async def stop() -> None:
+        seen = ""
+        async for batch in app.follow(LOCAL_USER, session_id, None):
+            seen += "".join(at.event.content for at in batch if isinstance(at.event, MessageChunk))
+            if seen.endswith(text):
+                await app.stop_turn(LOCAL_USER, session_id)
+                return
+
+    watching = asyncio.create_task(stop())
+    try:
+        yield
+    finally:
+        await asyncio.wait_for(watching, 60)
+
+
+def in_order(live: Sequence[Shown], page: Page) -> list[Shown]:
+    """What several agents said at the same time, sorted by agent and without numbers.
+
+    How their events fall between each other is different each time; the order of each is not.
+    """
+    at_once = _at_once(page)
+    ordered: list[Shown] = []
+    for parallel, events in groupby(live, lambda event: event["agent"]["id"] in at_once):
+        if parallel:
+            run = sorted(events, key=lambda event: list(page.team).index(event["agent"]["id"]))
+            ordered += [{n: v for n, v in e.items() if n != "sequenceNumber"} for e in run]
+        else:
+            ordered += events
+    return ordered
+
+
+def _at_once(page: Page) -> set[str]:
+    """Those who are given a task together with others."""
+    named: set[str] = set()
+    for entry in (entry for turn in page.turns for entry in turn.entries):
+        blocks = entry.blocks if isinstance(entry, Reply) else ()
+        calls = [block.name for block in blocks if isinstance(block, ToolCall)]
+        if len(calls) > 1:
+            named |= {n.removeprefix(HANDOVER) for n in calls if n.startswith(HANDOVER)}
+    return named
