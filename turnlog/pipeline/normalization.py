@@ -1,25 +1,23 @@
 """Stage 3. Whatever the engine, the same events.
 
 In:  a batch of what an agent said, or its tools did.
-Out: our events: attributed, internal ones marked, neighbors joined, none twice, each with the id
-     of the answer that it belongs to.
+Out: our events: attributed, internal ones marked, none twice, each with the id of the answer that
+     it belongs to.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import AgentRef, Attributed, Event
-from turnlog.events.chunks import as_one
 from turnlog.events.clock import now
 from turnlog.pipeline.turn_state import Draft, TurnState, new_message_id
 from turnlog.ports import (
     CallFailed,
     CallStarted,
     Hidden,
-    Output,
     Rate,
     Said,
     SpeakerChanged,
@@ -35,8 +33,8 @@ _OF_AN_ANSWER = (
 def normalize(said: Said, state: TurnState, rate: Rate = no_price) -> list[Attributed]:
     agent = said.agent or state.agent
     events: list[Attributed] = []
-    asked, closed = set(state.asked_tools), state.asked_tools - state.open_calls.keys()
-    for output in _joined(said.outputs):
+    calls = _Calls(state)
+    for output in said.outputs:
         match output:
             case CallStarted():
                 state.call_started(output, said.call, agent)
@@ -44,27 +42,36 @@ def normalize(said: Said, state: TurnState, rate: Rate = no_price) -> list[Attri
                 events += _given_up(state.drafts.pop(said.call, None), rate)
             case SpeakerChanged(to=to, reason=reason):
                 events += _hand_over(agent, to, reason)
-            case Hidden(event=event) if not _repeated(event, asked, closed):
+            case Hidden(event=event) if not calls.repeated(event):
                 admitted = _admitted(event, said.call, agent, state, rate)
                 events.append(Attributed(admitted, agent, internal=True, kept=event.kept))
-            case Event() if not _repeated(output, asked, closed):
+            case Event() if not calls.repeated(output):
                 event = _admitted(output, said.call, agent, state, rate)
                 events.append(Attributed(event, agent, event.internal, event.kept))
     return events
 
 
-def _repeated(event: Event, asked: set[str], closed: set[str]) -> bool:
+class _Calls:
     """A tool is asked for once and answers once, whatever comes how often."""
-    match event:
-        case k.ToolUse(tool_use_id=tool):
-            again = tool in asked
-            asked.add(tool)
-            return again
-        case k.ToolResult(tool_use_id=tool):
-            again = tool not in asked or tool in closed
-            closed.add(tool)
-            return again
-    return False
+
+    def __init__(self, state: TurnState) -> None:
+        self._state = state
+        self._asked: set[str] = set()  # in this batch
+        self._closed: set[str] = set()
+
+    def repeated(self, event: Event) -> bool:
+        state = self._state
+        match event:
+            case k.ToolUse(tool_use_id=tool):
+                again = tool in state.asked_tools or tool in self._asked
+                self._asked.add(tool)
+                return again
+            case k.ToolResult(tool_use_id=tool):
+                is_open = tool in state.open_calls or tool in self._asked
+                again = not is_open or tool in self._closed
+                self._closed.add(tool)
+                return again
+        return False
 
 
 def _hand_over(before: AgentRef, to: AgentRef, reason: str) -> Iterator[Attributed]:
@@ -80,18 +87,6 @@ def _given_up(draft: Draft | None, rate: Rate) -> Iterator[Attributed]:
         event = _priced(event, rate) if isinstance(event, k.Message) else event
         assert draft is not None
         yield Attributed(event, draft.agent, internal=False, kept=True)
-
-
-def _joined(outputs: Iterable[Output]) -> list[Output]:
-    """Adjacent chunks of one block as one: what came together is shown together."""
-    joined: list[Output] = []
-    for output in outputs:
-        one = as_one(joined[-1], output) if joined else None
-        if one is not None:
-            joined[-1] = one
-        else:
-            joined.append(output)
-    return joined
 
 
 def _admitted(event: Event, call: str, agent: AgentRef, state: TurnState, rate: Rate) -> Event:

@@ -96,10 +96,14 @@ class RunningTurns:
 
     async def _asker(self, user_id: str, approval: Approval) -> str:
         """The agent that made the call."""
-        log = await self._store.read(user_id, approval.session_id)
-        for at in log:
-            if isinstance(at.event, k.ToolUse) and at.event.tool_use_id == approval.tool_use_id:
-                return at.placed.agent.id
+        before = None
+        while page := await self._store.tail(
+            user_id, approval.session_id, limit=100, before=before
+        ):
+            for at in reversed(page):
+                if isinstance(at.event, k.ToolUse) and at.event.tool_use_id == approval.tool_use_id:
+                    return at.placed.agent.id
+            before = page[0].position
         raise NotFound(f"The call of approval {approval.id!r} is not in the log.")
 
     # a question

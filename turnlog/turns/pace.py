@@ -5,10 +5,10 @@ and the client. So the first word is not delayed, and the rest is joined.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from turnlog.events.chunks import CHUNKS
-from turnlog.ports import Said
+from turnlog.events.chunks import CHUNKS, as_one
+from turnlog.ports import Output, Said
 
 WINDOW = 0.025  # seconds
 
@@ -38,8 +38,7 @@ class Pacer:
                 calls.setdefault(said.call, []).append(said)
             self._held = []
             for call, held in calls.items():
-                outputs = [output for said in held for output in said.outputs]
-                self._emit(Said(outputs, held[0].agent, call))
+                self._emit(Said(_joined(held), held[0].agent, call))
 
     def close(self) -> None:
         if self._window is not None:
@@ -55,3 +54,15 @@ class Pacer:
         self._window = None
         if self._held:
             self._open()
+
+
+def _joined(held: Sequence[Said]) -> list[Output]:
+    """Adjacent chunks of one block as one."""
+    joined: list[Output] = []
+    for output in (output for said in held for output in said.outputs):
+        one = as_one(joined[-1], output) if joined else None
+        if one is not None:
+            joined[-1] = one
+        else:
+            joined.append(output)
+    return joined
