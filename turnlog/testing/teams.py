@@ -65,7 +65,8 @@ def in_order(live: Sequence[Shown], page: Page) -> list[Shown]:
             ordered += [{n: v for n, v in e.items() if n != "sequenceNumber"} for e in run]
         else:
             ordered += events
-    return ordered
+    used = "toolsUsed"  # in the order in which they were asked for
+    return [e | {used: sorted(e[used])} if at_once and used in e else e for e in ordered]
 
 
 def _at_once(page: Page) -> set[str]:
