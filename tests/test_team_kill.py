@@ -187,5 +187,6 @@ async def test_an_approval_inside_the_second_agent_survives_a_kill_and_pays_once
             await until_idle(http, server.url, session)
     log = await kept(folder, session)
     assert (folder / "paid").read_text() == "7\n"
-    said = [at for at in log if isinstance(at.event, k.Message)]
+    first = log[0].turn_id
+    said = [at for at in log if isinstance(at.event, k.Message) and at.turn_id == first]
     assert [at.event.content for at in said if at.placed.agent.id == "erp"] == ["", "It is paid."]
