@@ -162,9 +162,8 @@ async def test_the_agent_that_was_at_work_goes_on_after_a_kill(folder, script):
     log = await kept(folder, session)
     results = [at for at in log if isinstance(at.event, k.ToolResult) and not at.placed.internal]
     assert [(at.placed.agent.id, at.event.result) for at in results] == [("erp", "seen")]
-    answers = {
-        at.placed.agent.id: at.event.content for at in log if isinstance(at.event, k.Message)
-    }
+    said = [at for at in log if isinstance(at.event, k.Message) and at.turn_id == log[0].turn_id]
+    answers = {at.placed.agent.id: at.event.content for at in said}
     assert answers["erp"] == "ERP has seen it."
     assert answers["supervisor"] == ("Both are done." if script is both_at_once else "")
     assert sim.refused == []
