@@ -206,7 +206,7 @@ async def write(store):
     await store.append(turn, s.placed(*asked, first_index=1))
     await store.start_tools(turn, [s.started("a")])
     await store.append(turn, s.placed(s.unclear("a"), s.said("Look!"), first_index=5))
-    await store.finish_turn(turn.id)
+    await store.finish_turn(turn)
     settled = ToolSettled(tool_use_id="a", tool_name="look", happened=True, decided_by="alice")
     await store.annotate(turn, s.placed(settled))
 
@@ -267,7 +267,7 @@ async def test_an_open_tool_of_a_running_turn_is_no_problem():
     turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()))
     await store.append(turn, s.placed(s.said(s.call("a"), stop="tool_use"), s.used("a")))
     assert prove(await store.evidence("s")).ok
-    await store.finish_turn(turn.id)
+    await store.finish_turn(turn)
     assert prove(await store.evidence("s")).unpaired_tools == ["a was asked for and has no result"]
 
 

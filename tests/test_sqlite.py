@@ -71,7 +71,7 @@ async def test_the_database_itself_refuses(talk, tmp_path, statement, why):
 
 
 async def test_only_one_turn_of_a_session_can_run_whoever_writes_it(talk, tmp_path):
-    columns = "?, session_id, user_id, 'running', 3, '', NULL, NULL, ''"
+    columns = "?, session_id, user_id, 'running', 3, '', NULL, NULL, '', ''"
     turn = f"INSERT INTO turns SELECT {columns} FROM turns"
     with raw(tmp_path) as db:
         db.execute(turn, ["t1"])
@@ -318,5 +318,5 @@ def test_turns_of_an_older_database_are_still_there():
         db.execute("INSERT INTO sessions VALUES (1, 2, 3, 4, 5, 6, 0, 0, 0)")
         db.execute(f"INSERT INTO turns VALUES ({', '.join('?' * len(values))})", values)
         migrate(db)
-        assert db.execute("SELECT * FROM turns").fetchall() == [values]
+        assert db.execute("SELECT * FROM turns").fetchall() == [(*values, "")]
         db.execute("UPDATE turns SET state = 'waiting'")

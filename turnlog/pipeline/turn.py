@@ -157,7 +157,7 @@ async def work(question: Question, state: TurnState, parts: Parts) -> None:
 
 
 async def _pause(state: TurnState, store: Store) -> None:
-    await store.pause_turn(state.turn.id)
+    await store.suspend_turn(state.turn)
     state.paused = True
 
 
@@ -215,7 +215,7 @@ async def _end(state: TurnState, failure: BaseException | None, parts: Parts) ->
             return
         doubtful = await check_claims(state, parts.store) if failure is None else []
         await _deliver(Said([*left_open, *doubtful]), state, parts)
-        await parts.store.finish_turn(state.turn.id)
+        await parts.store.finish_turn(state.turn)
         await _deliver(Said([_complete(state)]), state, parts)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from turnlog.errors import TurnOver
 from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import Turns
 
@@ -49,7 +50,7 @@ class DraftKeeper:
         draft = self._state.draft
         if draft is not None:
             draft.index = self._state.index
-            saved = self._turns.save_draft(self._state.turn.id, msgspec.json.encode(draft))
+            saved = self._turns.save_draft(self._state.turn, msgspec.json.encode(draft))
             self._saving = asyncio.create_task(_reported(saved))
 
 
@@ -57,5 +58,7 @@ async def _reported(saving: Coroutine[Any, Any, None]) -> None:
     """A draft that cannot be saved is no reason to stop answering."""
     try:
         await saving
+    except TurnOver:
+        _log.warning("a draft was not saved: the turn is in other hands")
     except Exception:
         _log.exception("a draft could not be saved")

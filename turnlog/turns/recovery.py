@@ -48,7 +48,7 @@ async def recover(turn: Turn, store: Store, show: Show, rate: Rate = no_price) -
     state = resumed(turn, events)
     state.standing.started |= await store.started_tools(turn)
     if state.answered:  # only `complete` was missing, which is not kept
-        await store.finish_turn(turn.id)
+        await store.finish_turn(turn)
         return
     closing = close_open_tools(state.open_tools.values(), state.standing, CUT_OFF)
     if draft is not None:

@@ -14,7 +14,6 @@ from turnlog.errors import (
     Busy,
     MessageIdTaken,
     NotFound,
-    TurnOver,
 )
 from turnlog.events.base import Placed, Stamped
 from turnlog.events.clock import now
@@ -32,6 +31,7 @@ from turnlog.ports import (
     Turn,
 )
 from turnlog.projections import tables
+from turnlog.stores.leases import lease_lost, leased
 
 SESSION = (
     "id, user_id, title, agent_id, created_at, anchor, archived, thinking_enabled,"
@@ -47,16 +47,27 @@ _ALL = f"SELECT {RECORD} FROM events WHERE session_id = ? ORDER BY seq"
 _END = 2**63 - 1  # above every number
 
 
-def append(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed], owner: str) -> int:
-    """Annotate, if the turn is still the owner's."""
-    _refuse_others(db, turn, owner)
+def append(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed]) -> int:
+    """Annotate, if the turn's lease holds."""
+    _refuse_stale(db, turn)
     return annotate(db, turn, events)
 
 
-def start_tools(
-    db: sqlite3.Connection, turn: Turn, starting: Sequence[ToolStarted], owner: str
-) -> None:
-    _refuse_others(db, turn, owner)
+def change_turn(db: sqlite3.Connection, turn: Turn, **changes: Any) -> None:
+    """Set columns of the turn's row, if its lease holds."""
+    _refuse_stale(db, turn)
+    values = changes | {"id": turn.id}
+    db.execute(_update_sql("turns", tuple(values)), values)
+
+
+def _refuse_stale(db: sqlite3.Connection, turn: Turn) -> None:
+    sql = "SELECT 1 FROM turns WHERE id = ? AND state = 'running' AND lease = ? AND lease <> ''"
+    if db.execute(sql, (turn.id, turn.lease)).fetchone() is None:
+        raise lease_lost(turn)
+
+
+def start_tools(db: sqlite3.Connection, turn: Turn, starting: Sequence[ToolStarted]) -> None:
+    _refuse_stale(db, turn)
     for started in starting:
         row = tables.tool_run(turn, started, now())
         try:
@@ -69,12 +80,6 @@ def started_tools(db: sqlite3.Connection, turn: Turn) -> set[str]:
     sql = "SELECT tool_use_id FROM tool_runs WHERE turn_id = ? AND session_id = ? AND status = ?"
     found = db.execute(sql, (turn.id, turn.session_id, "executing"))
     return {row[0] for row in found}
-
-
-def _refuse_others(db: sqlite3.Connection, turn: Turn, owner: str) -> None:
-    row = db.execute("SELECT state, owner FROM turns WHERE id = ?", (turn.id,)).fetchone()
-    if row is not None and row != ("running", owner):
-        raise TurnOver(f"Turn {turn.id!r} is over, or in other hands.")
 
 
 def annotate(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed]) -> int:
@@ -191,11 +196,18 @@ def begin(db: sqlite3.Connection, turn: Turn, first: Sequence[Placed], owner: st
     is_open = "SELECT id, state FROM turns WHERE session_id = ? AND state IN ('running', 'waiting')"
     if row := db.execute(is_open, (turn.session_id,)).fetchone():
         raise Busy(row[0], waiting=row[1] == "waiting")
-    begun = msgspec.structs.replace(turn, first_seq=annotate(db, turn, first))
-    values = (*msgspec.structs.astuple(begun), owner)
-    marks = ", ".join("?" * len(values))
-    db.execute(f"INSERT INTO turns ({TURN}, owner) VALUES ({marks})", values)
+    begun = leased(msgspec.structs.replace(turn, first_seq=annotate(db, turn, first)))
+    values = msgspec.structs.asdict(begun) | {"owner": owner}
+    db.execute(_insert_sql("turns", tuple(values)), values)
     return begun
+
+
+def take(db: sqlite3.Connection, turn: Turn, owner: str) -> Turn:
+    """The turn is in the owner's hands from now on."""
+    taken = leased(turn)
+    values = {"id": turn.id, "state": taken.state, "lease": taken.lease, "owner": owner}
+    db.execute(_update_sql("turns", tuple(values)), values)
+    return taken
 
 
 def evidence(db: sqlite3.Connection, session_id: str) -> Evidence:
@@ -223,10 +235,7 @@ def claim_waiting(db: sqlite3.Connection, user_id: str, session_id: str, owner: 
     session(db, user_id, session_id)
     sql = f"SELECT {TURN} FROM turns WHERE session_id = ? AND state = 'waiting'"
     row = db.execute(sql, (session_id,)).fetchone()
-    if row is None:
-        return None
-    db.execute("UPDATE turns SET state = 'running', owner = ? WHERE id = ?", (owner, row[0]))
-    return msgspec.structs.replace(turn(row), state="running")
+    return None if row is None else take(db, turn(row), owner)
 
 
 def _rows(db: sqlite3.Connection, table: str, session_id: str) -> list[dict[str, Any]]:

@@ -71,8 +71,7 @@ class SqliteStore:
     # the log
 
     async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
-        me = self._owners.me
-        return await self._writer.run(lambda db: rows.append(db, turn, events, me))
+        return await self._writer.run(lambda db: rows.append(db, turn, events))
 
     async def annotate(self, turn: Turn, events: Sequence[Placed]) -> int:
         return await self._writer.run(lambda db: rows.annotate(db, turn, events))
@@ -113,24 +112,20 @@ class SqliteStore:
         me = self._owners.me
         return await self._writer.run(lambda db: rows.begin(db, turn, first, me))
 
-    async def save_draft(self, turn_id: str, draft: bytes) -> None:
-        sql = "UPDATE turns SET draft = ? WHERE id = ? AND state = 'running'"
-        await self._writer.run(lambda db: db.execute(sql, (draft, turn_id)).rowcount)
+    async def save_draft(self, turn: Turn, draft: bytes) -> None:
+        await self._writer.run(lambda db: rows.change_turn(db, turn, draft=draft))
 
-    async def finish_turn(self, turn_id: str) -> None:
-        sql = "UPDATE turns SET state = 'done', draft = NULL WHERE id = ? AND state = 'running'"
-        await self._writer.run(lambda db: db.execute(sql, (turn_id,)).rowcount)
+    async def finish_turn(self, turn: Turn) -> None:
+        await self._writer.run(lambda db: rows.change_turn(db, turn, state="done", draft=None))
+
+    async def suspend_turn(self, turn: Turn) -> None:
+        await self._writer.run(lambda db: rows.change_turn(db, turn, state="waiting", draft=None))
 
     async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
-        me = self._owners.me
-        await self._writer.run(lambda db: rows.start_tools(db, turn, starting, me))
+        await self._writer.run(lambda db: rows.start_tools(db, turn, starting))
 
     async def started_tools(self, turn: Turn) -> set[str]:
         return await self._look(lambda db: rows.started_tools(db, turn))
-
-    async def pause_turn(self, turn_id: str) -> None:
-        sql = "UPDATE turns SET state = 'waiting', draft = NULL WHERE id = ? AND state = 'running'"
-        await self._writer.run(lambda db: db.execute(sql, (turn_id,)).rowcount)
 
     async def claim_waiting(self, user_id: str, session_id: str) -> Turn | None:
         me = self._owners.me
@@ -241,9 +236,7 @@ class SqliteStore:
         others = {owner for owner in {owner for owner, _ in found} if self._works(owner)}
         turns = [turn for owner, turn in found if owner not in others]
         turns = [turn for turn in turns if turn.id not in working_on]
-        for turn in turns:
-            db.execute("UPDATE turns SET owner = ? WHERE id = ?", (self._owners.me, turn.id))
-        return turns
+        return [rows.take(db, turn, self._owners.me) for turn in turns]
 
     def _works(self, owner: str) -> bool:
         """Whether that is another process, and it lives."""
