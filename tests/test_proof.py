@@ -33,7 +33,7 @@ TALK = [
     ],
     [s.asked("And now?"), s.broke()],  # 9, 10
 ]
-REST = "type, version, at, agent_id, agent_name, event_index, is_internal, body, seal"
+REST = "type, version, at, agent_id, agent_name, event_index, is_internal, body, seal, salt, digest"
 UNLOCKED = ["DROP TRIGGER events_never_change", "DROP TRIGGER events_never_vanish"]
 # Without the primary key, the table takes what it never should; its triggers go with it.
 REBUILT = ["CREATE TABLE copy AS SELECT * FROM events", "DROP TABLE events",

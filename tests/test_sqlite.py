@@ -11,14 +11,14 @@ import pytest
 
 from turnlog.errors import NotStored
 from turnlog.projections.proof import prove
-from turnlog.stores.sqlite.migrate import migrate, migrations
+from turnlog.stores.sqlite.migrations import migrate, migrations
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.stores.sqlite.writer import Writer
 from turnlog.testing import samples as s
 
 ROW = (
     "session_id, {}, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,"
-    " is_internal, body, seal"
+    " is_internal, body, seal, salt, digest"
 )
 
 
@@ -289,14 +289,14 @@ async def test_evidence_is_of_one_moment(store, tmp_path):
                 db.execute(f"INSERT OR IGNORE INTO messages VALUES ({row}{nulls})")
 
     await store.create_session(s.new_session())
-    connect = store._connect
+    connect = store._readers._connect
 
     def watched():
         db = connect()
         db.set_trace_callback(write_meanwhile)
         return db
 
-    store._connect = watched  # the moment between two reads cannot be hit from outside
+    store._readers._connect = watched  # the moment between two reads cannot be hit from outside
     assert (await store.evidence("s")).tables["messages"] == []
     assert len((await store.evidence("s")).tables["messages"]) == 1
 

@@ -17,6 +17,7 @@ from turnlog.config import Settings, for_clients, load
 from turnlog.contrib import demo
 from turnlog.contrib.business_central import BusinessCentral, erp_agent
 from turnlog.contrib.tasks import agent as tasks
+from turnlog.contrib.tasks.storage import tasks_beside
 from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events.base import Stamped
 from turnlog.events.clock import now
@@ -42,7 +43,8 @@ from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
 from turnlog.projections.outcome import outcome
 from turnlog.stores.raw_ledger import keeping_raw
-from turnlog.telemetry.metrics import metrics_of
+from turnlog.stores.urls import store_at
+from turnlog.telemetry.metrics import Metrics
 from turnlog.tools import agent_check as checks
 from turnlog.tools.approval import Policy
 from turnlog.tools.mcp.source import Sources
@@ -57,32 +59,22 @@ from turnlog.turns.active import RunningTurns
 from turnlog.turns.approvals import Decisions
 from turnlog.turns.budgets import Budgets
 from turnlog.turns.follow import follow
+from turnlog.turns.healer import Healer
 from turnlog.turns.limits import UserLimits
 from turnlog.turns.sessions import check_changes, new_session
 
 Connection = AbstractAsyncContextManager[Any]  # what the tools of an agent talk to
 
 
-def _sqlite(settings: Settings) -> Store:
-    from turnlog.stores.sqlite.store import SqliteStore
-
-    return SqliteStore(settings.data)
-
-
-def _memory(settings: Settings) -> Store:
-    from turnlog.stores.memory.store import MemoryStore
-
-    return MemoryStore()
-
-
-def _claude(key: str, url: str | None, settings: Settings, store: Store, raw: KeepRaw) -> Engine:
+def _claude(
+    key: str, url: str | None, settings: Settings, metrics: Metrics, raw: KeepRaw
+) -> Engine:
     from turnlog.engines.claude.engine import ClaudeEngine
 
-    cache, metrics = settings.prompt_cache, metrics_of(store)
+    cache = settings.prompt_cache
     return ClaudeEngine(api_key=key, base_url=url, cache=cache, metrics=metrics, keep_raw=raw)
 
 
-STORES: dict[str, Callable[[Settings], Store]] = {"sqlite": _sqlite, "memory": _memory}
 ENGINES: dict[str, Callable[..., Engine]] = {"claude": _claude}
 
 
@@ -90,9 +82,10 @@ def create_app(
     agents: Sequence[Agent] = (),
     *,
     settings: Settings | None = None,
-    store: Store | str = "sqlite",
+    store: Store | str | None = None,  # or its URL; without one, the settings' database_url
     engine: Engine | str = "claude",
     connections: Sequence[Connection] = (),  # opened with the server, closed after it
+    metrics: Metrics | None = None,  # where a store of your own counts into the same ones
 ) -> "Turnlog":
     """A server with these agents; the first one answers where a session names none."""
     settings = settings or load()
@@ -100,15 +93,12 @@ def create_app(
         erp = BusinessCentral(settings.business_central)
         agents, connections = demo.agents(erp_agent(erp)), [erp]
     checks.check(agents)
-    _check(store, engine)
-    made = STORES[store](settings) if isinstance(store, str) else store
-    return Turnlog(agents, settings, made, engine, connections)
-
-
-def _check(store: Store | str, engine: Engine | str) -> None:
-    for given, known in ((store, STORES), (engine, ENGINES)):
-        if isinstance(given, str) and given not in known:
-            raise ConfigError(f"{given!r} is not known here. There are: {', '.join(known)}.")
+    if isinstance(engine, str) and engine not in ENGINES:
+        raise ConfigError(f"{engine!r} is not known here. There are: {', '.join(ENGINES)}.")
+    metrics = metrics or Metrics()
+    if store is None or isinstance(store, str):
+        store = store_at(store or settings.store_url, metrics)
+    return Turnlog(agents, settings, store, engine, connections, metrics)
 
 
 class Turnlog:
@@ -121,9 +111,12 @@ class Turnlog:
         store: Store,
         engine: Engine | str,
         connections: Sequence[Connection] = (),
+        metrics: Metrics | None = None,
     ) -> None:
         self.settings = settings
         self.store = store
+        self.metrics = metrics or Metrics()
+        self.tasks = tasks_beside(store.url, settings.data)
         self._connections = connections
         self._agents = {agent.id: agent for agent in agents}
         self._first_agent = agents[0]
@@ -139,6 +132,7 @@ class Turnlog:
             limits,
             settings.turn_timeout,
             self._book.rate,
+            self.metrics,
         )
         self._decisions = Decisions(store, self._turns)
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
@@ -152,7 +146,7 @@ class Turnlog:
         )
         auth = Auth(settings.auth_secret, settings.issuer, admin_claim=settings.auth_admin_claim)
         origins = [site.strip() for site in settings.cors_origins.split(",") if site.strip()]
-        self._door = McpDoor(tasks.offer(store), auth, origins)
+        self._door = McpDoor(tasks.offer(self.tasks), auth, origins)
         self._asgi = http_app(
             self, auth, lambda _: self, self._door, origins, settings.metrics_token
         )
@@ -170,14 +164,16 @@ class Turnlog:
         async with AsyncExitStack() as stack:
             self._bus = MemoryBus()
             self._book.price(self.settings.model, now())  # read now, not while one waits
-            await self.store.open()
+            await self.store.open(server=self._address)
             stack.push_async_callback(self.store.close)
+            await stack.enter_async_context(self.tasks)
             await stack.enter_async_context(self._answering())
             await stack.enter_async_context(self._door)
             await stack.enter_async_context(self._mcp)
             for connection in self._connections:
                 await stack.enter_async_context(connection)
-            await self._turns.heal()  # it may go on with a turn, which needs all of the above
+            # It may go on with a turn, which needs all of the above.
+            await stack.enter_async_context(Healer(self._turns))
             await stack.enter_async_context(self._sockets)
             stack.push_async_callback(self.end_turns)
             await stack.enter_async_context(self._decisions)
@@ -202,7 +198,7 @@ class Turnlog:
             key = self._sim_key if self.settings.simulated else self.settings.api_key or "none"
             raw = await stack.enter_async_context(keeping_raw(self.settings))
             if isinstance(given, str):
-                given = ENGINES[given](key, base_url, self.settings, self.store, raw)
+                given = ENGINES[given](key, base_url, self.settings, self.metrics, raw)
             self.engine = given
             await self.engine.open()
             stack.push_async_callback(self.engine.close)
@@ -273,8 +269,12 @@ class Turnlog:
             "sequencer": "the store: number and row in one step",
             "agents": ", ".join(self._agents),
             **({"connected": ", ".join(map(str, self._connections))} if self._connections else {}),
-            "address": f"http://{self.settings.host}:{self.settings.port}",
+            "address": self._address,
         } | ({"mcp": self._mcp.describe()} if self._mcp else {})
+
+    @property
+    def _address(self) -> str:
+        return f"http://{self.settings.host}:{self.settings.port}"
 
     # as a library
 

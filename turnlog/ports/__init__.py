@@ -34,7 +34,6 @@ from turnlog.ports.store import (
     Turn,
     Turns,
 )
-from turnlog.ports.tasks import MOST_TASKS, Task, Tasks
 from turnlog.ports.tools import (
     Offer,
     OfferedTool,
@@ -56,7 +55,6 @@ __all__ = [
     "Standing",
     "Permission",
     "ToolRun",
-    "MOST_TASKS",
     "Agent",
     "Ask",
     "Audit",
@@ -80,8 +78,6 @@ __all__ = [
     "Spent",
     "StartedTurn",
     "Store",
-    "Task",
-    "Tasks",
     "ToolBox",
     "ToolOutput",
     "ToolSpec",

@@ -6,7 +6,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 from turnlog.events.base import Placed, Stamped, Value
 from turnlog.events.record import Record
 from turnlog.ports.billing import Billing
-from turnlog.ports.tasks import Tasks
 from turnlog.ports.tools import ToolStarted
 
 
@@ -256,9 +255,20 @@ class Audit(Protocol):
     async def evidence(self, session_id: str) -> Evidence: ...
 
 
-class Store(EventLog, Sessions, Turns, Permits, Audit, Billing, Tasks, Protocol):
-    """A place that keeps all of it. One adapter, seven faces."""
+class Store(EventLog, Sessions, Turns, Permits, Audit, Billing, Protocol):
+    """A place that keeps all of it. One adapter, six faces."""
 
-    async def open(self) -> None: ...
+    @property
+    def url(self) -> str:
+        """Where it is, without secrets: sqlite:FOLDER, memory:"""
+        ...
+
+    async def open(self, *, server: str | None = None) -> None:
+        """Make the place ready. `server`: the address of a server, which runs turns here.
+
+        Raises StoreUnusable where that cannot be, and StoreTaken where another server works in
+        a place that has room for one.
+        """
+        ...
 
     async def close(self) -> None: ...

@@ -77,7 +77,7 @@ async def perform(page: Page, store: Store, send: Send) -> Performance:
         connections = stage.connections
         app = create_app([stage.agent], settings=settings, store=store, connections=connections)
         async with app:
-            await add_tasks(page, store)
+            await add_tasks(page, app.tasks)
             return await _perform(page, app, sim, send)
 
 

@@ -13,8 +13,9 @@ from turnlog.contrib.business_central import BusinessCentral, Place, erp_agent
 from turnlog.contrib.business_central.sandbox import Sandbox
 from turnlog.contrib.business_central.sandbox.demo import NAMES
 from turnlog.contrib.tasks.agent import TASKS
+from turnlog.contrib.tasks.task import Tasks
 from turnlog.errors import ToolError
-from turnlog.ports import Agent, Store, ToolSpec
+from turnlog.ports import Agent, ToolSpec
 from turnlog.simulator import ToolCall
 from turnlog.testing.pages import Page, ToolStep
 from turnlog.tools.tool import Tool, ToolContext
@@ -42,9 +43,9 @@ async def stage_for(page: Page) -> AsyncIterator[Stage]:
         yield Stage(Agent("assistant", prompt="You are helpful.", tools=tools, web_search=True))
 
 
-async def add_tasks(page: Page, store: Store) -> None:
+async def add_tasks(page: Page, tasks: Tasks) -> None:
     for title in page.tasks or ():
-        await store.add_task(LOCAL_USER, title=title, description="", at=SOME_TIME)
+        await tasks.add_task(LOCAL_USER, title=title, description="", at=SOME_TIME)
 
 
 @asynccontextmanager

@@ -39,10 +39,9 @@ from turnlog.projections import approvals as permits
 from turnlog.projections import tables
 from turnlog.stores.leases import NO_LEASE, lease_lost, leased
 from turnlog.stores.memory import billing
-from turnlog.stores.memory.tasks import MemoryTasks
 
 
-class MemoryStore(MemoryTasks):
+class MemoryStore:
     """A Store without a disk. A process that "dies" leaves its owner name behind."""
 
     def __init__(self, owner: str = "memory", beside: "MemoryStore | None" = None) -> None:
@@ -56,10 +55,12 @@ class MemoryStore(MemoryTasks):
         self._alive: set[str] = beside._alive if beside else set()
         empty: tables.Rows = {table: {} for table in tables.STORED}
         self._rows: tables.Rows = beside._rows if beside else empty
-        super().__init__()
-        self._users = beside._users if beside else self._users
 
-    async def open(self) -> None:
+    @property
+    def url(self) -> str:
+        return "memory:"
+
+    async def open(self, *, server: str | None = None) -> None:
         self._alive.add(self._owner)
 
     async def close(self) -> None:

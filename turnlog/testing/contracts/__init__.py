@@ -47,11 +47,10 @@ class StoreContract(
     TurnsContract,
     LeasesContract,
     PermitsContract,
-    TasksContract,
     AuditContract,
     BillingContract,
 ):
     """All that a Store promises."""
 
 
-__all__ = ["BusContract", "Contract", "StoreContract"]
+__all__ = ["BusContract", "Contract", "StoreContract", "TasksContract"]
