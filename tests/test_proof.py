@@ -82,6 +82,13 @@ PLANTED = {
         update(1, "body = replace(body, 'Hi.', 'Ho.')"),
         "changed: number 1 is not what was written",
     ),
+    "a changed digest": (update(1, "digest = zeroblob(32)"), "changed: number 1 is not what was"),
+    "a changed salt": (update(1, "salt = zeroblob(16)"), "changed: number 1 is not what was"),
+    "a lost digest": (update(1, "digest = NULL"), "changed: number 1 is not what was written"),
+    "a body lost with its digest": (
+        update(1, "body = X'', salt = NULL, digest = NULL"),
+        "changed: number 1 cannot be read",
+    ),
     "a changed time": (update(10, "at = '2020-01-01T00:00:00.000Z'"), "changed: number 10"),
     "a hidden event": (update(10, "is_internal = 1"), "changed: number 10"),
     "a broken body": (update(10, "body = X'7B'"), "changed: number 10 cannot be read"),
@@ -241,6 +248,46 @@ def test_what_was_planted_is_found_and_named(data, capsys, statements, problem):
     found = capsys.readouterr().out.splitlines()
     assert [line for line in found if line.startswith(f"s  {problem}")], found
     assert found[-1].endswith("1 not ok")
+
+
+# content that was erased: nothing does so yet but whoever has the file
+
+
+def erase(*numbers):
+    return [*UNLOCKED, f"UPDATE events SET body = X'', salt = X'' WHERE seq IN {(*numbers, -1)}"]
+
+
+@pytest.mark.parametrize("seq", range(11))
+def test_a_chain_is_proven_whatever_content_was_erased(data, capsys, seq):
+    plant(data, erase(seq))
+    assert main(["verify", "--data", str(data)]) == 0
+    told = "1 sessions, 11 events: ok, the content of 1 was erased\n"
+    assert capsys.readouterr().out == told
+
+
+def test_a_person_whose_data_is_erased_leaves_a_proven_chain(data, capsys):
+    """The rows that were folded from the content go with it."""
+    gone = [f"DELETE FROM {t}" for t in ("messages", "usage", "message_citations", "approvals")]
+    plant(data, [*erase(*range(11)), *gone])
+    assert main(["verify", "--data", str(data)]) == 0
+    assert "the content of 11 was erased" in capsys.readouterr().out
+
+
+BESIDE_ERASED = {
+    "an erased row that was moved": ([update(5, "at = 'x'")[-1]], "changed: number 5"),
+    "a text of the same turn": ([reword(8, "Done.", "Gone.")[-1]], "changed: number 8"),
+    "a text of another turn": ([reword(1, "Hi.", "Ho.")[-1]], "changed: number 1"),
+    "a gap": (["DELETE FROM events WHERE seq = 6"], "gap: number 6 is missing"),
+    "a row of another turn": (["DELETE FROM usage WHERE message_id = 'msg_1'"], "table: usage"),
+    "a moved anchor": (["UPDATE sessions SET anchor = 9"], "table: sessions s: anchor not as"),
+}
+
+
+@pytest.mark.parametrize(("statements", "problem"), BESIDE_ERASED.values(), ids=BESIDE_ERASED)
+def test_what_is_planted_beside_an_erased_event_is_found(data, capsys, statements, problem):
+    plant(data, [*erase(5), *statements])
+    assert main(["verify", "--data", str(data)]) == 1
+    assert f"s  {problem}" in capsys.readouterr().out
 
 
 def test_one_bad_session_among_good_ones_is_named(data, capsys):

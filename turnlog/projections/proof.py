@@ -16,7 +16,7 @@ from turnlog.errors import UnknownEvent
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import Stamped
-from turnlog.events.content import hash_of, usage_of, web_searches
+from turnlog.events.content import hash_of, usage_of
 from turnlog.events.grammar import GOES_ON, broken_rule
 from turnlog.events.record import (
     NO_SEAL,
@@ -24,7 +24,7 @@ from turnlog.events.record import (
     is_sealed,
     stamped,
 )
-from turnlog.events.usage import parts_of
+from turnlog.events.usage import parts_of, searches_of
 from turnlog.ports import OPEN, Evidence
 from turnlog.projections import tables
 
@@ -305,7 +305,7 @@ def _session_mismatches(
     anchor = moves[-1] if moves else 0
     if "history_anchored" not in erased and anchor != evidence.session.anchor:
         yield f"sessions {evidence.session.id}: anchor not as the log has it"
-    made = sum(web_searches(at.event.reported) for at in log if isinstance(at.event, k.Message))
+    made = sum(searches_of(at.event.reported) for at in log if isinstance(at.event, k.Message))
     if "message" not in erased and made != evidence.session.searches:
         yield f"sessions {evidence.session.id}: searches not as the log has them"
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnlog.engines.claude.models import BUDGET, WEB_SEARCH, thinking_parameters
-from turnlog.events.content import Block, web_searches
+from turnlog.events.content import Block
 from turnlog.events.kinds import Message
+from turnlog.events.usage import searches_of
 from turnlog.ports import Ask, Said, ToolSpec
 from turnlog.projections.history.messages import add, container_of
 
@@ -60,7 +61,7 @@ class Requests:
         for message in said.outputs:
             if isinstance(message, Message):
                 if self._searches is not None:
-                    self._searches = max(0, self._searches - web_searches(message.reported))
+                    self._searches = max(0, self._searches - searches_of(message.reported))
                 self._container = container_of(message) or self._container
 
     def _system(self) -> str | list[Block]:

@@ -19,7 +19,8 @@ def charges(db: sqlite3.Connection, **bounds: str | None) -> list[Charge]:
 
 def spent(db: sqlite3.Connection, **bounds: str | None) -> Spent:
     sql = SQL["sum_charges"].format(bounds=_conditions(bounds))
-    return Spent(*db.execute(sql, bounds).fetchone())
+    tokens, millions, rest = db.execute(sql, bounds).fetchone()
+    return Spent(tokens, millions * 1_000_000 + rest)
 
 
 def count_messages(db: sqlite3.Connection, session_id: str) -> int:

@@ -198,11 +198,12 @@ ORDER BY created_at, session_id, tool_use_id
 SELECT {columns} FROM usage WHERE {bounds} ORDER BY created_at, session_id, seq, part
 
 -- sum_charges --
--- Tokens and known costs.
+-- Tokens and known costs; these in millions and the rest, because a sum of many could overflow.
 SELECT
     coalesce(sum(input_tokens + output_tokens + cache_write_5m_tokens + cache_write_1h_tokens
                  + cache_read_tokens), 0),
-    coalesce(sum(cost_picousd), 0)
+    coalesce(sum(cost_picousd / 1000000), 0),
+    coalesce(sum(cost_picousd % 1000000), 0)
 FROM usage WHERE {bounds}
 
 -- bound_none --
