@@ -9,7 +9,7 @@ must not cost anybody an answer.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 Reported = dict[str, Any]  # the usage object of the Messages API, as it was sent
 MOST_TOKENS = 100_000_000  # of one kind in one part: no call comes near
@@ -109,7 +109,7 @@ def _count(counts: Reported, name: str, most: int = MOST_TOKENS) -> int:
     return int(min(max(value, 0), most)) if _is_number(value) else 0
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
