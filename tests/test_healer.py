@@ -27,7 +27,7 @@ class Turns:
             raise failure
 
 
-async def test_it_looks_at_once_and_then_again_and_again():
+async def test_it_looks_again_and_again():
     turns = Turns()
     async with asyncio.timeout(30), Healer(turns, every=0):
         for _ in range(5):
@@ -35,18 +35,46 @@ async def test_it_looks_at_once_and_then_again_and_again():
 
 
 async def test_it_looks_again_after_a_look_that_failed(caplog):
-    turns = Turns(None, OSError("the disk is gone"))
+    turns = Turns(OSError("the disk is gone"))
     async with asyncio.timeout(30), Healer(turns, every=0):
         for _ in range(4):
             await turns.asked.get()
     assert caplog.text.count("could not be looked for") == 1
 
 
-async def test_it_ends_with_the_server():
-    turns = Turns()
-    async with (healer := Healer(turns, every=0)):
-        task = healer._task
-    assert task.done()
+async def test_what_is_being_healed_when_the_server_stops_is_healed_first():
+    class Slow(Turns):
+        healed = 0
+
+        async def heal(self):
+            await super().heal()
+            await asyncio.sleep(0)
+            self.healed += 1
+
+    turns = Slow()
+    async with asyncio.timeout(30), (healer := Healer(turns, every=0)):
+        await turns.asked.get()
+    assert (turns.healed, healer._task.done()) == (1, True)
+
+
+async def test_an_app_heals_by_itself_while_it_is_open():
+    other = MemoryStore("other")
+    await other.open()
+    ended = asyncio.Event()
+
+    class Store(MemoryStore):
+        async def append(self, turn, events):
+            number = await super().append(turn, events)
+            ended.set()
+            return number
+
+    app = create_app([Agent("assistant")], settings=Settings(), store=Store("ours", other))
+    app._healer._every = 0
+    async with asyncio.timeout(30), app:
+        await begun(other)
+        await other.close()
+        await ended.wait()
+        assert (await app.store.evidence("s")).running == []
 
 
 async def test_a_turn_whose_process_died_meanwhile_is_ended():

@@ -135,6 +135,7 @@ class Turnlog:
             self.metrics,
         )
         self._decisions = Decisions(store, self._turns)
+        self._healer = Healer(self._turns)
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
         self._open: AsyncExitStack | None = None
         self._limits = Limits(
@@ -172,11 +173,11 @@ class Turnlog:
             await stack.enter_async_context(self._mcp)
             for connection in self._connections:
                 await stack.enter_async_context(connection)
-            # It may go on with a turn, which needs all of the above.
-            await stack.enter_async_context(Healer(self._turns))
+            await self._turns.heal()  # it may go on with a turn, which needs all of the above
             await stack.enter_async_context(self._sockets)
             stack.push_async_callback(self.end_turns)
             await stack.enter_async_context(self._decisions)
+            await stack.enter_async_context(self._healer)
             self._open = stack.pop_all()
 
     async def __aexit__(self, *exc: object) -> None:
