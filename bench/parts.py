@@ -93,7 +93,7 @@ async def filled(store: Store, messages: int) -> str:
     said: list[Event] = [event for n in range(messages // 2) for event in _exchange(n)]
     if messages > WINDOW:
         said.append(k.HistoryAnchored(anchor=messages - WINDOW))
-    await store.append(turn, _placed(said, state))
+    await store.finish_turn(await store.begin_turn(turn, _placed(said, state)))
     return session.id
 
 
@@ -132,10 +132,11 @@ async def appends(say: Say, folder: Path, events: int) -> None:
 
 
 async def _append(store: Store, session_id: str, times: int) -> None:
-    turn = _turn(session_id)
-    state = TurnState(turn, AGENT)
+    state = TurnState(_turn(session_id), AGENT)
+    turn = await store.begin_turn(state.turn, _placed(_exchange(0)[:1], state))
     for n in range(times):
         await store.append(turn, _placed([_exchange(n)[1]], state))
+    await store.finish_turn(turn)
 
 
 class _CountingStore(SqliteStore):

@@ -291,7 +291,7 @@ def test_a_condition_is_one():
 async def asked(tmp_path, *replies, keep_raw=True):
     async with SimulatedClaude(*replies).serve() as url:
         settings = Settings(api_key="test", base_url=url, data=str(tmp_path), keep_raw=keep_raw)
-        app = create_app(settings=settings, store="memory")
+        app = create_app(settings=settings, store="memory:")
         async with app:
             assert await app.run_turn("Go")
     return sorted(path for path in tmp_path.rglob("*") if path.is_file())

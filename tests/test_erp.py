@@ -46,7 +46,7 @@ async def test_the_model_uses_the_embedded_sandbox():
     bc = BusinessCentral()
     async with sim.serve() as url:
         settings = Settings(base_url=url, api_key="k")
-        app = create_app([erp_agent(bc)], settings=settings, store="memory", connections=[bc])
+        app = create_app([erp_agent(bc)], settings=settings, store="memory:", connections=[bc])
         async with app:
             result = await app.run_turn("Where is customer 10000?")
     (told,) = [at.event for at in result.events if isinstance(at.event, ToolResult)]

@@ -58,7 +58,7 @@ async def talk():
     bc, sim = BusinessCentral(), SimulatedClaude(pace=0)
     async with sim.serve() as url:
         settings = Settings(base_url=url, api_key="k")
-        app = create_app([erp_agent(bc)], settings=settings, store="memory", connections=[bc])
+        app = create_app([erp_agent(bc)], settings=settings, store="memory:", connections=[bc])
         async with app:
             session = await app.create_session(LOCAL_USER)
             yield lambda said: turn(app, session.id, said)

@@ -49,7 +49,7 @@ async def test_a_person_is_asked_before_the_erp_is_changed(approved):
 
     async with sim.serve() as url:
         settings = Settings(base_url=url, api_key="k")
-        app = create_app([erp_agent(bc)], settings=settings, store="memory", connections=[bc])
+        app = create_app([erp_agent(bc)], settings=settings, store="memory:", connections=[bc])
         async with app:
             await app.run_turn("Create Test Corp", on_event=decide)
             await asyncio.gather(*deciding, told.wait())

@@ -1,4 +1,4 @@
-"""The vocabulary: stored and read back, lifted from older versions, ordered, sealed."""
+"""The vocabulary: stored and read back, lifted from older versions, ordered."""
 
 import decimal
 import typing
@@ -14,13 +14,6 @@ from turnlog.events import kinds as k
 from turnlog.events.chunks import as_one
 from turnlog.events.content import TokenUsage, citations_of, usage_of
 from turnlog.events.internal import is_internal_tool
-from turnlog.events.record import (
-    NO_SEAL,
-    records,
-    sealed,
-    stamped,
-)
-from turnlog.testing import samples as s
 
 WHOLE = st.integers(-(2**53), 2**53)
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -128,36 +121,6 @@ def test_the_order_is_legal(turn):
 @pytest.mark.parametrize(("rule", "turn"), ILLEGAL.items())
 def test_the_order_is_broken_and_the_rule_is_named(rule, turn):
     assert grammar.broken_rule(turn) == rule
-
-
-def rows(*events):
-    return list(records("s", "t", s.placed(*events), 0, NO_SEAL))
-
-
-def test_a_row_holds_its_event_and_its_place():
-    events = s.placed(s.asked(), s.k.HistoryAnchored(anchor=0), s.said("Hi."))
-    found = [stamped(row) for row in records("s", "t", events, 5, b"before")]
-    assert [at.placed for at in found] == events
-    assert [(at.seq, at.position) for at in found] == [(5, 5), (6, 6), (7, 7)]
-
-
-def test_a_seal_holds_every_field_of_its_row():
-    (row,) = rows(s.asked())
-    changes = {"seq": 9, "turn_id": "x", "event_id": "x", "at": "x", "agent_id": "x"}
-    changes |= {"event_index": 9, "is_internal": True, "body": b"{}", "version": 9, "type": "x"}
-    for name, value in changes.items():
-        assert sealed(row._replace(**{name: value}), NO_SEAL) != row.seal, name
-
-
-def test_a_seal_holds_all_rows_before():
-    one, two = rows(s.asked(), s.said("Hi."))
-    assert sealed(two, one.seal) == two.seal
-    assert sealed(two, NO_SEAL) != two.seal
-
-
-def test_a_seal_does_not_depend_on_how_a_store_writes_truth():
-    (row,) = rows(s.asked())
-    assert sealed(row._replace(is_internal=0), NO_SEAL) == row.seal
 
 
 def test_tokens_add_up_and_unknown_thinking_stays_unknown():

@@ -87,7 +87,7 @@ async def test_a_session_whose_agent_is_gone_is_not_answered_by_another():
         ([Agent("a"), Agent("a")], {}, "a name of its own"),
         ([Agent("a", tools=[look, look])], {}, "a name of its own"),
         ([Agent("a", tools=[print])], {}, "decorate it with @tool"),
-        ([Agent("a")], {"store": "postgres"}, "is not known here"),
+        ([Agent("a")], {"store": "mysql:x"}, "'mysql' is no kind of store"),
         ([Agent("a")], {"engine": "parrot"}, "is not known here"),
     ],
 )

@@ -133,7 +133,7 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol():
 
 async def test_a_bug_in_a_tool_is_not_told(caplog):
     async with served() as app, client(app) as mcp:
-        app.store.list_tasks = None
+        app.tasks.list_tasks = None
         failed = await mcp.call_tool("list_tasks")
         assert (failed.is_error, failed.content[0].text) == (True, "The tool failed.")
     assert "MCP tool list_tasks failed" in caplog.text
@@ -166,7 +166,7 @@ async def test_a_token_for_someone_else_is_refused():
 async def test_a_turns_own_token_opens_nothing_but_its_tools():
     async with served() as app, client(app, token=app._door.mint("carol")) as mcp:
         await mcp.call_tool("add_task", {"title": "Carol's"})
-        assert len(await app.store.list_tasks("carol")) == 1
+        assert len(await app.tasks.list_tasks("carol")) == 1
         headers = {"authorization": f"Bearer {app._door.mint('carol')}"}
         async with httpx2.AsyncClient(base_url=app.url, trust_env=False) as http:
             is_problem(await http.get("/api/sessions", headers=headers), 401, "unauthorized")
@@ -175,7 +175,7 @@ async def test_a_turns_own_token_opens_nothing_but_its_tools():
 async def test_without_authentication_it_is_the_local_user_on_this_machine():
     async with served(secret=None) as app, client(app) as mcp:
         await mcp.call_tool("add_task", {"title": "Mine"})
-        assert len(await app.store.list_tasks("local")) == 1
+        assert len(await app.tasks.list_tasks("local")) == 1
         for headers in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
             is_problem(await posted(app, **headers), 403, "foreign_origin")
 

@@ -29,8 +29,7 @@ from turnlog.simulator.script import (
     invalid_request,
 )
 from turnlog.stores.memory.store import MemoryStore
-from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.telemetry.metrics import Metrics, metrics_of
+from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.registry import (
     MOST_SERIES,
     Counter,
@@ -68,7 +67,7 @@ async def running(*entries, store=None, **settings):
 
 def page(app):
     """The numbers that are not zero."""
-    found = re.findall(r"^(turnlog\S+) (\S+)$", metrics_of(app.store).page(), re.MULTILINE)
+    found = re.findall(r"^(turnlog\S+) (\S+)$", app.metrics.page(), re.MULTILINE)
     return {name: float(value) for name, value in found if float(value)}
 
 
@@ -173,14 +172,6 @@ def test_clients_that_watch_are_counted_while_they_do():
     assert 'turnlog_open_streams{transport="sse"} 0\n' in metrics.page()
 
 
-def test_numbers_go_with_their_store():
-    store = MemoryStore()
-    metrics_of(store).chunks.add(1, "text")
-    assert 'kind="text"' in metrics_of(store).page()
-    del store
-    assert 'kind="text"' not in metrics_of(MemoryStore()).page()
-
-
 async def test_each_app_has_its_own_numbers():
     async with running(Reply("Yes.")) as one, running() as other:
         await one.run_turn("Go")
@@ -189,7 +180,7 @@ async def test_each_app_has_its_own_numbers():
 
 
 async def test_commits_of_the_writer_are_counted(tmp_path):
-    async with running(Reply("Yes."), store=SqliteStore(tmp_path)) as app:
+    async with running(Reply("Yes."), store=f"sqlite:{tmp_path}") as app:
         await app.run_turn("Go")
         seen = page(app)
     assert seen['turnlog_store_commits_total{outcome="success"}'] >= 3

@@ -33,7 +33,7 @@ TALK = [
     ],
     [s.asked("And now?"), s.broke()],  # 9, 10
 ]
-REST = "type, version, at, agent_id, agent_name, event_index, is_internal, body, seal"
+REST = "type, version, at, agent_id, agent_name, event_index, is_internal, body, seal, salt, digest"
 UNLOCKED = ["DROP TRIGGER events_never_change", "DROP TRIGGER events_never_vanish"]
 # Without the primary key, the table takes what it never should; its triggers go with it.
 REBUILT = ["CREATE TABLE copy AS SELECT * FROM events", "DROP TABLE events",
@@ -81,6 +81,13 @@ PLANTED = {
     "a body become text": (
         update(1, "body = replace(body, 'Hi.', 'Ho.')"),
         "changed: number 1 is not what was written",
+    ),
+    "a changed digest": (update(1, "digest = zeroblob(32)"), "changed: number 1 is not what was"),
+    "a changed salt": (update(1, "salt = zeroblob(16)"), "changed: number 1 is not what was"),
+    "a lost digest": (update(1, "digest = NULL"), "changed: number 1 is not what was written"),
+    "a body lost with its digest": (
+        update(1, "body = X'', salt = NULL, digest = NULL"),
+        "changed: number 1 cannot be read",
     ),
     "a changed time": (update(10, "at = '2020-01-01T00:00:00.000Z'"), "changed: number 10"),
     "a hidden event": (update(10, "is_internal = 1"), "changed: number 10"),
@@ -206,7 +213,7 @@ async def write(store):
     await store.append(turn, s.placed(*asked, first_index=1))
     await store.start_tools(turn, [s.started("a")])
     await store.append(turn, s.placed(s.unclear("a"), s.said("Look!"), first_index=5))
-    await store.finish_turn(turn.id)
+    await store.finish_turn(turn)
     settled = ToolSettled(tool_use_id="a", tool_name="look", happened=True, decided_by="alice")
     await store.annotate(turn, s.placed(settled))
 
@@ -243,6 +250,46 @@ def test_what_was_planted_is_found_and_named(data, capsys, statements, problem):
     assert found[-1].endswith("1 not ok")
 
 
+# content that was erased: nothing does so yet but whoever has the file
+
+
+def erase(*numbers):
+    return [*UNLOCKED, f"UPDATE events SET body = X'', salt = X'' WHERE seq IN {(*numbers, -1)}"]
+
+
+@pytest.mark.parametrize("seq", range(11))
+def test_a_chain_is_proven_whatever_content_was_erased(data, capsys, seq):
+    plant(data, erase(seq))
+    assert main(["verify", "--data", str(data)]) == 0
+    told = "1 sessions, 11 events: ok, the content of 1 was erased\n"
+    assert capsys.readouterr().out == told
+
+
+def test_a_person_whose_data_is_erased_leaves_a_proven_chain(data, capsys):
+    """The rows that were folded from the content go with it."""
+    gone = [f"DELETE FROM {t}" for t in ("messages", "usage", "message_citations", "approvals")]
+    plant(data, [*erase(*range(11)), *gone])
+    assert main(["verify", "--data", str(data)]) == 0
+    assert "the content of 11 was erased" in capsys.readouterr().out
+
+
+BESIDE_ERASED = {
+    "an erased row that was moved": ([update(5, "at = 'x'")[-1]], "changed: number 5"),
+    "a text of the same turn": ([reword(8, "Done.", "Gone.")[-1]], "changed: number 8"),
+    "a text of another turn": ([reword(1, "Hi.", "Ho.")[-1]], "changed: number 1"),
+    "a gap": (["DELETE FROM events WHERE seq = 6"], "gap: number 6 is missing"),
+    "a row of another turn": (["DELETE FROM usage WHERE message_id = 'msg_1'"], "table: usage"),
+    "a moved anchor": (["UPDATE sessions SET anchor = 9"], "table: sessions s: anchor not as"),
+}
+
+
+@pytest.mark.parametrize(("statements", "problem"), BESIDE_ERASED.values(), ids=BESIDE_ERASED)
+def test_what_is_planted_beside_an_erased_event_is_found(data, capsys, statements, problem):
+    plant(data, [*erase(5), *statements])
+    assert main(["verify", "--data", str(data)]) == 1
+    assert f"s  {problem}" in capsys.readouterr().out
+
+
 def test_one_bad_session_among_good_ones_is_named(data, capsys):
     columns = "user_id, title, agent_id, created_at, anchor, 0, 0, 0, 0, 0"
     plant(data, [f"INSERT INTO sessions SELECT 's2', {columns} FROM sessions", *delete("seq = 5")])
@@ -267,7 +314,7 @@ async def test_an_open_tool_of_a_running_turn_is_no_problem():
     turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()))
     await store.append(turn, s.placed(s.said(s.call("a"), stop="tool_use"), s.used("a")))
     assert prove(await store.evidence("s")).ok
-    await store.finish_turn(turn.id)
+    await store.finish_turn(turn)
     assert prove(await store.evidence("s")).unpaired_tools == ["a was asked for and has no result"]
 
 

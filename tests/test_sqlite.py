@@ -1,24 +1,22 @@
-"""SQLite: the database itself refuses, groups of writes, migrations, several processes."""
+"""SQLite: the database itself refuses, groups of writes, several processes."""
 
 import asyncio
 import sqlite3
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
 
 from turnlog.errors import NotStored
 from turnlog.projections.proof import prove
-from turnlog.stores.sqlite.migrate import migrate, migrations
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.stores.sqlite.writer import Writer
 from turnlog.testing import samples as s
 
 ROW = (
     "session_id, {}, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,"
-    " is_internal, body, seal"
+    " is_internal, body, seal, salt, digest"
 )
 
 
@@ -71,7 +69,7 @@ async def test_the_database_itself_refuses(talk, tmp_path, statement, why):
 
 
 async def test_only_one_turn_of_a_session_can_run_whoever_writes_it(talk, tmp_path):
-    columns = "?, session_id, user_id, 'running', 3, '', NULL, NULL, ''"
+    columns = "?, session_id, user_id, 'running', 3, '', NULL, NULL, '', ''"
     turn = f"INSERT INTO turns SELECT {columns} FROM turns"
     with raw(tmp_path) as db:
         db.execute(turn, ["t1"])
@@ -215,33 +213,6 @@ async def test_what_was_given_is_written_before_the_writer_closes(place):
     assert await waiting == [*range(20)]
 
 
-# migrations
-
-
-def test_migrations_apply_once():
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        assert migrate(db) == [number for number, _ in migrations()]
-        assert migrate(db) == []
-
-
-def test_migrations_are_numbered_without_a_gap():
-    numbers = [number for number, _ in migrations()]
-    assert numbers == list(range(1, len(numbers) + 1))
-
-
-def test_many_who_open_a_new_place_at_once_all_find_it_ready(tmp_path):
-    start = threading.Barrier(8)
-
-    async def open_and_close():
-        store = SqliteStore(tmp_path)
-        start.wait()
-        await store.open()
-        await store.close()
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: asyncio.run(open_and_close()), range(8)))
-
-
 # several processes
 
 OTHER = """
@@ -289,14 +260,14 @@ async def test_evidence_is_of_one_moment(store, tmp_path):
                 db.execute(f"INSERT OR IGNORE INTO messages VALUES ({row}{nulls})")
 
     await store.create_session(s.new_session())
-    connect = store._connect
+    connect = store._readers._connect
 
     def watched():
         db = connect()
         db.set_trace_callback(write_meanwhile)
         return db
 
-    store._connect = watched  # the moment between two reads cannot be hit from outside
+    store._readers._connect = watched  # the moment between two reads cannot be hit from outside
     assert (await store.evidence("s")).tables["messages"] == []
     assert len((await store.evidence("s")).tables["messages"]) == 1
 
@@ -307,16 +278,3 @@ async def test_a_store_that_is_closed_leaves_no_sign_of_life(tmp_path):
     assert len(list((tmp_path / "owners").iterdir())) == 1
     await store.close()
     assert list((tmp_path / "owners").iterdir()) == []
-
-
-def test_turns_of_an_older_database_are_still_there():
-    values = ("t", "1", "2", "running", 0, "now", "r", b"draft", "me")
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        db.execute("PRAGMA foreign_keys = ON")
-        for number, sql in migrations()[:2]:
-            db.executescript(f"{sql};PRAGMA user_version={number};")
-        db.execute("INSERT INTO sessions VALUES (1, 2, 3, 4, 5, 6, 0, 0, 0)")
-        db.execute(f"INSERT INTO turns VALUES ({', '.join('?' * len(values))})", values)
-        migrate(db)
-        assert db.execute("SELECT * FROM turns").fetchall() == [values]
-        db.execute("UPDATE turns SET state = 'waiting'")

@@ -1,13 +1,16 @@
 """Every store keeps the promises of the ports: the contracts, once for each."""
 
 import os
+from contextlib import AsyncExitStack
 
 import pytest
 
 from turnlog.buses.memory import MemoryBus
+from turnlog.contrib.tasks.memory import MemoryTasks
+from turnlog.contrib.tasks.sqlite import SqliteTasks
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.testing.contracts import BusContract, StoreContract
+from turnlog.testing.contracts import BusContract, StoreContract, TasksContract
 from turnlog.testing.contracts.bus import SMALL
 
 
@@ -56,3 +59,27 @@ class TestSqliteStore(StoreContract):
         """The system lets go of a dead process's lock; its file stays where it is."""
         os.close(store._owners._lock)
         store._owners._lock = os.open(os.devnull, os.O_RDONLY)
+
+
+class TestMemoryTasks(TasksContract):
+    @pytest.fixture
+    def opened(self):
+        tasks = MemoryTasks()
+
+        async def open_one():
+            return tasks
+
+        return open_one
+
+
+class TestSqliteTasks(TasksContract):
+    @pytest.fixture
+    async def opened(self, tmp_path):
+        async with AsyncExitStack() as stack:
+
+            async def open_one():
+                tasks = SqliteTasks(tmp_path)
+                await stack.enter_async_context(tasks)
+                return tasks
+
+            yield open_one

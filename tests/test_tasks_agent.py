@@ -25,7 +25,7 @@ async def tasks_app(*entries, store=None, **settings):
 
 async def add(app, *titles, user_id="local"):
     for title in titles:
-        await app.store.add_task(user_id, title=title, description="", at="2026-11-16T12:00:00Z")
+        await app.tasks.add_task(user_id, title=title, description="", at="2026-11-16T12:00:00Z")
 
 
 def happened(result):
@@ -46,7 +46,7 @@ async def test_delete_all_my_tasks_lists_deletes_each_and_lists_again(store, tmp
     async with tasks_app(*entries, store=STORES[store](tmp_path)) as app:
         await add(app, "a", "b", "c")
         result = await app.run_turn("delete all my tasks")
-        assert (result.success, await app.store.list_tasks("local")) == (True, [])
+        assert (result.success, await app.tasks.list_tasks("local")) == (True, [])
     called = happened(result)
     assert [name for name, _ in called] == ["list_tasks", *["delete_task"] * 3, "list_tasks"]
     assert [told.result["count"] for name, told in called if name == "list_tasks"] == [3, 0]
@@ -75,14 +75,14 @@ async def test_two_users_at_once_each_act_for_themselves():
         for user in ("alice", "bob"):
             await app.run_turn("add x", user_id=user)
         for user in ("alice", "bob"):
-            assert [task.title for task in await app.store.list_tasks(user)] == ["x"]
+            assert [task.title for task in await app.tasks.list_tasks(user)] == ["x"]
 
 
 async def test_it_works_where_tokens_are_required_of_everybody_else():
     entries = [Reply(ToolCall("add_task", {"title": "x"})), Reply("Done.")]
     async with tasks_app(*entries, auth_secret=SECRET) as app:
         await app.run_turn("add x", user_id="alice")
-        assert len(await app.store.list_tasks("alice")) == 1
+        assert len(await app.tasks.list_tasks("alice")) == 1
 
 
 async def test_what_goes_wrong_is_told_to_the_model():
@@ -93,7 +93,7 @@ async def test_what_goes_wrong_is_told_to_the_model():
 
 async def test_a_store_that_fails_is_not_described_to_the_model(monkeypatch):
     async with tasks_app(Reply(ToolCall("list_tasks")), Reply("Sorry.")) as app:
-        monkeypatch.setattr(app.store, "list_tasks", None)
+        monkeypatch.setattr(app.tasks, "list_tasks", None)
         ((_, told),) = happened(await app.run_turn("show me my tasks"))
         assert (told.success, told.error) == (False, "The tool failed.")
 

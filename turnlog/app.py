@@ -4,10 +4,11 @@
 """
 
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import tzinfo
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -17,6 +18,7 @@ from turnlog.config import Settings, for_clients, load
 from turnlog.contrib import demo
 from turnlog.contrib.business_central import BusinessCentral, erp_agent
 from turnlog.contrib.tasks import agent as tasks
+from turnlog.contrib.tasks.storage import tasks_beside
 from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events.base import Stamped
 from turnlog.events.clock import now
@@ -43,7 +45,8 @@ from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
 from turnlog.projections.outcome import outcome
 from turnlog.stores.raw_ledger import keeping_raw
-from turnlog.telemetry.metrics import metrics_of
+from turnlog.stores.urls import store_at
+from turnlog.telemetry.metrics import Metrics
 from turnlog.tools import agent_check as checks
 from turnlog.tools.approval import Policy
 from turnlog.tools.mcp.source import Sources
@@ -59,6 +62,7 @@ from turnlog.turns.approvals import Decisions
 from turnlog.turns.budgets import Budgets
 from turnlog.turns.drafts import DraftKeeper
 from turnlog.turns.follow import follow
+from turnlog.turns.healer import Healer
 from turnlog.turns.limits import UserLimits
 from turnlog.turns.message_ids import MessageIds
 from turnlog.turns.pace import Pacer
@@ -67,36 +71,26 @@ from turnlog.turns.sessions import check_changes, new_session
 Connection = AbstractAsyncContextManager[Any]  # what the tools of an agent talk to
 
 
-def _sqlite(settings: Settings) -> Store:
-    from turnlog.stores.sqlite.store import SqliteStore
-
-    return SqliteStore(settings.data)
-
-
-def _memory(settings: Settings) -> Store:
-    from turnlog.stores.memory.store import MemoryStore
-
-    return MemoryStore()
-
-
-def _claude(key: str, url: str | None, settings: Settings, store: Store, raw: KeepRaw) -> Model:
+def _claude(key: str, url: str | None, settings: Settings, metrics: Metrics, raw: KeepRaw) -> Model:
     from turnlog.engines.claude.model import ClaudeModel
 
-    cache, metrics = settings.prompt_cache, metrics_of(store)
+    cache = settings.prompt_cache
     return ClaudeModel(api_key=key, base_url=url, cache=cache, metrics=metrics, keep_raw=raw)
 
 
-STORES: dict[str, Callable[[Settings], Store]] = {"sqlite": _sqlite, "memory": _memory}
-ENGINES: dict[str, Callable[..., Model | Engine]] = {"claude": _claude}
+DEFAULT_ENGINE = "claude"
+ENGINES: dict[str, Callable[..., Model | Engine]] = {DEFAULT_ENGINE: _claude}
 
 
 def create_app(
     agents: Sequence[Agent] = (),
     *,
     settings: Settings | None = None,
-    store: Store | str = "sqlite",
+    store: Store | str | None = None,  # or its URL; without one, the settings' database_url
     engine: Model | Engine | str = "claude",
+    engines: Mapping[str, Model | Engine] = MappingProxyType({}),  # others, which a session names
     connections: Sequence[Connection] = (),  # opened with the server, closed after it
+    metrics: Metrics | None = None,  # where a store of your own counts into the same ones
 ) -> "Turnlog":
     """A server with these agents; the first one answers where a session names none."""
     settings = settings or load()
@@ -104,15 +98,15 @@ def create_app(
         erp = BusinessCentral(settings.business_central)
         agents, connections = demo.agents(erp_agent(erp)), [erp]
     checks.check(agents)
-    _check(store, engine)
-    made = STORES[store](settings) if isinstance(store, str) else store
-    return Turnlog(agents, settings, made, engine, connections)
-
-
-def _check(store: Store | str, engine: Model | Engine | str) -> None:
-    for given, known in ((store, STORES), (engine, ENGINES)):
-        if isinstance(given, str) and given not in known:
-            raise ConfigError(f"{given!r} is not known here. There are: {', '.join(known)}.")
+    if isinstance(engine, str) and engine not in (*ENGINES, *engines):
+        known = ", ".join([*ENGINES, *engines])
+        raise ConfigError(f"{engine!r} is not known here. There are: {known}.")
+    given = {} if isinstance(engine, str) else {DEFAULT_ENGINE: engine}
+    default = engine if isinstance(engine, str) else DEFAULT_ENGINE
+    metrics = metrics or Metrics()
+    if store is None or isinstance(store, str):
+        store = store_at(store or settings.store_url, metrics)
+    return Turnlog(agents, settings, store, default, {**engines, **given}, connections, metrics)
 
 
 class Turnlog:
@@ -123,15 +117,21 @@ class Turnlog:
         agents: Sequence[Agent],
         settings: Settings,
         store: Store,
-        engine: Model | Engine | str,
+        engine: str,
+        engines: Mapping[str, Model | Engine],
         connections: Sequence[Connection] = (),
+        metrics: Metrics | None = None,
     ) -> None:
         self.settings = settings
         self.store = store
+        self.metrics = metrics or Metrics()
+        self.tasks = tasks_beside(store.url, settings.data)
         self._connections = connections
         self._agents = {agent.id: agent for agent in agents}
         self._first_agent = agents[0]
-        self._engine = engine
+        self._default_engine = engine  # of sessions that name none
+        self._given_engines = engines
+        self._engines: dict[str, Model | Engine] = {}  # while the app is open
         limits = UserLimits(settings.turns_at_once, settings.messages_a_minute)
         self._bus = MemoryBus()
         self._book = PriceBook.of(settings.prices)
@@ -143,9 +143,11 @@ class Turnlog:
             limits,
             settings.turn_timeout,
             self._book.rate,
+            self.metrics,
         )
         self._message_ids = MessageIds(store)
         self._decisions = Decisions(store, self._turns)
+        self._healer = Healer(self._turns)
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
         self._open: AsyncExitStack | None = None
         self._limits = Limits(
@@ -157,7 +159,7 @@ class Turnlog:
         )
         auth = Auth(settings.auth_secret, settings.issuer, admin_claim=settings.auth_admin_claim)
         origins = [site.strip() for site in settings.cors_origins.split(",") if site.strip()]
-        self._door = McpDoor(tasks.offer(store), auth, origins)
+        self._door = McpDoor(tasks.offer(self.tasks), auth, origins)
         self._asgi = http_app(
             self, auth, lambda _: self, self._door, origins, settings.metrics_token
         )
@@ -175,8 +177,9 @@ class Turnlog:
         async with AsyncExitStack() as stack:
             self._bus = MemoryBus()
             self._book.price(self.settings.model, now())  # read now, not while one waits
-            await self.store.open()
+            await self.store.open(server=self._address)
             stack.push_async_callback(self.store.close)
+            await stack.enter_async_context(self.tasks)
             await stack.enter_async_context(self._answering())
             await stack.enter_async_context(self._door)
             await stack.enter_async_context(self._mcp)
@@ -186,6 +189,7 @@ class Turnlog:
             await stack.enter_async_context(self._sockets)
             stack.push_async_callback(self.end_turns)
             await stack.enter_async_context(self._decisions)
+            await stack.enter_async_context(self._healer)
             self._open = stack.pop_all()
 
     async def __aexit__(self, *exc: object) -> None:
@@ -195,7 +199,7 @@ class Turnlog:
 
     @asynccontextmanager
     async def _answering(self) -> AsyncIterator[None]:
-        """The engine, and the simulated Claude where there is no real one."""
+        """The engines, and the simulated Claude where there is no real one."""
         async with AsyncExitStack() as stack:
             base_url = self.settings.base_url
             if self.settings.simulated:
@@ -203,14 +207,19 @@ class Turnlog:
 
                 sim = SimulatedClaude(keep=10, key=self._sim_key)
                 base_url = await stack.enter_async_context(sim.serve())
-            given = self._engine
             key = self._sim_key if self.settings.simulated else self.settings.api_key or "none"
             raw = await stack.enter_async_context(keeping_raw(self.settings))
-            if isinstance(given, str):
-                given = ENGINES[given](key, base_url, self.settings, self.store, raw)
-            self.engine = given
-            await self.engine.open()
-            stack.push_async_callback(self.engine.close)
+            makers = {
+                name: make for name, make in ENGINES.items() if name not in self._given_engines
+            }
+            made = {
+                name: make(key, base_url, self.settings, self.metrics, raw)
+                for name, make in makers.items()
+            }
+            self._engines = {**made, **self._given_engines}
+            for engine in self._engines.values():
+                await engine.open()
+                stack.push_async_callback(engine.close)
             yield
 
     async def end_turns(self) -> None:
@@ -231,10 +240,16 @@ class Turnlog:
     ) -> Session:
         if agent is not None and agent not in self._agents:
             raise BadInput(f"There is no agent {agent!r}. There are: {', '.join(self._agents)}.")
-        if engine is not None and engine not in ENGINES:
-            raise BadInput(f"There is no engine {engine!r}. There are: {', '.join(ENGINES)}.")
-        agent_id, budget = agent or self._first_agent.id, self.settings.thinking_budget
-        session = new_session(user_id, agent_id, title, thinking_budget=budget)
+        known = [*ENGINES, *(name for name in self._given_engines if name not in ENGINES)]
+        if engine is not None and engine not in known:
+            raise BadInput(f"There is no engine {engine!r}. There are: {', '.join(known)}.")
+        session = new_session(
+            user_id,
+            agent or self._first_agent.id,
+            title,
+            thinking_budget=self.settings.thinking_budget,
+            engine=engine or self._default_engine,
+        )
         await self.store.create_session(session)
         return session
 
@@ -278,8 +293,12 @@ class Turnlog:
             "sequencer": "the store: number and row in one step",
             "agents": ", ".join(self._agents),
             **({"connected": ", ".join(map(str, self._connections))} if self._connections else {}),
-            "address": f"http://{self.settings.host}:{self.settings.port}",
+            "address": self._address,
         } | ({"mcp": self._mcp.describe()} if self._mcp else {})
+
+    @property
+    def _address(self) -> str:
+        return f"http://{self.settings.host}:{self.settings.port}"
 
     # as a library
 
@@ -321,10 +340,12 @@ class Turnlog:
 
         if session.agent_id not in self._agents:
             raise NotFound(f"The agent {session.agent_id!r} of this session is not here any more.")
+        if session.engine not in self._engines:
+            raise NotFound(f"The engine {session.engine!r} of this session is not here any more.")
         return pipeline.Parts(
             session=session,
             team=self._agents,
-            engine=self.engine,
+            engine=self._engines[session.engine],
             store=self.store,
             limits=self._limits,
             show=show,

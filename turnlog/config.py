@@ -28,6 +28,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     data: str = "turnlog-data"
+    database_url: str | None = None  # sqlite:FOLDER, memory:; default: sqlite, in `data`
     model: str = DEFAULT_MODEL
     max_tokens: int = 8192
     max_calls: int = 50  # model calls in one turn
@@ -65,6 +66,11 @@ class Settings:
     bc_company: str | None = None  # its name or id
     bc_base_url: str | None = None
     bc_auth_url: str | None = None
+
+    @property
+    def store_url(self) -> str:
+        """Where the log is."""
+        return self.database_url or f"sqlite:{self.data}"
 
     @property
     def simulated(self) -> bool:

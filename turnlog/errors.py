@@ -170,3 +170,7 @@ class ConfigError(TurnlogError):
     """The settings cannot work; the sentence says which one and what it should be."""
 
     code = "config"
+
+
+class StoreTaken(ConfigError):
+    """Another server works in the place that this one was given."""

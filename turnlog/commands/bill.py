@@ -10,9 +10,9 @@ from turnlog.commands.shared import (
     Add,
     add_data,
     say,
+    settings_of,
     with_store,
 )
-from turnlog.config import load
 from turnlog.ports import Charge, Store
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def bill(args: argparse.Namespace) -> int:
     from turnlog.projections.billing.calendar import moment, zone
     from turnlog.transports.http.billing import as_csv
 
-    settings = load(data=args.data)
+    settings = settings_of(args)
     where = zone(args.timezone or settings.timezone)
     book = PriceBook.of(args.reprice or settings.prices)
     start = None if args.start is None else moment(args.start, where, "--from")

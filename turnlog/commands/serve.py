@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from turnlog.commands.shared import Add, add_data, say
+from turnlog.commands.shared import Add, add_data, say, settings_of
 from turnlog.config import load, refuse_open_door
 from turnlog.errors import ConfigError
 
@@ -21,6 +21,7 @@ def serve(args: argparse.Namespace) -> int:
     flags = {"TURNLOG_HOST": args.host, "TURNLOG_PORT": args.port, "TURNLOG_DATA": args.data}
     flags["TURNLOG_KEEP_RAW"] = args.keep_raw
     os.environ |= {name: str(value) for name, value in flags.items() if value is not None}
+    settings_of(args)
     app = _app(args.app)
     refuse_open_door(app.settings)
     for name, value in app.describe().items():

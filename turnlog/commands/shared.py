@@ -1,14 +1,13 @@
-"""What every command needs: a way to say things, and a store that is opened and closed."""
+"""What every command needs: a way to say things, the settings, and a store to look at."""
 
 import argparse
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
-from turnlog.config import load
-from turnlog.errors import NotFound
+from turnlog.config import Settings, load
+from turnlog.errors import ConfigError
 from turnlog.events.base import Stamped
 from turnlog.ports import Store
 
@@ -21,22 +20,27 @@ def say(line: str, to: Any = None) -> None:
     (to or sys.stdout).flush()
 
 
-def with_store(
-    args: argparse.Namespace, work: Callable[[Store], Awaitable[int]], make: bool = False
-) -> int:
-    from turnlog.stores.sqlite.store import SqliteStore
+def settings_of(args: argparse.Namespace) -> Settings:
+    """The settings, with the --data folder of the command line.
 
-    folder = Path(load(data=args.data).data)
-    if not make and not (folder / "turnlog.db").exists():
-        raise NotFound(f"There is no turnlog database in {str(folder)!r}. Name its --data folder.")
+    Raises ConfigError where `database_url` names the store already: whoever names a copy by
+    --data must not be told about another database.
+    """
+    settings = load(data=args.data)
+    if args.data is not None and settings.database_url is not None:
+        raise ConfigError(
+            "--data and the setting 'database_url' both say where the database is. Leave one out."
+        )
+    return settings
+
+
+def with_store(args: argparse.Namespace, work: Callable[[Store], Awaitable[int]]) -> int:
+    """Do the work on a store that is only looked at: a server may be working there."""
+    from turnlog.stores.urls import open_store
 
     async def run() -> int:
-        store = SqliteStore(folder)
-        await store.open()
-        try:
+        async with open_store(settings_of(args).store_url, read_only=True) as store:
             return await work(store)
-        finally:
-            await store.close()
 
     return asyncio.run(run())
 

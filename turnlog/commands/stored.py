@@ -1,12 +1,14 @@
 """Commands that look at what is stored: prove it, play it back, print it, bring it up to date."""
 
 import argparse
+import asyncio
 
 from turnlog.commands.shared import (
     Add,
     add_data,
     log_of,
     say,
+    settings_of,
     with_store,
 )
 from turnlog.ports import Evidence, Store
@@ -18,17 +20,20 @@ def verify(args: argparse.Namespace) -> int:
 
     async def run(store: Store) -> int:
         ids = [args.session] if args.session else await store.session_ids()
-        events = bad = claims = 0
+        events = bad = claims = erased = 0
         for session_id in ids:
             evidence = await store.evidence(session_id)
             proof = prove(evidence)
             events += proof.count
             bad += not proof.ok
+            erased += len(proof.erased)
             for problem in proof.problems:
                 say(f"{session_id}  {problem}")
             claims += _say_claims(evidence) if args.claims else 0
-        told = f", {claims} unfounded claims" if args.claims else ""
-        say(f"{len(ids)} sessions, {events} events: {'ok' if not bad else f'{bad} not ok'}{told}")
+        verdict = "ok" if not bad else f"{bad} not ok"
+        remarks = [f"the content of {erased} was erased"] if erased else []
+        remarks += [f"{claims} unfounded claims"] if args.claims else []
+        say(", ".join([f"{len(ids)} sessions, {events} events: {verdict}", *remarks]))
         return 1 if bad else 0
 
     return with_store(args, run)
@@ -71,13 +76,15 @@ def export(args: argparse.Namespace) -> int:
 
 
 def migrate(args: argparse.Namespace) -> int:
-    """Bring the database up to date."""
+    """Bring the database up to date. No server may be working there."""
+    from turnlog.stores.urls import open_store
 
-    async def run(store: Store) -> int:
-        say("The database is up to date.")
+    async def run() -> int:
+        async with open_store(settings_of(args).store_url, server="turnlog migrate"):
+            say("The database is up to date.")
         return 0
 
-    return with_store(args, run, make=True)
+    return asyncio.run(run())
 
 
 def register(add: Add) -> None:

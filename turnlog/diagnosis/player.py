@@ -46,7 +46,7 @@ async def play(capture: Capture) -> list[Played]:
     """One Played for each call that was asked for."""
     async with _recorded_claude(capture.calls) as url:
         settings = Settings(api_key="recorded", base_url=url, max_calls=len(capture.calls))
-        app = create_app([Agent("assistant")], settings=settings, store="memory")
+        app = create_app([Agent("assistant")], settings=settings, store="memory:")
         async with app:
             result = await app.run_turn(f"Play {capture.name}")
             evidence = await app.store.evidence(result.session_id)

@@ -58,13 +58,6 @@ def hash_of(args: dict[str, Any]) -> str:
     return hashlib.sha256(msgspec.json.encode(args, order="deterministic")).hexdigest()
 
 
-def web_searches(reported: dict[str, Any]) -> int:
-    """How many web searches the usage object of the API bills."""
-    used = reported.get("server_tool_use")
-    count = used.get("web_search_requests") if isinstance(used, dict) else None
-    return count if isinstance(count, int) else 0
-
-
 def text_of(blocks: Iterable[Block]) -> str:
     return "".join(block["text"] for block in blocks if block["type"] == "text")
 

@@ -2,18 +2,28 @@
 
 Every store writes these and reads them back; `turnlog verify` follows the seals, so that
 a row changed behind turnlog's back is found.
+
+The seal covers a digest of the event's body, not the body itself: the body can be destroyed
+later, when a person's data must go, and the chain still proves that nothing else has changed.
+The digest is salted, and the salt goes with the body, so that nobody finds the content again
+by guessing.
 """
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 
+from turnlog.errors import UnknownEvent
 from turnlog.events import codec
 from turnlog.events.base import AgentRef, Placed, Stamped
 
 NO_SEAL = b""  # what the first row of a session is sealed onto
+ERASED = b""  # the body of an event whose content was destroyed
+_SALT_BYTES = 16
+_ENVELOPE = 10  # so many fields, and whether it is internal
 
 
 class Record(NamedTuple):
@@ -31,7 +41,14 @@ class Record(NamedTuple):
     event_index: int | None
     is_internal: bool
     body: bytes
+    salt: bytes | None
+    digest: bytes | None  # None: written before there were digests, and sealed with its body
     seal: bytes
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether its content was destroyed: the body is gone, the digest is not."""
+        return not self.body and bool(self.digest)
 
 
 def records(
@@ -40,6 +57,7 @@ def records(
     """Number the events from `first_seq` on, each sealed onto the one before."""
     for seq, placed in enumerate(events, first_seq):
         event = placed.event
+        body, salt = codec.encode(event), os.urandom(_SALT_BYTES)
         row = Record(
             session_id,
             seq,
@@ -52,21 +70,50 @@ def records(
             placed.agent.name,
             placed.index,
             placed.internal,
-            codec.encode(event),
+            body,
+            salt,
+            digest_of(body, salt),
             NO_SEAL,
         )
         seal = sealed(row, seal)
         yield row._replace(seal=seal)
 
 
+def digest_of(body: bytes, salt: bytes) -> bytes:
+    """What stands for the body in the seal."""
+    return hashlib.blake2b(body, digest_size=32, salt=salt).digest()
+
+
 def sealed(row: Record, before: bytes) -> bytes:
-    """The hash over the row before and every field of this one but its own seal."""
-    head = msgspec.json.encode((*row[:10], int(row.is_internal)))
-    return hashlib.blake2b(before + head + row.body, digest_size=16).digest()
+    """The hash over the row before, the envelope of this one and the digest of its body.
+
+    A row without a digest has its body in the place of it, as all rows once had.
+    """
+    envelope = (*row[:_ENVELOPE], int(row.is_internal))
+    if row.digest is None:
+        content = msgspec.json.encode(envelope) + row.body
+    else:
+        content = msgspec.json.encode((2, *envelope)) + row.digest
+    return hashlib.blake2b(before + content, digest_size=16).digest()
+
+
+def is_sealed(row: Record, before: bytes) -> bool:
+    """Whether the row is what was written after `before`, as far as it is still there."""
+    try:
+        whole = row.digest is None or row.is_erased or _has_its_body(row)
+        return whole and sealed(row, before) == row.seal
+    except (TypeError, ValueError):  # a field is not even of the type that was written
+        return False
+
+
+def _has_its_body(row: Record) -> bool:
+    return row.salt is not None and digest_of(row.body, row.salt) == row.digest
 
 
 def stamped(row: Record) -> Stamped:
-    """The event that the row holds, with its place."""
+    """The event that the row holds, with its place. Raises UnknownEvent where it was erased."""
+    if row.is_erased:
+        raise UnknownEvent(f"The content of number {row.seq} was erased.")
     return numbered(_placed(row), row.session_id, row.turn_id, row.seq)
 
 

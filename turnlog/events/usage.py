@@ -3,12 +3,17 @@
 Most answers have one part. One that was compacted, advised or handed to another model lists
 `iterations`, each with a model of its own; what the advisor and the compaction used is in no
 other place of the report.
+
+A report is kept as it came. What is counted of it is clamped: a provider that reports nonsense
+must not cost anybody an answer.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 Reported = dict[str, Any]  # the usage object of the Messages API, as it was sent
+MOST_TOKENS = 100_000_000  # of one kind in one part: no call comes near
+MOST_SEARCHES = 1_000
 
 
 class UsagePart(NamedTuple):
@@ -65,11 +70,17 @@ def _part(model: str, counts: Reported, reported: Reported) -> UsagePart:
 
 def _beside(reported: Reported) -> dict[str, Any]:
     """What is reported once for the whole answer: it is counted with the part that answered."""
-    thinking = _table(reported, "output_tokens_details").get("thinking_tokens")
+    details = _table(reported, "output_tokens_details")
+    known = _is_number(details.get("thinking_tokens"))
     return {
-        "thinking_tokens": thinking if isinstance(thinking, int) else None,
-        "web_searches": _count(_table(reported, "server_tool_use"), "web_search_requests"),
+        "thinking_tokens": _count(details, "thinking_tokens") if known else None,
+        "web_searches": searches_of(reported),
     }
+
+
+def searches_of(reported: Reported) -> int:
+    """How many web searches are billed."""
+    return _count(_table(reported, "server_tool_use"), "web_search_requests", MOST_SEARCHES)
 
 
 def _last(parts: list[UsagePart]) -> int:
@@ -92,10 +103,14 @@ def _writes(counts: Reported) -> tuple[int, int]:
     return total - hour, hour
 
 
-def _count(counts: Reported, name: str) -> int:
-    """Absent, null and nonsense count as nothing."""
+def _count(counts: Reported, name: str, most: int = MOST_TOKENS) -> int:
+    """Absent, null, negative and nonsense count as nothing; too many count as `most`."""
     value = counts.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
+    return int(min(max(value, 0), most)) if _is_number(value) else 0
+
+
+def _is_number(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
 def _word(counts: Reported, name: str, default: str) -> str:

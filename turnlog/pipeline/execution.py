@@ -21,8 +21,8 @@ import msgspec
 from turnlog.errors import EngineFailed, TooManyCalls
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
-from turnlog.events.content import web_searches
 from turnlog.events.grammar import GOES_ON
+from turnlog.events.usage import searches_of
 from turnlog.pipeline.answer import Answer, failed, read_answer, result, results_of
 from turnlog.pipeline.together import together
 from turnlog.ports import (
@@ -124,7 +124,7 @@ class _Part:
         add(self.messages, "assistant", answer_blocks(answer.message, answer.asked))
         add(self.messages, "user", [result_block(each) for each in answer.refused])
         if self.searches is not None:
-            self.searches = max(0, self.searches - web_searches(answer.message.reported))
+            self.searches = max(0, self.searches - searches_of(answer.message.reported))
         self.container = container_of(answer.message) or self.container
 
 

@@ -219,7 +219,7 @@ async def _end(state: TurnState, failure: BaseException | None, parts: Parts) ->
             await _deliver([*batches, Said([error])], state, parts)
             return
         await _deliver(batches, state, parts)
-        await parts.store.finish_turn(state.turn.id)
+        await parts.store.finish_turn(state.turn)
         await _deliver([Said([complete(state)])], state, parts)
 
 
@@ -259,7 +259,7 @@ async def _start(starting: Sequence[ToolStarted], state: TurnState, store: Store
 
 
 async def _pause(state: TurnState, store: Store) -> None:
-    await store.pause_turn(state.turn.id)
+    await store.suspend_turn(state.turn)
     state.paused = True
 
 

@@ -41,7 +41,6 @@ from turnlog.ports.store import (
     Turn,
     Turns,
 )
-from turnlog.ports.tasks import MOST_TASKS, Task, Tasks
 from turnlog.ports.tools import (
     Offer,
     OfferedTool,
@@ -95,8 +94,6 @@ __all__ = [
     "Standing",
     "StartedTurn",
     "Store",
-    "Task",
-    "Tasks",
     "Team",
     "ToolBox",
     "ToolOutput",

@@ -13,6 +13,7 @@ from turnlog.ports.store import (
     Session,
     Store,
 )
+from turnlog.telemetry.metrics import Metrics
 
 
 class StartedTurn(Protocol):
@@ -29,6 +30,9 @@ class Backend(Protocol):
 
     @property
     def store(self) -> Store: ...
+
+    @property
+    def metrics(self) -> Metrics: ...
 
     def follow(
         self, user_id: str, session_id: str, after: Cursor | None

@@ -6,7 +6,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 from turnlog.events.base import Placed, Stamped, Value
 from turnlog.events.record import Record
 from turnlog.ports.billing import Billing
-from turnlog.ports.tasks import Tasks
 from turnlog.ports.tools import ToolStarted
 
 
@@ -24,6 +23,7 @@ class Session(Value, frozen=True, kw_only=True):
     thinking_budget: int = 10_000
     web_search: bool = False
     searches: int = 0  # made so far, as the log has them
+    engine: str = "claude"  # which one answers
 
 
 OPEN = ("running", "waiting")  # states of a turn that is not over
@@ -40,6 +40,7 @@ class Turn(Value, frozen=True, kw_only=True):
     started_at: str = ""
     request_id: str | None = None
     draft: bytes | None = None  # what had been shown of the answer that is being written
+    lease: str = ""  # the token that its holder shows with every change; "": not a holder
 
 
 class Question(Value, frozen=True, kw_only=True):
@@ -108,14 +109,14 @@ class EventLog(Protocol):
     async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
         """Write the events in order and return the first one's number.
 
-        Raises MessageIdTaken if a message's id belongs to another message, TurnOver if the turn
-        has been ended, waits, or is in another process's hands, and AlreadyDecided if an
-        approval that it decides is not open any more.
+        Raises MessageIdTaken if a message's id belongs to another message, TurnOver if the
+        turn's lease does not hold any more, and AlreadyDecided if an approval that it decides
+        is not open any more.
         """
         ...
 
     async def annotate(self, turn: Turn, events: Sequence[Placed]) -> int:
-        """Write internal events about a turn, whatever its state and whoever works on it."""
+        """Write internal events about a turn, whatever its state. It needs no lease."""
         ...
 
     async def read(
@@ -160,28 +161,32 @@ class Turns(Protocol):
 
     Promises: a session has at most one turn that runs or waits; a turn whose process died is
     handed to exactly one of those who ask for it; a turn that waits is nobody's.
+
+    Beginning or claiming a turn returns it with a fresh lease. Every change of a turn takes the
+    turn with its lease and checks it in the same step: where the turn is over, waits, or was
+    claimed by another, it raises TurnOver and changes nothing.
     """
 
     async def begin_turn(self, turn: Turn, first: Sequence[Placed]) -> Turn:
         """Open the turn and append its first events, in one step.
 
-        Returns the turn with its first number. Raises Busy while another turn of the session
-        runs or waits, AlreadyAsked when the session has seen this request_id, NotFound when the
-        session is not the user's.
+        Returns the turn with its first number and its lease. Raises Busy while another turn of
+        the session runs or waits, AlreadyAsked when the session has seen this request_id,
+        NotFound when the session is not the user's.
         """
         ...
 
-    async def save_draft(self, turn_id: str, draft: bytes) -> None:
+    async def save_draft(self, turn: Turn, draft: bytes) -> None:
         """Remember what was shown of an unfinished answer, in case this process dies."""
         ...
 
-    async def finish_turn(self, turn_id: str) -> None:
-        """The turn is over and needs nobody any more."""
+    async def finish_turn(self, turn: Turn) -> None:
+        """The turn is over and needs nobody any more. Its lease ends."""
         ...
 
     async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
-        """Remember that these begin. Raises TurnOver as append does, and AlreadyBegun, with none
-        of them remembered, where the session has seen one before.
+        """Remember that these begin. Raises AlreadyBegun, with none of them remembered, where
+        the session has seen one before.
         """
         ...
 
@@ -189,18 +194,18 @@ class Turns(Protocol):
         """Ids of the turn's calls that have begun and are not known to have ended."""
         ...
 
-    async def pause_turn(self, turn_id: str) -> None:
-        """The running turn waits for a person from now on, and needs no process."""
+    async def suspend_turn(self, turn: Turn) -> None:
+        """The turn waits for a person from now on, and needs no process. Its lease ends."""
         ...
 
     async def claim_waiting(self, user_id: str, session_id: str) -> Turn | None:
-        """The turn of the session that waits, running again and this process's; or None."""
+        """The turn of the session that waits, running again under a fresh lease; or None."""
         ...
 
     async def claim_abandoned(
         self, session_id: str | None = None, *, working_on: Collection[str] = ()
     ) -> list[Turn]:
-        """Turns that nobody works on, now this process's: of one session or of all.
+        """Turns that nobody works on, under fresh leases: of one session or of all.
 
         Those whose process died, and those of this process that are not in `working_on`.
         """
@@ -255,9 +260,20 @@ class Audit(Protocol):
     async def evidence(self, session_id: str) -> Evidence: ...
 
 
-class Store(EventLog, Sessions, Turns, Permits, Audit, Billing, Tasks, Protocol):
-    """A place that keeps all of it. One adapter, seven faces."""
+class Store(EventLog, Sessions, Turns, Permits, Audit, Billing, Protocol):
+    """A place that keeps all of it. One adapter, six faces."""
 
-    async def open(self) -> None: ...
+    @property
+    def url(self) -> str:
+        """Where it is, without secrets: sqlite:FOLDER, memory:"""
+        ...
+
+    async def open(self, *, server: str | None = None) -> None:
+        """Make the place ready. `server`: the address of a server, which runs turns here.
+
+        Raises StoreUnusable where that cannot be, and StoreTaken where another server works in
+        a place that has room for one.
+        """
+        ...
 
     async def close(self) -> None: ...

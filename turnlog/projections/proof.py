@@ -16,15 +16,15 @@ from turnlog.errors import UnknownEvent
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import Stamped
-from turnlog.events.content import hash_of, usage_of, web_searches
+from turnlog.events.content import hash_of, usage_of
 from turnlog.events.grammar import GOES_ON, broken_rule, step
 from turnlog.events.record import (
     NO_SEAL,
     Record,
-    sealed,
+    is_sealed,
     stamped,
 )
-from turnlog.events.usage import parts_of
+from turnlog.events.usage import parts_of, searches_of
 from turnlog.ports import OPEN, Evidence
 from turnlog.projections import tables
 
@@ -47,6 +47,7 @@ class Proof:
     changed: list[str] = field(default_factory=list)  # rows that are not what was written
     disorder: list[str] = field(default_factory=list)  # turns whose events are out of order
     mismatches: list[str] = field(default_factory=list)  # tables that disagree with the log
+    erased: list[int] = field(default_factory=list)  # numbers whose content was destroyed: no flaw
 
     @property
     def problems(self) -> list[str]:
@@ -67,10 +68,18 @@ class Proof:
 
 
 def prove(evidence: Evidence) -> Proof:
-    """Check everything stored about one session."""
+    """Check everything stored about one session.
+
+    Numbers and seals are proven of every row. Of a turn with an event whose content was erased
+    nothing more can be proven, so what its events and its rows in tables say is left alone.
+    """
     rows = evidence.log
     numbers = [row.seq for row in rows]
-    log, unreadable = readable(rows)
+    erased = [row for row in rows if row.is_erased]
+    hurt = {row.turn_id for row in erased}
+    everything, unreadable = readable(row for row in rows if not row.is_erased)
+    log = [at for at in everything if at.turn_id not in hurt]
+    whole = _without_turns(evidence, hurt)
     running = set(evidence.running)
     return Proof(
         session_id=evidence.session.id,
@@ -84,13 +93,25 @@ def prove(evidence: Evidence) -> Proof:
         changed=[*unreadable, *_changed(rows)],
         disorder=list(_disorder(log)),
         mismatches=[
-            *_run_mismatches(evidence, log),
+            *_run_mismatches(whole, log),
             *_usage_mismatches(log),
-            *_table_mismatches(evidence, log),
-            *_turn_mismatches(evidence, log),
-            *_anchor_mismatches(evidence, log),
-            *_search_mismatches(evidence, log),
+            *_table_mismatches(whole, log),
+            *_turn_mismatches(whole, log),
+            *_session_mismatches(evidence, everything, {row.type for row in erased}),
         ],
+        erased=[row.seq for row in erased],
+    )
+
+
+def _without_turns(evidence: Evidence, turn_ids: set[str]) -> Evidence:
+    if not turn_ids:
+        return evidence
+    return evidence._replace(
+        tables={
+            table: [row for row in rows if row["turn_id"] not in turn_ids]
+            for table, rows in evidence.tables.items()
+        },
+        turns=[turn for turn in evidence.turns if turn.id not in turn_ids],
     )
 
 
@@ -122,16 +143,9 @@ def _duplicates(rows: Sequence[Record], log: Sequence[Stamped]) -> Iterator[str]
 def _changed(rows: Sequence[Record]) -> Iterator[str]:
     seal = NO_SEAL
     for row in rows:
-        if not _is_sealed(row, seal):
+        if not is_sealed(row, seal):
             yield f"number {row.seq} is not what was written, or the row before it is not"
         seal = row.seal
-
-
-def _is_sealed(row: Record, before: bytes) -> bool:
-    try:
-        return sealed(row, before) == row.seal
-    except TypeError:  # a field is not even of the type that was written
-        return False
 
 
 def _unpaired_tools(log: Sequence[Stamped], running: set[str]) -> Iterator[str]:
@@ -283,15 +297,16 @@ def _ended(kept: Sequence[Stamped]) -> str:
     return "unfinished"
 
 
-def _anchor_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
+def _session_mismatches(
+    evidence: Evidence, log: Sequence[Stamped], erased: set[str]
+) -> Iterator[str]:
+    """`erased`: types of events of which some are gone, so that nothing can be counted."""
     moves = [at.event.anchor for at in log if isinstance(at.event, k.HistoryAnchored)]
-    if (moves[-1] if moves else 0) != evidence.session.anchor:
+    anchor = moves[-1] if moves else 0
+    if "history_anchored" not in erased and anchor != evidence.session.anchor:
         yield f"sessions {evidence.session.id}: anchor not as the log has it"
-
-
-def _search_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
-    made = sum(web_searches(at.event.reported) for at in log if isinstance(at.event, k.Message))
-    if made != evidence.session.searches:
+    made = sum(searches_of(at.event.reported) for at in log if isinstance(at.event, k.Message))
+    if "message" not in erased and made != evidence.session.searches:
         yield f"sessions {evidence.session.id}: searches not as the log has them"
 
 

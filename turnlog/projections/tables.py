@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
-from turnlog.events.content import web_searches
+from turnlog.events.usage import searches_of
 from turnlog.ports import ToolStarted, Turn
 from turnlog.projections.billing.charges import SUMS, message_sums, usage_rows
 
@@ -93,7 +93,7 @@ def _message(event: k.Message, place: dict[str, Any], at: Stamped) -> Iterable[W
     yield from (Write("usage", row) for row in usage_rows(event, place, at.placed.agent.id))
     for position, citation in enumerate(event.citations):
         yield Write("message_citations", _citation_row(event, position, citation, place))
-    if searches := web_searches(event.reported):
+    if searches := searches_of(event.reported):
         count = {"id": at.session_id, "searches": searches}
         yield Write("sessions", count, new=False, added=("searches",))
 

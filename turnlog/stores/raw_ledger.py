@@ -53,7 +53,8 @@ class RawLedger:
         name = message_id if _SAFE.fullmatch(message_id) else f"call_{at:%H%M%S}_{chance}"
         folder = self._folder / f"{at:%Y-%m-%d}"
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # parents have no mode
+            folder.mkdir(mode=0o700, exist_ok=True)
             unfinished = folder / f"{name}.{chance}.part"
             with open(unfinished, "xb", opener=_private) as file:
                 file.write(gzip.compress(b"".join(pieces)))

@@ -1,11 +1,10 @@
-"""Every number that turnlog counts, in one table. One set for each store, so for each app."""
+"""Every number that turnlog counts, in one table. One set for each app."""
 
 import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from weakref import finalize
 
 from turnlog.telemetry.registry import (
     Counter,
@@ -92,14 +91,3 @@ def _resident_bytes() -> float:
         return pages * resource.getpagesize()
     except OSError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-_OF_STORES: dict[int, Metrics] = {}  # by id(store), while the store lives
-
-
-def metrics_of(store: object) -> Metrics:
-    """The numbers of the app that uses this store: pipeline, stores and transports know it."""
-    if id(store) not in _OF_STORES:
-        _OF_STORES[id(store)] = Metrics()
-        finalize(store, _OF_STORES.pop, id(store))
-    return _OF_STORES[id(store)]

@@ -78,7 +78,7 @@ async def perform(page: Page, store: Store, send: Send) -> Performance:
         connections = stage.connections
         app = create_app(stage.agents, settings=settings, store=store, connections=connections)
         async with app:
-            await add_tasks(page, store)
+            await add_tasks(page, app.tasks)
             return await _perform(page, app, sim, send)
 
 

@@ -163,7 +163,8 @@ async def keep(store: Store, *turns: Sequence[Event], session: Session | None = 
     session = session or new_session()
     await store.create_session(session)
     for index, (first, *rest) in enumerate(turns):
-        opened = new_turn(f"{session.id}.t{index}", session.id, session.user_id)
-        await store.begin_turn(opened, placed(first))
-        await store.append(opened, placed(*rest, first_index=1))
-        await store.finish_turn(opened.id)
+        turn = new_turn(f"{session.id}.t{index}", session.id, session.user_id)
+        turn = await store.begin_turn(turn, placed(first))
+        await store.append(turn, placed(*rest, first_index=1))
+        if not any(isinstance(event, k.Error) for event in rest):  # which ends a turn
+            await store.finish_turn(turn)

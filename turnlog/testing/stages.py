@@ -13,9 +13,10 @@ from turnlog.contrib.business_central import BusinessCentral, Place, erp_agent
 from turnlog.contrib.business_central.sandbox import Sandbox
 from turnlog.contrib.business_central.sandbox.demo import NAMES
 from turnlog.contrib.tasks.agent import TASKS
+from turnlog.contrib.tasks.task import Tasks
 from turnlog.errors import ToolError
 from turnlog.events.internal import is_reserved
-from turnlog.ports import Agent, Store, ToolSpec
+from turnlog.ports import Agent, ToolSpec
 from turnlog.simulator import ToolCall
 from turnlog.testing.pages import Page
 from turnlog.testing.script import ToolStep
@@ -59,9 +60,9 @@ def _member(page: Page, name: str) -> Agent:
     )
 
 
-async def add_tasks(page: Page, store: Store) -> None:
+async def add_tasks(page: Page, tasks: Tasks) -> None:
     for title in page.tasks or ():
-        await store.add_task(LOCAL_USER, title=title, description="", at=SOME_TIME)
+        await tasks.add_task(LOCAL_USER, title=title, description="", at=SOME_TIME)
 
 
 @asynccontextmanager

@@ -35,7 +35,7 @@ from turnlog.ports import (
     no_price,
 )
 from turnlog.telemetry.logs import belonging_to
-from turnlog.telemetry.metrics import metrics_of
+from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.spans import installed_tracer
 from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.turns.limits import UserLimits
@@ -58,6 +58,7 @@ class RunningTurns:
         limits: UserLimits,
         longest: float,
         rate: Rate = no_price,
+        metrics: Metrics | None = None,
     ) -> None:
         """`longest`: how many seconds a turn may take."""
         self._store = store
@@ -66,6 +67,7 @@ class RunningTurns:
         self._limits = limits
         self._longest = longest
         self._rate = rate
+        self._metrics = metrics or Metrics()
         self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -258,8 +260,8 @@ class RunningTurns:
     # inside
 
     def _prepared(self, live: LiveTurn, session: Session) -> tuple[TurnWatch, pipeline.Parts]:
-        metrics = metrics_of(self._store)
-        watch = TurnWatch(session.id, live.turn_id, metrics, live.show, installed_tracer())
+        tracer = installed_tracer()
+        watch = TurnWatch(session.id, live.turn_id, self._metrics, live.show, tracer)
         return watch, self._parts_for(session, watch.show)
 
     def _set_off(

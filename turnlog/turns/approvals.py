@@ -115,7 +115,8 @@ class Decisions:
             await self._turns.go_on(turn, event)
         except Exception as error:
             nobody_can = isinstance(error, NotFound) and event.outcome == "expired"
-            await (self._turns.give_up(turn) if nobody_can else self._store.pause_turn(turn.id))
+            with contextlib.suppress(TurnOver):  # another has it, and goes on with it
+                await (self._turns.give_up(turn) if nobody_can else self._store.suspend_turn(turn))
             raise
 
     async def _record_refusal(self, user_id: str, approval: Approval, why: str) -> None:

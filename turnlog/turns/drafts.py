@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from turnlog.errors import TurnOver
 from turnlog.pipeline.turn_state import Drafts, TurnState
 from turnlog.ports import Turns
 
@@ -49,7 +50,7 @@ class DraftKeeper:
         state = self._state
         if state.drafts:
             drafts = Drafts(index=state.index, answers=list(state.drafts.values()))
-            saved = self._turns.save_draft(state.turn.id, msgspec.json.encode(drafts))
+            saved = self._turns.save_draft(state.turn, msgspec.json.encode(drafts))
             self._saving = asyncio.create_task(_reported(saved))
 
 
@@ -57,5 +58,7 @@ async def _reported(saving: Coroutine[Any, Any, None]) -> None:
     """A draft that cannot be saved is no reason to stop answering."""
     try:
         await saving
+    except TurnOver:
+        _log.warning("a draft was not saved: the turn is in other hands")
     except Exception:
         _log.exception("a draft could not be saved")

@@ -46,7 +46,7 @@ async def recover(turn: Turn, store: Store, show: Show, rate: Rate = no_price) -
     state.standing.started |= await store.started_tools(turn)
     drafts = unkept(turn, state)
     if state.answered and not drafts.answers:  # only `complete` was missing, which is not kept
-        await store.finish_turn(turn.id)
+        await store.finish_turn(turn)
         return
     state.index = max(state.index, drafts.index)
     closing = close_open_tools(list(state.open_calls.values()), state.standing, CUT_OFF)

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from turnlog.contrib.tasks.task import Task, Tasks
 from turnlog.errors import ToolError
 from turnlog.events.clock import now
-from turnlog.ports import Agent, Task, Tasks
+from turnlog.ports import Agent
 from turnlog.tools.mcp.server import McpServer
 from turnlog.tools.offer import Hints, ToolOffer
 from turnlog.tools.tool import Tool, ToolContext, tool
@@ -69,7 +70,7 @@ TASKS = Agent(
 
 
 def offer(tasks: Tasks) -> ToolOffer:
-    """The task tools over this store."""
+    """The task tools over this storage."""
     return ToolOffer(_tools(tasks), HINTS)
 
 

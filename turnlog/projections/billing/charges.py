@@ -1,6 +1,7 @@
 """What a message leaves for bills: its sums, and a row for each part of what was reported."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import repeat
 from typing import Any
 
@@ -12,6 +13,7 @@ from turnlog.events.money import picousd
 from turnlog.events.usage import parts_of
 
 CUT_OFF = ("cancelled", "interrupted")  # stop reasons of answers that were not finished
+MOST_PICOUSD = 2**63 - 1  # what a column holds: nine million dollars
 _TOOLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 
 
@@ -34,7 +36,7 @@ def message_sums(message: Message) -> dict[str, int | None]:
         used.cache_write_tokens,
         used.cache_read_tokens,
         used.thinking_tokens,
-        None if cost is None else picousd(cost),
+        _stored_cost(cost),
     )
     return dict(zip(SUMS, counts, strict=True))
 
@@ -66,8 +68,14 @@ def usage_rows(message: Message, place: dict[str, Any], agent_id: str) -> Iterat
             "service_tier": part.service_tier,
             "geo": part.geo,
             "speed": part.speed,
-            "cost_picousd": None if cost is None else picousd(cost),
+            "cost_picousd": _stored_cost(cost),
         }
+
+
+def _stored_cost(cost: Decimal | None) -> int | None:
+    """A cost that no table can hold, by a price book with a slip in it, is unknown."""
+    exact = None if cost is None else picousd(cost)
+    return None if exact is None or abs(exact) > MOST_PICOUSD else exact
 
 
 def _tools(message: Message) -> str:

@@ -15,7 +15,6 @@ from turnlog.errors import (
     Busy,
     MessageIdTaken,
     NotFound,
-    TurnOver,
 )
 from turnlog.events.base import Placed, Stamped
 from turnlog.events.clock import now
@@ -38,11 +37,11 @@ from turnlog.ports import (
 )
 from turnlog.projections import approvals as permits
 from turnlog.projections import tables
+from turnlog.stores.leases import NO_LEASE, lease_lost, leased
 from turnlog.stores.memory import billing
-from turnlog.stores.memory.tasks import MemoryTasks
 
 
-class MemoryStore(MemoryTasks):
+class MemoryStore:
     """A Store without a disk. A process that "dies" leaves its owner name behind."""
 
     def __init__(self, owner: str = "memory", beside: "MemoryStore | None" = None) -> None:
@@ -52,13 +51,16 @@ class MemoryStore(MemoryTasks):
         self._sessions: dict[str, Session] = beside._sessions if beside else {}
         self._turns: dict[str, Turn] = beside._turns if beside else {}
         self._owners: dict[str, str] = beside._owners if beside else {}
+        self._leases: dict[str, str] = beside._leases if beside else {}  # of running turns
         self._alive: set[str] = beside._alive if beside else set()
         empty: tables.Rows = {table: {} for table in tables.STORED}
         self._rows: tables.Rows = beside._rows if beside else empty
-        super().__init__()
-        self._users = beside._users if beside else self._users
 
-    async def open(self) -> None:
+    @property
+    def url(self) -> str:
+        return "memory:"
+
+    async def open(self, *, server: str | None = None) -> None:
         self._alive.add(self._owner)
 
     async def close(self) -> None:
@@ -67,13 +69,14 @@ class MemoryStore(MemoryTasks):
     # the log
 
     async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
-        self._refuse_others(turn)
+        self._held(turn)
         return await self.annotate(turn, events)
 
-    def _refuse_others(self, turn: Turn) -> None:
-        known = self._turns.get(turn.id)
-        if known and (known.state, self._owners[turn.id]) != ("running", self._owner):
-            raise TurnOver(f"Turn {turn.id!r} is over, or in other hands.")
+    def _held(self, turn: Turn) -> Turn:
+        """The turn as it is stored. Raises TurnOver where the lease does not hold any more."""
+        if turn.lease == NO_LEASE or self._leases.get(turn.id) != turn.lease:
+            raise lease_lost(turn)
+        return self._turns[turn.id]
 
     async def tail(
         self, user_id: str, session_id: str, *, limit: int, before: int | None = None
@@ -124,7 +127,7 @@ class MemoryStore(MemoryTasks):
             self._sessions[session.id] = msgspec.structs.replace(session, **changes)
         elif write.table == "turns":
             turn = self._turns[write.values["id"]]
-            self._turns[turn.id] = msgspec.structs.replace(turn, **changes)
+            self._set_state(turn, **changes)
         else:
             tables.apply(self._rows, write)
 
@@ -172,22 +175,32 @@ class MemoryStore(MemoryTasks):
                 raise Busy(other.id, waiting=other.state == "waiting")
         begun = msgspec.structs.replace(turn, first_seq=len(self._log.get(turn.session_id, [])))
         await self.annotate(begun, first)
-        self._turns[turn.id] = begun
+        return self._take(begun)
+
+    def _take(self, turn: Turn) -> Turn:
+        """This process works on the turn from now on."""
+        taken = leased(turn)
+        self._turns[turn.id] = msgspec.structs.replace(taken, lease=NO_LEASE)
+        self._leases[turn.id] = taken.lease
         self._owners[turn.id] = self._owner
-        return begun
+        return taken
 
-    async def save_draft(self, turn_id: str, draft: bytes) -> None:
-        turn = self._turns[turn_id]
-        if turn.state == "running":
-            self._turns[turn_id] = msgspec.structs.replace(turn, draft=draft)
+    def _set_state(self, turn: Turn, **changes: Any) -> None:
+        self._turns[turn.id] = msgspec.structs.replace(turn, **changes)
+        if self._turns[turn.id].state != "running":
+            self._leases.pop(turn.id, None)
 
-    async def finish_turn(self, turn_id: str) -> None:
-        turn = self._turns[turn_id]
-        if turn.state == "running":
-            self._turns[turn_id] = msgspec.structs.replace(turn, state="done", draft=None)
+    async def save_draft(self, turn: Turn, draft: bytes) -> None:
+        self._set_state(self._held(turn), draft=draft)
+
+    async def finish_turn(self, turn: Turn) -> None:
+        self._set_state(self._held(turn), state="done", draft=None)
+
+    async def suspend_turn(self, turn: Turn) -> None:
+        self._set_state(self._held(turn), state="waiting", draft=None)
 
     async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
-        self._refuse_others(turn)
+        self._held(turn)
         writes = [tables.Write("tool_runs", tables.tool_run(turn, s, now())) for s in starting]
         for write in writes:
             if write.key in self._rows["tool_runs"]:
@@ -201,18 +214,11 @@ class MemoryStore(MemoryTasks):
         names = ("session_id", "turn_id", "status")
         return {r["tool_use_id"] for r in rows if tuple(r[name] for name in names) == mine}
 
-    async def pause_turn(self, turn_id: str) -> None:
-        turn = self._turns[turn_id]
-        if turn.state == "running":
-            self._turns[turn_id] = msgspec.structs.replace(turn, state="waiting", draft=None)
-
     async def claim_waiting(self, user_id: str, session_id: str) -> Turn | None:
         await self.get_session(user_id, session_id)
         for turn in self._turns.values():
             if (turn.session_id, turn.state) == (session_id, "waiting"):
-                self._turns[turn.id] = msgspec.structs.replace(turn, state="running")
-                self._owners[turn.id] = self._owner
-                return self._turns[turn.id]
+                return self._take(turn)
         return None
 
     async def claim_abandoned(
@@ -227,8 +233,7 @@ class MemoryStore(MemoryTasks):
             and turn.id not in working_on
             and self._owners[turn.id] not in others
         ]
-        self._owners |= {turn.id: self._owner for turn in dead}
-        return dead
+        return [self._take(turn) for turn in dead]
 
     # what people must decide
 

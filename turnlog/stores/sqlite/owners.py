@@ -1,6 +1,7 @@
 """Which processes live: each holds a lock on a file of its own while it runs.
 
 The system releases the lock when the process ends, however it ends: no heartbeat, no time-out.
+One more lock is for the server, of which a folder has one.
 """
 
 import contextlib
@@ -9,6 +10,11 @@ import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+
+import msgspec
+
+from turnlog.errors import StoreTaken
+from turnlog.events.clock import now
 
 
 class Owners:
@@ -19,10 +25,14 @@ class Owners:
         self.me = uuid.uuid4().hex
 
     def enter(self) -> None:
-        """From now on this process counts as living. Sweeps up after those that died."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        """From now on this process counts as living. Sweeps up after those that died.
+
+        One at a time (see `alone`): a file that has no lock yet looks like a dead process's.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for other in self._folder.iterdir():
-            self.lives(other.name)
+            if not self.lives(other.name):
+                other.unlink(missing_ok=True)
         self._lock = _lock(self._folder / self.me)
 
     def leave(self) -> None:
@@ -31,15 +41,58 @@ class Owners:
 
     def lives(self, owner: str) -> bool:
         """Whether that process still holds its lock."""
-        path = self._folder / owner
-        if not path.exists():
-            return False
+        return _is_locked(self._folder / owner)
+
+    def anybody(self) -> bool:
+        """Whether any process lives here."""
+        files = self._folder.iterdir() if self._folder.exists() else ()
+        return any(_is_locked(file) for file in files)
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who runs turns in a folder."""
+
+    pid: int
+    address: str
+    since: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid}, {self.address}, since {self.since}"
+
+
+class ServerLock:
+    """The right to run turns in a folder: one at a time has it, and says who it is."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle: int | None = None
+
+    def take(self, address: str) -> None:
+        """Raises StoreTaken, which names the one who has it."""
         try:
-            os.close(_lock(path))
+            handle = _lock(self._path)
         except BlockingIOError:
-            return True
-        path.unlink(missing_ok=True)
-        return False
+            folder = str(self._path.parent)
+            raise StoreTaken(
+                f"Another server works in {folder!r}: {self._holder()}."
+                " Stop it, or give this one another --data folder."
+            ) from None
+        os.ftruncate(handle, 0)
+        os.write(handle, msgspec.json.encode(Holder(os.getpid(), address, now())))
+        self._handle = handle
+
+    def release(self) -> None:
+        """The file stays: who waits for a lock must not wait for one that was unlinked."""
+        if self._handle is not None:
+            os.ftruncate(self._handle, 0)
+            os.close(self._handle)
+            self._handle = None
+
+    def _holder(self) -> str:
+        try:
+            return str(msgspec.json.decode(self._path.read_bytes(), type=Holder))
+        except (OSError, msgspec.DecodeError):
+            return "one that is just starting"
 
 
 @contextlib.contextmanager
@@ -61,3 +114,20 @@ def _lock(path: Path) -> int:
         os.close(handle)
         raise
     return handle
+
+
+def _is_locked(path: Path) -> bool:
+    """Asked with a lock that others may share, so that those who ask do not mislead each other."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    except PermissionError:  # another user's: who cannot be asked may live
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False

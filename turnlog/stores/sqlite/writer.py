@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from turnlog.errors import NotStored
+from turnlog.stores.sqlite.statements import SQL
 from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.registry import Counter
 
@@ -89,12 +90,12 @@ class _Outcome(NamedTuple):
 
 def _carry_out(db: sqlite3.Connection, group: list[_Job], commits: Counter) -> list[_Outcome]:
     try:
-        db.execute("BEGIN IMMEDIATE")
+        db.execute(SQL["begin_writing"])
         outcomes = [_one(db, job) for job in group]
-        db.execute("COMMIT")
+        db.execute(SQL["commit"])
     except Exception as error:  # the disk is full, locked or broken: nobody's write is kept
         with contextlib.suppress(sqlite3.Error):
-            db.execute("ROLLBACK")
+            db.execute(SQL["roll_back"])
         commits.add(1, "failed")
         told = _explained(error)
         return [_Outcome(job, None, told) for job in group]
@@ -103,14 +104,14 @@ def _carry_out(db: sqlite3.Connection, group: list[_Job], commits: Counter) -> l
 
 
 def _one(db: sqlite3.Connection, job: _Job) -> _Outcome:
-    db.execute("SAVEPOINT job")
+    db.execute(SQL["begin_job"])
     try:
         result = job.work(db)
     except Exception as error:
-        db.execute("ROLLBACK TO job")
-        db.execute("RELEASE job")
+        db.execute(SQL["roll_back_job"])
+        db.execute(SQL["end_job"])
         return _Outcome(job, None, _explained(error))
-    db.execute("RELEASE job")
+    db.execute(SQL["end_job"])
     return _Outcome(job, result, None)
 
 

@@ -17,13 +17,23 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{name}"
-        for name in ("billing", "bus", "log", "permits", "sessions", "tasks", "turns")
+        for name in (
+            "billing",
+            "bus",
+            "leases",
+            "log",
+            "permits",
+            "sessions",
+            "tasks",
+            "turns",
+        )  # fmt: skip
     )
 )
 
 from turnlog.testing.contracts.base import Contract  # noqa: E402
 from turnlog.testing.contracts.billing import BillingContract  # noqa: E402
 from turnlog.testing.contracts.bus import BusContract  # noqa: E402
+from turnlog.testing.contracts.leases import LeasesContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
 from turnlog.testing.contracts.permits import PermitsContract  # noqa: E402
 from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
@@ -35,12 +45,12 @@ class StoreContract(
     EventLogContract,
     SessionsContract,
     TurnsContract,
+    LeasesContract,
     PermitsContract,
-    TasksContract,
     AuditContract,
     BillingContract,
 ):
     """All that a Store promises."""
 
 
-__all__ = ["BusContract", "Contract", "StoreContract"]
+__all__ = ["BusContract", "Contract", "StoreContract", "TasksContract"]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from turnlog.errors import MessageIdTaken, NotFound, TurnOver
+from turnlog.errors import MessageIdTaken, NotFound
 from turnlog.events.kinds import HistoryAnchored
 from turnlog.ports import Store
 from turnlog.projections import tables
@@ -53,19 +53,6 @@ class EventLogContract(Contract):
         assert numbers(await store.tail("alice", "s", limit=30, before=2)) == [0, 1]
         with pytest.raises(NotFound):
             await store.tail("bob", "s", limit=3)
-
-    async def test_a_turn_that_is_over_takes_no_events(self, store: Store) -> None:
-        turn = await self.begun(store)
-        await store.finish_turn(turn.id)
-        with pytest.raises(TurnOver):
-            await store.append(turn, said(1))
-        assert numbers(await store.read("alice", "s")) == [0]
-
-    async def test_a_turn_in_other_hands_takes_no_events(self, opened: Opened) -> None:
-        store, other = await opened(), await opened()
-        turn = await self.begun(store)
-        with pytest.raises(TurnOver):
-            await other.append(turn, said(1))
 
     async def test_many_appends_at_once_to_many_sessions_leave_no_gap(self, store: Store) -> None:
         turns = [await self.begun(store, f"s{n}") for n in range(5)]

@@ -1,4 +1,4 @@
-"""The contract of what people decide: approvals, pauses, and writes that began."""
+"""The contract of what people decide: approvals, turns that wait, and writes that began."""
 
 import pytest
 
@@ -25,14 +25,8 @@ class PermitsContract(Contract):
         turn = await self.begun(store, session_id, user_id)
         asked = s.approval(f"ok-{session_id}", "a")
         await store.append(turn, s.placed(s.said(s.call("a"), stop="tool_use"), s.used("a"), asked))
-        await store.pause_turn(turn.id)
+        await store.suspend_turn(turn)
         return turn
-
-    async def test_a_turn_that_waits_takes_no_events(self, store: Store) -> None:
-        turn = await self.waiting(store)
-        with pytest.raises(TurnOver):
-            await store.append(turn, s.placed(s.result("a")))
-        assert numbers(await store.read("alice", "s")) == [0, 1, 2, 3]
 
     async def test_a_turn_that_waits_keeps_the_session_busy(self, store: Store) -> None:
         turn = await self.waiting(store)
@@ -110,12 +104,6 @@ class PermitsContract(Contract):
         with pytest.raises(AlreadyBegun):
             await store.start_tools(turn, [s.started("b"), s.started("a")])
         assert await store.started_tools(turn) == {"a"}
-
-    async def test_a_turn_that_is_over_starts_nothing(self, store: Store) -> None:
-        turn = await self.begun(store)
-        await store.finish_turn(turn.id)
-        with pytest.raises(TurnOver):
-            await store.start_tools(turn, [s.started("a")])
 
     async def test_a_doubt_is_its_users_until_it_is_settled(self, store: Store) -> None:
         turn = await self.begun(store)

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from turnlog.errors import (
@@ -9,7 +10,6 @@ from turnlog.errors import (
     Busy,
     MessageIdTaken,
     NotFound,
-    TurnOver,
 )
 from turnlog.ports import Store
 from turnlog.testing import samples as s
@@ -28,13 +28,13 @@ class TurnsContract(Contract):
         question = s.placed(s.asked("Who?"))
         await store.create_session(s.new_session())
         begun = await store.begin_turn(s.new_turn(), question)
-        assert begun == s.new_turn()
+        assert msgspec.structs.replace(begun, lease="") == s.new_turn()
         assert [at.placed for at in await store.read("alice", "s")] == question
 
     async def test_a_later_turn_knows_its_first_number(self, store: Store) -> None:
         turn = await self.begun(store)
         await store.append(turn, said(2))
-        await store.finish_turn(turn.id)
+        await store.finish_turn(turn)
         later = await store.begin_turn(s.new_turn("t2"), s.placed(s.asked()))
         assert later.first_seq == 3
 
@@ -61,7 +61,7 @@ class TurnsContract(Contract):
 
     async def test_a_finished_turn_frees_the_session(self, store: Store) -> None:
         turn = await self.begun(store)
-        await store.finish_turn(turn.id)
+        await store.finish_turn(turn)
         assert (await store.evidence("s")).running == []
         await store.begin_turn(s.new_turn("t2"), s.placed(s.asked()))
 
@@ -69,23 +69,23 @@ class TurnsContract(Contract):
         turn = await self.begun(store)
         await store.append(turn, s.placed(s.broke()))
         assert (await store.evidence("s")).running == []
-        await store.finish_turn(turn.id)  # changes nothing any more
         await store.begin_turn(s.new_turn("t2"), s.placed(s.asked()))
 
     async def test_a_request_is_asked_once(self, store: Store) -> None:
         await store.create_session(s.new_session())
-        await store.begin_turn(s.new_turn("t1", request_id="r"), s.placed(s.asked()))
+        turn = await store.begin_turn(s.new_turn("t1", request_id="r"), s.placed(s.asked()))
         for state in ("running", "done"):
             with pytest.raises(AlreadyAsked) as asked:
                 await store.begin_turn(s.new_turn("t2", request_id="r"), s.placed(s.asked()))
             assert (asked.value.turn_id, asked.value.state) == ("t1", state)
-            await store.finish_turn("t1")
+            if state == "running":
+                await store.finish_turn(turn)
         assert numbers(await store.read("alice", "s")) == [0]
 
     async def test_an_old_request_is_known_while_another_turn_runs(self, store: Store) -> None:
         await store.create_session(s.new_session())
-        await store.begin_turn(s.new_turn("t1", request_id="r"), s.placed(s.asked()))
-        await store.finish_turn("t1")
+        turn = await store.begin_turn(s.new_turn("t1", request_id="r"), s.placed(s.asked()))
+        await store.finish_turn(turn)
         await store.begin_turn(s.new_turn("t2"), s.placed(s.asked()))
         with pytest.raises(AlreadyAsked):
             await store.begin_turn(s.new_turn("t3", request_id="r"), s.placed(s.asked()))
@@ -112,7 +112,7 @@ class TurnsContract(Contract):
     async def test_a_turn_whose_question_is_refused_has_not_begun(self, store: Store) -> None:
         turn = await self.begun(store)
         await store.append(turn, s.placed(s.said("Mine.", id="msg_1")))
-        await store.finish_turn(turn.id)
+        await store.finish_turn(turn)
         with pytest.raises(MessageIdTaken):
             await store.begin_turn(s.new_turn("t2"), s.placed(s.said("Mine.", id="msg_1")))
         assert (await store.evidence("s")).running == []
@@ -120,17 +120,10 @@ class TurnsContract(Contract):
     async def test_a_draft_is_there_for_whoever_claims_the_turn(self, opened: Opened) -> None:
         store, other = await opened(), await opened()
         turn = await self.begun(store)
-        await store.save_draft(turn.id, b"half")
-        await store.save_draft(turn.id, b"half an answer")
+        await store.save_draft(turn, b"half")
+        await store.save_draft(turn, b"half an answer")
         await self.dies(store)
         assert [t.draft for t in await other.claim_abandoned()] == [b"half an answer"]
-
-    async def test_a_draft_is_saved_only_while_the_turn_runs(self, store: Store) -> None:
-        turn = await self.begun(store)
-        await store.finish_turn(turn.id)
-        await store.save_draft(turn.id, b"too late")
-        assert (await store.evidence("s")).running == []
-        assert await store.claim_abandoned() == []
 
     async def test_a_dead_process_leaves_its_turn_to_exactly_one(self, opened: Opened) -> None:
         dead, *others = [await opened() for _ in range(4)]
@@ -138,7 +131,7 @@ class TurnsContract(Contract):
         await self.dies(dead)
         claims = await asyncio.gather(*(store.claim_abandoned() for store in others))
         assert sorted(map(len, claims)) == [0, 0, 1]
-        assert [claimed for claim in claims for claimed in claim] == [turn]
+        assert [claimed.id for claim in claims for claimed in claim] == [turn.id]
 
     async def test_a_living_process_keeps_its_turns(self, opened: Opened) -> None:
         store, other = await opened(), await opened()
@@ -151,16 +144,7 @@ class TurnsContract(Contract):
         turn = await self.begun(stores[0])
         for dead, heir in ((stores[0], stores[1]), (stores[1], stores[2])):
             await self.dies(dead)
-            assert await heir.claim_abandoned() == [turn]
-
-    async def test_a_claimed_turn_is_written_by_its_heir_alone(self, opened: Opened) -> None:
-        dead, heir = await opened(), await opened()
-        turn = await self.begun(dead)
-        await self.dies(dead)
-        await heir.claim_abandoned()
-        with pytest.raises(TurnOver):
-            await dead.append(turn, said(1))
-        assert await heir.append(turn, said(1)) == 1
+            assert [claimed.id for claimed in await heir.claim_abandoned()] == [turn.id]
 
     async def test_claims_can_be_for_one_session(self, opened: Opened) -> None:
         dead, store = await opened(), await opened()
@@ -173,12 +157,13 @@ class TurnsContract(Contract):
 
     async def test_a_process_claims_what_it_began_and_does_not_work_on(self, store: Store) -> None:
         lost, running = await self.begun(store, "one"), await self.begun(store, "other")
-        assert await store.claim_abandoned(working_on={running.id}) == [lost]
+        claimed = await store.claim_abandoned(working_on={running.id})
+        assert [turn.id for turn in claimed] == [lost.id]
 
     async def test_a_turn_that_is_over_is_nobodys(self, opened: Opened) -> None:
         dead, store = await opened(), await opened()
         done, broken = await self.begun(dead, "one"), await self.begun(dead, "other")
-        await dead.finish_turn(done.id)
+        await dead.finish_turn(done)
         await dead.append(broken, s.placed(s.broke()))
         await self.dies(dead)
         assert await store.claim_abandoned() == []

@@ -18,7 +18,6 @@ from starlette.types import StatelessLifespan
 from turnlog.errors import Forbidden, TurnlogError
 from turnlog.events.internal import RESERVED_PREFIXES
 from turnlog.ports import Backend
-from turnlog.telemetry.metrics import metrics_of
 from turnlog.telemetry.registry import CONTENT_TYPE
 from turnlog.transports import mcp_server, problem
 from turnlog.transports.auth import Auth
@@ -150,4 +149,4 @@ async def _metrics(backend: Backend, auth: Auth, token: str | None, request: Req
         user = await auth.identify(authorization)
         if not user.admin:
             raise Forbidden("Metrics are for admins.")
-    return Response(metrics_of(backend.store).page(), media_type=CONTENT_TYPE)
+    return Response(backend.metrics.page(), media_type=CONTENT_TYPE)

@@ -4,10 +4,11 @@ import asyncio
 import gc
 import socket
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
+from typing import Protocol
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import Receive, Scope, Send
 
 DID_NOT_START = 3
 SETTLED = 3.0  # seconds after which all is imported, also what is imported on the side
@@ -16,12 +17,21 @@ SETTLED = 3.0  # seconds after which all is imported, also what is imported on t
 RARELY = (5_000, 10, 20)
 
 
-def run(app: ASGIApp, host: str, port: int, *, on_stop: Callable[[], Awaitable[None]]) -> int:
-    """Serve until a signal comes, and return the exit code."""
+class App(Protocol):
+    """An ASGI application with a life: `async with app`."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+    async def __aenter__(self) -> None: ...
+    async def __aexit__(self, *exc: object) -> None: ...
+
+
+def run(app: App, host: str, port: int, *, on_stop: Callable[[], Awaitable[None]]) -> int:
+    """Serve until a signal comes, and return the exit code. Raises what the app cannot start by."""
     config = uvicorn.Config(
         app,
         host=host,
         port=port,
+        lifespan="off",  # it would print the trace of an app that says why it does not start
         log_config=None,  # its lines go where ours go: see observing/logs.py
         log_level="warning",
         server_header=False,
@@ -29,7 +39,7 @@ def run(app: ASGIApp, host: str, port: int, *, on_stop: Callable[[], Awaitable[N
         ws_max_size=1_100_000,  # the largest question, and its frame
         timeout_graceful_shutdown=5,  # by then turns are over and nobody is told anything
     )
-    server = _Server(config, on_stop)
+    server = _Server(config, app, on_stop)
     with suppress(KeyboardInterrupt):
         server.run()
     return 0 if server.started else DID_NOT_START
@@ -41,12 +51,19 @@ class _Server(uvicorn.Server):
     So nobody new is let in, turns end and those who watch see how; then uvicorn goes on.
     """
 
-    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, app: App, on_stop: Callable[[], Awaitable[None]]
+    ) -> None:
         super().__init__(config)
+        self._app = app
         self._on_stop = on_stop
+        self._life = AsyncExitStack()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        async with self._life:
+            await self._life.enter_async_context(self._app)
+            await super().startup(sockets)
+            self._life = self._life.pop_all()
         gc.set_threshold(*RARELY)
         asyncio.get_running_loop().call_later(SETTLED, _settle)
 
@@ -58,6 +75,8 @@ class _Server(uvicorn.Server):
             await asyncio.wait([ending], timeout=0.1)
         await super().shutdown(sockets)
         await ending
+        if not self.force_exit:
+            await self._life.aclose()
 
 
 def _settle() -> None:

@@ -10,7 +10,6 @@ from turnlog.errors import Forbidden
 from turnlog.events.cursor import Cursor, parse
 from turnlog.ports import Backend, Question
 from turnlog.projections.proof import prove
-from turnlog.telemetry.metrics import metrics_of
 from turnlog.transports import sse, wire
 from turnlog.transports.auth import Auth
 from turnlog.transports.http.request import (
@@ -48,7 +47,7 @@ class TurnRoutes:
         question = Question(**msgspec.structs.asdict(asked))
         turn = await self._backend.start_turn(user.id, request.path_params["session_id"], question)
         if "text/event-stream" in request.headers.get("accept", ""):
-            return sse.EventStream(turn.events(), metrics_of(self._backend.store))
+            return sse.EventStream(turn.events(), self._backend.metrics)
         return json_response({"turnId": turn.turn_id}, 202)
 
     async def stop(self, request: Request) -> Response:
@@ -64,7 +63,7 @@ class TurnRoutes:
         if request.method == "HEAD":
             return Response(headers=sse.HEADERS)  # it has no body, so nobody would see it end
         missed = self._backend.follow(user.id, session.id, after)
-        return sse.EventStream(missed, metrics_of(self._backend.store))
+        return sse.EventStream(missed, self._backend.metrics)
 
     async def reload(self, request: Request) -> Response:
         """The newest page of kept, visible events, and the cursor to go on from."""

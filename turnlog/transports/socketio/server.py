@@ -20,7 +20,6 @@ from starlette.types import Receive, Scope, Send
 from turnlog.errors import BadInput, TurnlogError, Unauthorized
 from turnlog.events.cursor import parse
 from turnlog.ports import Backend, Decision, Question
-from turnlog.telemetry.metrics import metrics_of
 from turnlog.transports import problem
 from turnlog.transports.auth import Auth
 from turnlog.transports.deadlines import Sends
@@ -139,7 +138,7 @@ class Sockets:
             spawn=self._spawn,
             end=self._sio.disconnect,
         )
-        client.closing.enter_context(metrics_of(self._backend.store).watching("socketio"))
+        client.closing.enter_context(self._backend.metrics.watching("socketio"))
         if self._auth.required:
             self._end_with(token, client)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from turnlog.contrib.tasks.task import MOST_TASKS, Task
 from turnlog.errors import NotFound, TooLarge
-from turnlog.ports import MOST_TASKS, Task
 
 
 @dataclass
@@ -23,6 +23,12 @@ class MemoryTasks:
 
     def __init__(self) -> None:
         self._users: dict[str, _Own] = {}
+
+    async def __aenter__(self) -> None:
+        """There is nothing to open."""
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Nor to close: they go with the process."""
 
     async def add_task(
         self, user_id: str, *, title: str, description: str, at: str, key: str | None = None

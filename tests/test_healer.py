@@ -1,0 +1,110 @@
+"""Turns of dead processes are found without anybody asking."""
+
+import asyncio
+
+from turnlog import Agent, Settings, create_app
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing import samples as s
+from turnlog.turns.healer import Healer
+
+
+async def begun(store, name="s"):
+    await store.create_session(s.new_session(name))
+    return await store.begin_turn(s.new_turn(f"t-{name}", name), s.placed(s.asked()))
+
+
+class Turns:
+    """Stands in for the turns of a process: says when it was asked to heal, and may fail."""
+
+    def __init__(self, *failures):
+        self.asked = asyncio.Queue()
+        self._failures = list(failures)
+
+    async def heal(self):
+        self.asked.put_nowait(None)
+        if self._failures and (failure := self._failures.pop(0)):
+            raise failure
+
+
+async def test_it_looks_again_and_again():
+    turns = Turns()
+    async with asyncio.timeout(30), Healer(turns, every=0):
+        for _ in range(5):
+            await turns.asked.get()
+
+
+async def test_it_looks_again_after_a_look_that_failed(caplog):
+    turns = Turns(OSError("the disk is gone"))
+    async with asyncio.timeout(30), Healer(turns, every=0):
+        for _ in range(4):
+            await turns.asked.get()
+    assert caplog.text.count("could not be looked for") == 1
+
+
+async def test_what_is_being_healed_when_the_server_stops_is_healed_first():
+    class Slow(Turns):
+        healed = 0
+
+        async def heal(self):
+            await super().heal()
+            await asyncio.sleep(0)
+            self.healed += 1
+
+    turns = Slow()
+    async with asyncio.timeout(30), (healer := Healer(turns, every=0)):
+        await turns.asked.get()
+    assert (turns.healed, healer._task.done()) == (1, True)
+
+
+async def test_an_app_heals_by_itself_while_it_is_open():
+    other = MemoryStore("other")
+    await other.open()
+    ended = asyncio.Event()
+
+    class Store(MemoryStore):
+        async def append(self, turn, events):
+            number = await super().append(turn, events)
+            ended.set()
+            return number
+
+    app = create_app([Agent("assistant")], settings=Settings(), store=Store("ours", other))
+    app._healer._every = 0
+    async with asyncio.timeout(30), app:
+        await begun(other)
+        await other.close()
+        await ended.wait()
+        assert (await app.store.evidence("s")).running == []
+
+
+async def test_a_turn_whose_process_died_meanwhile_is_ended():
+    other = MemoryStore("other")
+    await other.open()
+    store = MemoryStore("ours", other)
+    async with (app := create_app([Agent("assistant")], settings=Settings(), store=store)):
+        await begun(other)
+        healer = Healer(app._turns)
+        await healer.look()
+        assert (await store.evidence("s")).running == ["t-s"]  # the other one works on it
+        await other.close()
+        await healer.look()
+        assert (await store.evidence("s")).running == []
+
+
+async def test_where_nothing_is_open_nothing_is_written(tmp_path):
+    store = SqliteStore(tmp_path)
+    await store.open()
+    turn = await begun(store)
+    jobs = []
+    change = store._change
+
+    async def counted(work):
+        jobs.append(work)
+        return await change(work)
+
+    store._change = counted
+    assert await store.claim_abandoned(working_on={turn.id}) == []
+    assert jobs == []
+    assert [claimed.id for claimed in await store.claim_abandoned()] == [turn.id]
+    assert len(jobs) == 1
+    await store.close()

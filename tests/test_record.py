@@ -1,0 +1,65 @@
+"""Rows of the log: an event with its place, sealed onto the row before."""
+
+import pytest
+
+from turnlog.errors import UnknownEvent
+from turnlog.events.record import NO_SEAL, is_sealed, records, sealed, stamped
+from turnlog.testing import samples as s
+
+
+def rows(*events):
+    return list(records("s", "t", s.placed(*events), 0, NO_SEAL))
+
+
+def test_a_row_holds_its_event_and_its_place():
+    events = s.placed(s.asked(), s.k.HistoryAnchored(anchor=0), s.said("Hi."))
+    found = [stamped(row) for row in records("s", "t", events, 5, b"before")]
+    assert [at.placed for at in found] == events
+    assert [(at.seq, at.position) for at in found] == [(5, 5), (6, 6), (7, 7)]
+
+
+def test_a_seal_holds_every_field_of_its_row():
+    (row,) = rows(s.asked())
+    changes = dict.fromkeys(row._fields, "x") | {"seq": 9, "event_index": 9, "is_internal": True}
+    changes |= {"body": b"{}", "version": 9, "salt": bytes(16), "digest": bytes(32)}
+    assert is_sealed(row, NO_SEAL)
+    for name, value in changes.items():
+        assert not is_sealed(row._replace(**{name: value}), NO_SEAL), name
+
+
+def test_a_row_whose_content_was_erased_keeps_its_seal():
+    (row,) = rows(s.asked("My name is Ann."))
+    erased = row._replace(body=b"", salt=b"")
+    assert (row.is_erased, erased.is_erased) == (False, True)
+    assert is_sealed(erased, NO_SEAL)
+    assert not is_sealed(erased._replace(at="x"), NO_SEAL)
+    with pytest.raises(UnknownEvent, match="was erased"):
+        stamped(erased)
+
+
+def test_the_same_content_has_another_digest_each_time():
+    """So nobody finds what was erased by guessing it."""
+    event = s.asked("Yes.")
+    (one,), (two,) = rows(event), rows(event)
+    assert one.body == two.body and one.digest != two.digest
+
+
+def test_a_row_from_before_there_were_digests_is_sealed_with_its_body():
+    (row,) = rows(s.asked("Hello."))
+    old = row._replace(salt=None, digest=None)
+    old = old._replace(seal=sealed(old, NO_SEAL))
+    assert is_sealed(old, NO_SEAL)
+    assert not old._replace(body=b"").is_erased
+    assert not is_sealed(old._replace(body=b""), NO_SEAL)
+    assert not is_sealed(row._replace(salt=None, digest=None), NO_SEAL)
+
+
+def test_a_seal_holds_all_rows_before():
+    one, two = rows(s.asked(), s.said("Hi."))
+    assert sealed(two, one.seal) == two.seal
+    assert sealed(two, NO_SEAL) != two.seal
+
+
+def test_a_seal_does_not_depend_on_how_a_store_writes_truth():
+    (row,) = rows(s.asked())
+    assert sealed(row._replace(is_internal=0), NO_SEAL) == row.seal

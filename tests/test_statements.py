@@ -1,0 +1,80 @@
+"""All SQL has a name and a description, in one file a store."""
+
+import ast
+import re
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import turnlog
+from turnlog.events.record import Record
+from turnlog.ports import Session
+from turnlog.stores.sqlite.statements import SQL, read_statements
+
+HOUSE = Path(turnlog.__file__).parent
+PACKAGES = {"turnlog.stores.sqlite": "stores/sqlite", "turnlog.contrib.tasks": "contrib/tasks"}
+VERBS = re.compile(
+    r"\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP|ALTER|PRAGMA|BEGIN|COMMIT|ROLLBACK"
+    r"|SAVEPOINT|RELEASE|ATTACH|VACUUM)\b"
+)
+every_package = pytest.mark.parametrize("package", PACKAGES)
+
+
+def strings(file):
+    """Every string of a module that is not a docstring."""
+    tree = ast.parse(file.read_text())
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if text and id(node) not in docstrings:
+            yield node.value
+
+
+def modules(package):
+    return sorted((HOUSE / PACKAGES[package]).glob("*.py"))
+
+
+@every_package
+def test_no_module_has_sql_of_its_own(package):
+    found = {
+        file.name: [text for text in strings(file) if VERBS.match(text)]
+        for file in modules(package)
+    }
+    assert {name: texts for name, texts in found.items() if texts} == {}
+
+
+@every_package
+def test_every_statement_is_used(package):
+    code = "".join(file.read_text() for file in modules(package))
+    unused = [name for name in read_statements(package) if f'"{name}"' not in code]
+    assert [name for name in unused if not name.startswith("bound_")] == []
+
+
+@every_package
+def test_every_statement_says_what_it_does(package):
+    text = resources.files(package).joinpath("queries.sql").read_text()
+    names = re.findall(r"^-- (\w+) --$", text, re.MULTILINE)
+    described = re.findall(r"^-- (\w+) --\n-- [A-Z].*\.$", text, re.MULTILINE)
+    assert len(names) == len(set(names)) and described == names
+
+
+def columns(statement):
+    listed = re.search(r"(?:SELECT|\()\s*(.*?)\s*(?:FROM|\) VALUES)", SQL[statement], re.DOTALL)
+    return tuple(re.split(r",\s*", listed[1]))
+
+
+@pytest.mark.parametrize("statement", ["append_event", "read_events", "read_newest_events"])
+def test_events_are_read_in_the_order_of_their_record(statement):
+    assert columns(statement) == Record._fields
+
+
+@pytest.mark.parametrize("statement", ["get_session", "list_sessions"])
+def test_sessions_are_read_in_the_order_of_their_fields(statement):
+    assert columns(statement) == Session.__struct_fields__

@@ -1,0 +1,35 @@
+"""Database files that nobody but their owner may read, and connections to them."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from turnlog.stores.sqlite.statements import SQL
+
+PRIVATE = 0o600
+_COMPANIONS = ("", "-wal", "-shm")  # what SQLite keeps beside a database
+
+
+def make_private(path: Path) -> None:
+    """Make the file if there is none. SQLite gives its companions the same mode."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE))
+    for end in _COMPANIONS:
+        file = path.with_name(path.name + end)
+        if file.exists() and file.stat().st_mode & 0o077:
+            file.chmod(PRIVATE)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that writes: each commit is on disk before it is answered."""
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    for statement in ("use_wal", "sync_fully", "check_references"):
+        db.execute(SQL[statement])
+    return db
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """A connection that reads, beside the one that writes."""
+    db = connect(path)
+    db.execute(SQL["refuse_writes"])
+    return db

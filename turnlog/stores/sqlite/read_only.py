@@ -1,0 +1,157 @@
+"""A store that only looks: it changes nothing in its folder, and needs no right to.
+
+That is for commands such as `turnlog verify`, on a folder that a server works in, on one that
+nobody works in, and on a copy that is write-protected. SQLite makes files of its own to read a
+database with a write-ahead log, so there are three ways to open it: see `_Glance.open`.
+"""
+
+import asyncio
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote
+
+from turnlog.errors import NotFound, StoreUnusable
+from turnlog.stores.sqlite.files import connect
+from turnlog.stores.sqlite.migrations import migrate, migrations, refuse_newer, version
+from turnlog.stores.sqlite.owners import Owners
+from turnlog.stores.sqlite.statements import SQL
+from turnlog.stores.sqlite.store import SqliteStore
+
+T = TypeVar("T")
+
+
+class ReadOnlyStore(SqliteStore):
+    """A Store whose every write is refused."""
+
+    async def open(self, *, server: str | None = None) -> None:
+        if server is not None:
+            raise StoreUnusable("A store that is opened for reading only runs no turns.")
+        self._glance = _Glance(self._path, self._owners)
+        self._thread = ThreadPoolExecutor(1, "turnlog-reader")
+        try:
+            await self._look(version)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        self._thread.shutdown()
+        self._glance.close()
+
+    async def _look(self, read: Callable[[sqlite3.Connection], T]) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: self._glance.read(read))
+
+    async def _change(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+        raise StoreUnusable("This store is opened for reading only.")
+
+
+class _Files(NamedTuple):
+    """What tells whether somebody has written meanwhile."""
+
+    changed_at: int
+    size: int
+    wal_size: int
+
+
+class _Glance:
+    """A connection that is opened anew when what it sees is not what is there any more."""
+
+    def __init__(self, path: Path, owners: Owners) -> None:
+        self._path = path
+        self._owners = owners
+        self._db: sqlite3.Connection | None = None
+        self._seen: _Files | None = None  # None: SQLite itself keeps the view of one piece
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+
+    def read(self, read: Callable[[sqlite3.Connection], T]) -> T:
+        """What is read is of one piece, also where a server starts or stops meanwhile."""
+        while True:
+            try:
+                db = self._db = self._db or self._open()
+                result = read(db)
+            except (sqlite3.DatabaseError, OSError) as error:
+                if self._is_current():
+                    folder = str(self._path.parent)
+                    raise StoreUnusable(f"The database in {folder!r}: {error}.") from error
+            else:
+                if self._is_current():
+                    return result
+            self.close()
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+        if self._copy is not None:
+            self._copy.cleanup()
+            self._copy = None
+
+    def _open(self) -> sqlite3.Connection:
+        """Where nothing waits in the write-ahead log, the file alone is read, without locks.
+
+        Beside a process that lives, as one more reader. What a dead process has left in the
+        write-ahead log, and a database that is older than this program, in a copy of our own.
+        """
+        self._seen = _files(self._path)
+        waits = self._seen.wal_size > 0
+        if waits and not self._owners.anybody():
+            return self._open_copy()
+        db = _connect(self._path, "mode=ro" if waits else "immutable=1")
+        known = migrations()[-1][0]
+        try:
+            refuse_newer(db, known)
+            current = version(db) == known
+        except BaseException:
+            db.close()
+            raise
+        if waits:
+            self._seen = None
+        if current:
+            return db
+        db.close()
+        if waits:
+            raise StoreUnusable(
+                "An older version of turnlog works on this database. Stop it, and run"
+                " `turnlog migrate`."
+            )
+        return self._open_copy()
+
+    def _open_copy(self) -> sqlite3.Connection:
+        self._copy = tempfile.TemporaryDirectory(prefix="turnlog-")
+        copy = Path(self._copy.name) / self._path.name
+        for end in ("", "-wal"):
+            file = self._path.with_name(self._path.name + end)
+            if file.exists():
+                shutil.copyfile(file, copy.with_name(copy.name + end))
+        with closing(connect(copy)) as db:
+            migrate(db)
+        return _connect(copy, "mode=ro")
+
+    def _is_current(self) -> bool:
+        return self._seen is None or self._seen == _files(self._path)
+
+
+def _files(path: Path) -> _Files:
+    wal = path.with_name(path.name + "-wal")
+    try:
+        file = path.stat()
+    except FileNotFoundError:
+        folder = str(path.parent)
+        raise NotFound(
+            f"There is no turnlog database in {folder!r}. Name its --data folder."
+        ) from None
+    return _Files(file.st_mtime_ns, file.st_size, wal.stat().st_size if wal.exists() else 0)
+
+
+def _connect(path: Path, how: str) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path.absolute()))}?{how}"
+    db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=30)
+    db.execute(SQL["refuse_writes"])
+    return db

@@ -1,0 +1,42 @@
+"""Threads that read, each with a connection of its own."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+_THREADS = 2
+
+
+class Readers:
+    """Runs reads beside the writer."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._threads = ThreadPoolExecutor(_THREADS, "turnlog-reader")
+
+    async def run(self, read: Callable[[sqlite3.Connection], T]) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: read(self._connection()))
+
+    def run_here(self, read: Callable[[sqlite3.Connection], T]) -> T:
+        """In the caller's own thread: for one look at an index."""
+        return read(self._connection())
+
+    def close(self) -> None:
+        """Wait for the reads under way."""
+        self._threads.shutdown()
+        for connection in self._connections:
+            connection.close()
+
+    def _connection(self) -> sqlite3.Connection:
+        if not hasattr(self._local, "db"):
+            self._local.db = self._connect()
+            self._connections.append(self._local.db)
+        db: sqlite3.Connection = self._local.db
+        return db

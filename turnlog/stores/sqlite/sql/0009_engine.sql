@@ -1,0 +1,2 @@
+-- Which engine answers in the session.
+ALTER TABLE sessions ADD COLUMN engine TEXT NOT NULL DEFAULT 'claude';
