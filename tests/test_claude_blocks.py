@@ -3,6 +3,7 @@
 from msgspec import UNSET
 from raw_events import CITED, HELLO, TOOL, block, json_piece, read, start, stop
 
+from turnlog.engines.claude.stream import Call
 from turnlog.events import kinds as k
 
 
@@ -70,7 +71,7 @@ def test_blocks_may_be_written_by_turns_and_need_not_be_closed():
     mixed = [first[0], second[0], second[1], first[1]]
     call, out = read(start(), *mixed, *stop("tool_use"))
     assert call.blocks == [{"type": "text", "text": "Hello."}, TOOL | {"input": {"at": 1}}]
-    assert out[-1].args == {"at": 1}
+    assert out[-1].blocks == call.blocks
 
 
 def test_what_comes_together_is_one_chunk_up_to_the_next_citation():
@@ -78,8 +79,9 @@ def test_what_comes_together_is_one_chunk_up_to_the_next_citation():
     cited = {"type": "citations_delta", "citation": CITED}
     opening = {"type": "text", "text": "", "citations": None}
     _, out = read(start(), *block(opening, *texts[:2], cited, *texts[2:]), *stop())
-    plain = k.MessageChunk(content="ab", block_index=0)
-    attached = k.MessageChunk(content="cd", block_index=0, citations=[{"blockIndex": 0, **CITED}])
+    place = {"message_id": "msg_1", "block_index": 0}
+    plain = k.MessageChunk(content="ab", **place)
+    attached = k.MessageChunk(content="cd", citations=[{"blockIndex": 0, **CITED}], **place)
     assert [each for each in out if isinstance(each, k.MessageChunk)] == [plain, attached]
 
 
@@ -95,14 +97,41 @@ def test_a_call_without_a_name_is_a_failure_and_no_silent_end():
     assert not [each for each in out if isinstance(each, k.Message)]
 
 
+TOKENS = {"output_tokens_details": {"thinking_tokens": 7}}
+THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+
+
+def thoughts_of(out):
+    return [each for each in out if isinstance(each, k.Thinking)]
+
+
 def test_thinking_tokens_are_those_that_the_api_counts():
-    details = {"output_tokens_details": {"thinking_tokens": 7}}
-    thought = block({"type": "thinking", "thinking": "Hm."})
-    _, out = read(start(), *thought, *stop(**details))
+    for raws in ([start(), *block(THOUGHT), *stop(**TOKENS)],
+                 [start(usage=TOKENS), *block(THOUGHT), *stop()]):  # fmt: skip
+        _, out = read(*raws)
+        assert out[-1].token_usage.thinking_tokens == 7
+        assert [each.thinking_tokens for each in thoughts_of(out)] == [7]
+
+
+def test_nobody_knows_how_many_tokens_each_of_two_thoughts_took():
+    _, out = read(start(), *block(THOUGHT), *block(THOUGHT, index=1), *stop(**TOKENS))
+    assert [each.thinking_tokens for each in thoughts_of(out)] == [UNSET, UNSET]
     assert out[-1].token_usage.thinking_tokens == 7
-    assert out[3].thinking_tokens is UNSET  # nobody knew yet
-    _, out = read(start(usage=details), *thought, *stop())
-    assert out[3].thinking_tokens == 7
+
+
+def test_a_thought_that_was_not_counted_has_no_number():
+    _, out = read(start(), *block(THOUGHT), *stop())
+    assert [each.thinking_tokens for each in thoughts_of(out)] == [UNSET]
+
+
+def test_a_kept_thought_is_the_one_that_was_shown_and_took_as_long():
+    times = iter([1.0, 3.5])
+    call = Call(clock=lambda: next(times))
+    out = call.feed([start(), *block(THOUGHT), *stop()])
+    (shown,) = [each for each in out if isinstance(each, k.ThinkingComplete)]
+    (kept,) = thoughts_of(out)
+    assert shown.duration == kept.duration == 2500
+    assert (kept.message_id, kept.block_index, kept.content) == ("msg_1", 0, shown.content)
 
 
 def test_what_comes_after_a_block_was_closed_is_a_part_of_it():

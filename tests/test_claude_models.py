@@ -8,12 +8,11 @@ import pytest
 from anthropic.types.model import Model
 
 from turnlog.engines.claude import models
-from turnlog.engines.claude.engine import ClaudeEngine
-from turnlog.engines.claude.request import Requests
+from turnlog.engines.claude.model import ClaudeModel
+from turnlog.engines.claude.request import body_of
 from turnlog.errors import EngineFailed
-from turnlog.ports import Ask, ToolSpec
+from turnlog.ports import Prompt, ToolSpec
 from turnlog.simulator import rules
-from turnlog.tools.runner import ToolRunner
 
 LISTED = get_args(get_args(Model)[0])  # the ones that the installed SDK names
 OTHERS = (
@@ -32,15 +31,16 @@ LOOK = ToolSpec(name="look", description="Look.", input_schema={"type": "object"
 
 
 def request(model, budget, max_tokens=8_192, **more):
-    ask = Ask(
+    prompt = Prompt(
         model=model,
         system="Be kind.",
         messages=[HI],
         max_tokens=max_tokens,
+        tools=[LOOK],
         thinking_budget=budget,
         **more,
     )
-    return Requests(ask, [LOOK], "5m").next([HI])
+    return body_of(prompt, "5m")
 
 
 def test_the_sdk_lists_models():
@@ -127,11 +127,13 @@ async def head_sent(model, budget):
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()
-        engine = ClaudeEngine(api_key="k", base_url=f"http://{host}:{port}")
-        ask = Ask(model=model, system="", messages=[HI], max_tokens=99, thinking_budget=budget)
+        claude = ClaudeModel(api_key="k", base_url=f"http://{host}:{port}")
+        prompt = Prompt(
+            model=model, system="", messages=[HI], max_tokens=99, thinking_budget=budget
+        )
         with pytest.raises(EngineFailed):
-            await anext(engine.answer(ask, ToolRunner([], lambda _: None)))
-        await engine.close()
+            await anext(claude.call(prompt))
+        await claude.close()
     return heads[0].decode().lower()
 
 

@@ -10,7 +10,7 @@ from raw_events import CITED, HELLO, TOOL, block, json_piece, read, start, stop
 
 from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.events import kinds as k
-from turnlog.ports import CallStarted
+from turnlog.ports import CallStarted, UnreadableCall
 from turnlog.simulator import (
     RawBlock,
     RedactedThinking,
@@ -105,7 +105,7 @@ def test_an_answer_becomes_chunks_then_kept_events():
     types = [each.type for each in out if not isinstance(each, CallStarted)]
     seen = [kind for kind, before in zip(types, [None, *types], strict=False) if kind != before]
     assert seen == ["thinking_start", "thinking_chunk", "thinking_complete", "message_chunk",
-                    "citations_found", "thinking", "message", "tool_use"]  # fmt: skip
+                    "citations_found", "thinking", "message"]  # fmt: skip
 
 
 def test_every_block_is_kept_as_it_came():
@@ -129,8 +129,10 @@ def test_a_citation_stays_with_its_block():
     _, out = read(*said(ANSWER))
     (found,) = [each for each in out if isinstance(each, k.CitationsFound)]
     cited = [each.citations for each in out if isinstance(each, k.MessageChunk) if each.citations]
-    assert found.citations == [{"blockIndex": 2, **CITED}]
-    assert cited == [found.citations]
+    (message,) = [each for each in out if isinstance(each, k.Message)]
+    assert found.citations == [{"blockIndex": 2, "start": 0, "end": 15, **CITED}]
+    assert cited == [[{"blockIndex": 2, **CITED}]]  # while it is written, no end is known
+    assert message.citations == found.citations
 
 
 def test_thoughts_are_kept_with_their_signature_or_data():
@@ -156,7 +158,7 @@ def test_a_message_may_start_with_content():
     prefilled = [{"type": "text", "text": "Hello."}, TOOL | {"input": {"at": 1}}]
     _, out = read(start(content=prefilled), *stop("tool_use"))
     assert [each.content for each in out if isinstance(each, k.MessageChunk)] == ["Hello."]
-    assert out[-1] == k.ToolUse(tool_use_id="toolu_1", tool_name="look", args={"at": 1})
+    assert out[-1].blocks == prefilled
 
 
 def test_a_message_that_starts_again_starts_anew():
@@ -169,29 +171,32 @@ def test_what_else_the_api_says_of_a_message_is_kept():
     assert out[-1].details == {"container": {"id": "c"}}
 
 
+def unreadable(out):
+    return [each for each in out if isinstance(each, UnreadableCall)]
+
+
 @pytest.mark.parametrize("text", ['{"at": "ha', "[1]", '"text"', "null", "{} {}"])
 def test_arguments_that_are_no_json_object_are_never_run(text):
-    call, out = read(start(), *block(TOOL, json_piece(text)), *stop("tool_use"))
-    assert call.unreadable == {"toolu_1"}
-    assert out[-1].args == {}
-    assert out[-2].details == {"aside": {"block 0": {"partial_json": text}}}
+    _, out = read(start(), *HELLO, *block(TOOL, json_piece(text), index=1), *stop("tool_use"))
+    assert unreadable(out) == [UnreadableCall(block=1)]
+    assert out[-1].blocks[1]["input"] == {}
+    assert out[-1].details == {"aside": {"block 1": {"partial_json": text}}}
 
 
 @pytest.mark.parametrize("pieces", [[], [""], ["", " "]])
 def test_a_tool_without_arguments_has_none(pieces):
-    call, out = read(start(), *block(TOOL, *map(json_piece, pieces)), *stop("tool_use"))
-    assert (out[-1].args, call.unreadable) == ({}, set())
+    _, out = read(start(), *block(TOOL, *map(json_piece, pieces)), *stop("tool_use"))
+    assert (out[-1].blocks, unreadable(out)) == ([TOOL], [])
 
 
 def test_arguments_that_came_whole_are_not_lost_to_an_empty_piece():
     whole = TOOL | {"input": {"at": 1}}
     _, out = read(start(), *block(whole, json_piece("")), *stop("tool_use"))
-    assert out[-1].args == {"at": 1}
+    assert out[-1].blocks == [whole]
 
 
-def test_a_call_that_the_model_did_not_end_on_is_not_run():
-    call, out = read(start(), *block(TOOL, json_piece('{"at": 1}')), *stop("max_tokens"))
-    assert call.calls == []
+def test_a_call_that_the_model_did_not_end_on_is_kept():
+    _, out = read(start(), *block(TOOL, json_piece('{"at": 1}')), *stop("max_tokens"))
     assert out[-1].blocks == [TOOL | {"input": {"at": 1}}]
 
 
@@ -206,11 +211,12 @@ def test_an_error_in_the_stream_ends_it_and_what_came_before_was_said():
     call, out = read(start(), *HELLO[:2], error, *stop())
     assert (call.failure.code, call.failure.retryable) == ("overloaded", True)
     assert "sk-secret" not in str(call.failure)
-    assert out[-1] == k.MessageChunk(content="Hello.", block_index=0)
+    assert out[-1] == k.MessageChunk(message_id="msg_1", content="Hello.", block_index=0)
 
 
 def test_a_thought_says_how_long_it_took():
     times = iter([1.0, 3.5])
     call = Call(clock=lambda: next(times))
     out = call.feed([start(), *block({"type": "thinking", "thinking": "Hm."})])
-    assert out[-1] == k.ThinkingComplete(content="Hm.", block_index=0, duration=2500)
+    whole = k.ThinkingComplete(message_id="msg_1", content="Hm.", block_index=0, duration=2500)
+    assert out[-1] == whole

@@ -12,8 +12,9 @@ from turnlog.errors import UnknownEvent
 from turnlog.events import codec, grammar
 from turnlog.events import kinds as k
 from turnlog.events.chunks import as_one
-from turnlog.events.content import TokenUsage, citations_of, usage_of
-from turnlog.events.internal import is_internal_tool
+from turnlog.events.content import TokenUsage, citations_of, spans_of, usage_of
+from turnlog.events.internal import is_reserved
+from turnlog.testing import samples as s
 
 WHOLE = st.integers(-(2**53), 2**53)
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -30,6 +31,7 @@ HINTS = {
     decimal.Decimal: st.decimals(0, 100, places=6),
     dict[str, typing.Any]: st.dictionaries(WORDS, JSON, max_size=3),
     list[str]: st.lists(WORDS, max_size=3),
+    list[int]: st.lists(WHOLE, max_size=3),
     list[decimal.Decimal | None]: st.lists(st.none() | st.decimals(0, 9, places=6), max_size=3),
     list[dict[str, str]]: st.lists(st.dictionaries(WORDS, WORDS, max_size=2), max_size=3),
     list[dict[str, typing.Any]]: st.lists(BLOCKS, max_size=3),
@@ -79,38 +81,94 @@ def test_only_kept_events_say_that_they_are_persisted():
     assert not any(kind.kept for kind in grammar.OUTSIDE_A_TURN if not kind.internal)
 
 
+def kinds_in(table):
+    return {kind for following in table.values() for kind in following}
+
+
 def test_every_kind_has_a_place_in_a_turn_or_is_outside():
-    inside = {kind for following in grammar.NEXT.values() for kind in following}
-    assert inside | grammar.OUTSIDE_A_TURN == set(k.KINDS.values())
-    assert not inside & grammar.OUTSIDE_A_TURN
+    places = [kinds_in(grammar.TURN), kinds_in(grammar.MESSAGE), grammar.OUTSIDE_A_TURN]
+    assert set().union(*places) == set(k.KINDS.values())
+    assert sum(map(len, places)) == len(k.KINDS)  # none has two places
 
 
-def test_every_state_can_be_reached_and_left():
-    reached = {state for following in grammar.NEXT.values() for state in following.values()}
-    assert reached | {grammar.State.START} == set(grammar.State) == set(grammar.NEXT)
-    assert [state for state, following in grammar.NEXT.items() if not following] == [
-        grammar.State.OVER
-    ]
+def test_what_belongs_to_a_message_says_to_which():
+    named = {kind for kind in k.KINDS.values() if "messageId" in kind.__struct_encode_fields__}
+    assert grammar.OF_A_MESSAGE < named
+    assert named - grammar.OF_A_MESSAGE - grammar.OUTSIDE_A_TURN == {k.UserMessageSent}
 
 
+@pytest.mark.parametrize(
+    ("table", "first", "last"),
+    [
+        (grammar.TURN, {grammar.State.START, grammar.State.ANSWERED}, grammar.State.OVER),
+        (grammar.MESSAGE, {grammar.Answer.BEGUN}, grammar.Answer.KEPT),
+    ],
+)
+def test_every_state_can_be_reached_and_left(table, first, last):
+    """A turn becomes ANSWERED by an answer that is kept, which is in the other table."""
+    reached = {state for following in table.values() for state in following.values()}
+    assert reached | first == set(type(last)) == set(table)
+    assert [state for state, following in table.items() if not following] == [last]
+
+
+def of(*kinds, message="m"):
+    """These events, all of one message where they belong to one."""
+    return [(kind, message if kind in grammar.OF_A_MESSAGE else "") for kind in kinds]
+
+
+def woven(*messages):
+    """One event of each message after the other, as several agents write at the same time."""
+    return [event for together in zip(*messages, strict=True) for event in together]
+
+
+ASKED = (k.UserMessageSent, "")
+THINKS = (k.ThinkingStart, k.ThinkingChunk, k.ThinkingComplete)
+WRITES = (*THINKS, k.MessageChunk, k.CitationsFound, k.Thinking, k.Message)
 LEGAL = {
-    "a simple answer": [k.UserMessageSent, k.MessageChunk, k.Message, k.Complete],
-    "a thought": [k.UserMessageSent, k.ThinkingStart, k.ThinkingChunk, k.ThinkingComplete,
-                  k.MessageChunk, k.Thinking, k.Message, k.Complete],
-    "a tool": [k.UserMessageSent, k.Message, k.ToolUse, k.ToolResult, k.Message, k.Complete],
-    "an approval": [k.UserMessageSent, k.Message, k.ToolUse, k.ApprovalRequested,
-                    k.ApprovalResolved, k.ToolResult, k.Message],
-    "an error": [k.UserMessageSent, k.Error],
-    "an interrupted answer": [k.UserMessageSent, k.MessageChunk, k.Message, k.Error],
+    "a simple answer": of(k.UserMessageSent, k.MessageChunk, k.Message, k.Complete),
+    "a thought": of(k.UserMessageSent, *THINKS, k.MessageChunk, k.Thinking, k.Message, k.Complete),
+    "a tool": [*of(k.UserMessageSent, k.Message, k.ToolUse, k.ToolResult),
+               *of(k.Message, k.Complete, message="n")],
+    "an approval": [*of(k.UserMessageSent, k.Message, k.ToolUse, k.ApprovalRequested,
+                        k.ApprovalResolved, k.ToolResult), *of(k.Message, message="n")],
+    "an error": of(k.UserMessageSent, k.Error),
+    "an error while one is written": of(k.UserMessageSent, k.MessageChunk, k.Error),
+    "an interrupted answer": of(k.UserMessageSent, k.MessageChunk, k.Message, k.Error),
+    "an interrupted thought": of(k.UserMessageSent, k.ThinkingStart, k.Thinking, k.Message),
+    "two at once": [ASKED, *woven(of(*WRITES), of(*WRITES, message="n")), (k.Complete, "")],
+    "one writes while another's tool runs": [
+        *of(k.UserMessageSent, k.Message, k.ToolUse), *of(k.MessageChunk, message="n"),
+        *of(k.ToolResult), *of(k.MessageChunk, k.Message, message="n"), *of(k.Complete)],
+    "a hand-over": [*of(k.UserMessageSent, k.AgentChanged, k.MessageChunk, k.Message,
+                        k.AgentChanged), *of(k.Message, k.Complete, message="n")],
 }  # fmt: skip
 ILLEGAL = {
-    "'message' cannot happen while START": [k.Message],
-    "'user_message_sent' cannot happen while ASKED": [k.UserMessageSent, k.UserMessageSent],
-    "'tool_use' cannot happen while ASKED": [k.UserMessageSent, k.ToolUse],
-    "'tool_result' cannot happen while ANSWERED": [k.UserMessageSent, k.Message, k.ToolResult],
-    "'message' cannot happen while OVER": [k.UserMessageSent, k.Error, k.Message],
-    "'complete' cannot happen while WRITING": [k.UserMessageSent, k.MessageChunk, k.Complete],
-}
+    "'message' cannot happen while START": of(k.Message),
+    "'message_chunk' cannot happen while START": of(k.MessageChunk),
+    "'user_message_sent' cannot happen while ASKED": of(k.UserMessageSent, k.UserMessageSent),
+    "'tool_use' cannot happen while ASKED": of(k.UserMessageSent, k.ToolUse),
+    "'tool_result' cannot happen while ANSWERED": of(k.UserMessageSent, k.Message, k.ToolResult),
+    "'message' cannot happen while OVER": of(k.UserMessageSent, k.Error, k.Message),
+    "'complete' cannot happen while message 'm' is not kept": of(
+        k.UserMessageSent, k.MessageChunk, k.Complete
+    ),
+    "'complete' cannot happen while message 'n' is not kept": [
+        *of(k.UserMessageSent, k.Message), *of(k.MessageChunk, message="n"), *of(k.Complete)],
+    "'message' of message 'm' cannot happen while KEPT": of(
+        k.UserMessageSent, k.Message, k.Message
+    ),
+    "'message_chunk' of message 'm' cannot happen while KEPT": of(
+        k.UserMessageSent, k.Message, k.MessageChunk
+    ),
+    "'message_chunk' of message 'm' cannot happen while THINKING": of(
+        k.UserMessageSent, k.ThinkingStart, k.MessageChunk
+    ),
+    "'thinking_chunk' of message 'n' cannot happen while BEGUN": [
+        *of(k.UserMessageSent, k.ThinkingStart), *of(k.ThinkingChunk, message="n")],
+    "'message_chunk' of message 'm' cannot happen while KEEPING": of(
+        k.UserMessageSent, k.MessageChunk, k.Thinking, k.MessageChunk
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("turn", LEGAL.values(), ids=LEGAL)
@@ -123,6 +181,12 @@ def test_the_order_is_broken_and_the_rule_is_named(rule, turn):
     assert grammar.broken_rule(turn) == rule
 
 
+def test_an_event_is_a_step_of_its_message():
+    said = s.said("Hi.", id="msg_1")
+    assert grammar.step(said) == (k.Message, "msg_1")
+    assert grammar.step(s.used("a")) == (k.ToolUse, "")
+
+
 def test_tokens_add_up_and_unknown_thinking_stays_unknown():
     one = usage_of({"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": None})
     two = usage_of({"output_tokens": 5, "output_tokens_details": {"thinking_tokens": 3}})
@@ -131,20 +195,48 @@ def test_tokens_add_up_and_unknown_thinking_stays_unknown():
     assert (one + two).total_tokens == 8
 
 
-def test_citations_know_their_block():
-    blocks = [{"type": "text", "text": "a"}, {"type": "text", "text": "b", "citations": [{"c": 1}]}]
-    assert citations_of(blocks) == [{"blockIndex": 1, "c": 1}]
+CITED = [
+    {"type": "text", "text": "One. "},
+    {"type": "tool_use", "id": "a", "name": "look", "input": {}},
+    {"type": "text", "text": ""},
+    {"type": "text", "text": "Two 🦆.", "citations": [{"c": 1}, {"c": 2}]},
+    {"type": "text", "text": " Three.", "citations": None},
+]
+
+
+def test_spans_are_where_the_text_of_a_block_stands():
+    assert spans_of(CITED) == [(0, 0, 5), (2, 5, 5), (3, 5, 11), (4, 11, 18)]
+    assert "".join(block.get("text", "") for block in CITED)[5:11] == "Two 🦆."
+
+
+def test_citations_know_their_block_and_the_words_that_they_are_for():
+    place = {"blockIndex": 3, "start": 5, "end": 11}
+    assert citations_of(CITED, spans_of(CITED)) == [{**place, "c": 1}, {**place, "c": 2}]
+
+
+def test_blocks_of_an_answer_that_was_cut_off_keep_their_numbers():
+    """Only what was shown of it is kept: the blocks between are missing."""
+    texts = [CITED[0], CITED[3]]
+    assert spans_of(texts, [2, 7]) == [(2, 0, 5), (7, 5, 11)]
+    with pytest.raises(ValueError, match="longer"):
+        spans_of(texts, [2])
 
 
 CITES = st.just(msgspec.UNSET) | st.lists(st.builds(dict, n=WHOLE), min_size=1, max_size=3)
-PIECE = st.builds(k.MessageChunk, content=WORDS, block_index=st.integers(0, 2), citations=CITES)
+PIECE = st.builds(
+    k.MessageChunk,
+    message_id=st.sampled_from("mn"),
+    content=WORDS,
+    block_index=st.integers(0, 2),
+    citations=CITES,
+)
 
 
 def where(chunks):
-    """Each citation with its block and with the text that it stands before."""
+    """Each citation with its place and with the text that it stands before."""
     after = [c.content + "".join(d.content for d in chunks[n + 1 :]) for n, c in enumerate(chunks)]
     return [
-        (chunk.block_index, citation, rest)
+        (chunk.message_id, chunk.block_index, citation, rest)
         for chunk, rest in zip(chunks, after, strict=True)
         for citation in (chunk.citations or ())
     ]
@@ -157,9 +249,23 @@ def test_joining_neither_detaches_nor_reorders_citations(chunks):
         one = as_one(joined[-1], chunk)
         joined[-1:] = [joined[-1], chunk] if one is None else [one]
     assert where(joined) == where(chunks)
-    assert "".join(c.content for c in joined) == "".join(c.content for c in chunks)
+    for name in "mn":
+        of_message = [[c.content for c in cs if c.message_id == name] for cs in (joined, chunks)]
+        assert "".join(of_message[0]) == "".join(of_message[1])
 
 
-def test_hand_offs_are_internal_and_other_tools_are_not():
-    assert is_internal_tool("transfer_to_erp")
-    assert not is_internal_tool("list_transfers")
+def test_pieces_of_two_answers_are_never_joined():
+    one, other = (k.MessageChunk(message_id=m, content=m, block_index=0) for m in "mn")
+    assert as_one(one, other) is None
+    assert as_one(one, one).content == "mm"
+
+
+def test_names_of_hand_overs_are_reserved_and_others_are_not():
+    assert is_reserved("transfer_to_erp") and is_reserved("transfer_back_to_supervisor")
+    assert not is_reserved("list_transfers") and not is_reserved("route_to_truck")
+
+
+def test_a_type_that_was_renamed_is_read_under_its_old_name():
+    refused = k.DecisionRefused(approval_id="a", tried_by="bob", why="Too late.")
+    body = codec.encode(refused).replace(b"decision_refused", b"approval_refused")
+    assert codec.decode("approval_refused", 1, body) == refused

@@ -23,13 +23,13 @@ _decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in KINDS.ite
 
 def decode(type_: str, version: int, body: bytes) -> Event:
     """The event as it was appended. Raises UnknownEvent for what this turnlog cannot read."""
-    type_ = RENAMED.get(type_, type_)
-    kind = KINDS.get(type_)
+    name = RENAMED.get(type_, type_)
+    kind = KINDS.get(name)
     if kind is None or version > kind.version:
-        raise UnknownEvent(f"{type_!r} version {version} was written by a newer turnlog: update.")
-    if version == kind.version:
-        return _decoders[type_](body)
-    return msgspec.convert(_lift(type_, version, kind.version, body), kind)
+        raise UnknownEvent(f"{name!r} version {version} was written by a newer turnlog: update.")
+    if version == kind.version and name == type_:
+        return _decoders[name](body)
+    return msgspec.convert(_lift(name, version, kind.version, body) | {"type": name}, kind)
 
 
 def _lift(type_: str, version: int, wanted: int, body: bytes) -> Body:
