@@ -13,7 +13,7 @@ from turnlog import (
 )
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
-from turnlog.pipeline.turn import ShuttingDown
+from turnlog.pipeline.ending import ShuttingDown
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
 from turnlog.simulator import (

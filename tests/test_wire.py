@@ -20,15 +20,16 @@ USAGE_NAMES = {"inputTokens", "outputTokens", "cacheWriteTokens", "cacheReadToke
 # fmt: off
 FROZEN = {  # type: (persistenceState, its own fields)
     "session_start":      ("transient", {"session", "settings"}),
-    "user_message_sent":  ("persisted", {"messageId", "content", "fileIds"}),
-    "thinking_start":     ("transient", {"blockIndex"}),
-    "thinking_chunk":     ("transient", {"content", "blockIndex"}),
-    "thinking_complete":  ("transient", {"content", "blockIndex", "thinkingTokens", "duration"}),
-    "thinking":           ("persisted", {"messageId", "content", "redacted"}),
-    "message_chunk":      ("transient", {"content", "blockIndex", "citations"}),
+    "user_message_sent":  ("persisted", {"messageId", "content", "files"}),
+    "thinking_start":     ("transient", {"messageId", "blockIndex"}),
+    "thinking_chunk":     ("transient", {"messageId", "content", "blockIndex"}),
+    "thinking_complete":  ("transient", {"messageId", "content", "blockIndex", "duration"}),
+    "thinking":           ("persisted", {"messageId", "blockIndex", "content", "duration",
+                                         "thinkingTokens", "redacted"}),
+    "message_chunk":      ("transient", {"messageId", "content", "blockIndex", "citations"}),
     "citations_found":    ("transient", {"messageId", "count", "citations"}),
-    "message":            ("persisted", {"messageId", "role", "content", "citations", "stopReason",
-                                         "model", "tokenUsage", "costUsd"}),
+    "message":            ("persisted", {"messageId", "role", "content", "blocks", "citations",
+                                         "stopReason", "model", "tokenUsage", "costUsd"}),
     "tool_use":           ("persisted", {"toolUseId", "toolName", "args"}),
     "approval_requested": ("pending",   {"approvalId", "toolUseId", "toolName", "args",
                                          "description", "expiresAt"}),
@@ -42,19 +43,20 @@ FROZEN = {  # type: (persistenceState, its own fields)
     "resync_required":    ("transient", {"why"}),
 }
 INTERNAL = {  # in the log, never on a user's wire
-    "budget_exceeded", "budget_warned", "claim_unfounded", "history_anchored",
+    "budget_exceeded", "budget_warned", "claim_unfounded", "decision_refused", "history_anchored",
     "history_repaired", "tool_settled", "turn_resumed", "web_searched",
 }
 # fmt: on
 
+PIECE = {"message_id": "m", "block_index": 0}
 SAMPLES = [
     k.SessionStart(session={}, settings={}),
     s.asked(),
-    k.ThinkingStart(block_index=0),
-    k.ThinkingChunk(content="Hm", block_index=0),
-    k.ThinkingComplete(content="Hm", block_index=0, duration=1, thinking_tokens=1),
-    k.Thinking(message_id="m", content="Hm", signature="secret"),
-    k.MessageChunk(content="Hi", block_index=0, citations=[]),
+    k.ThinkingStart(**PIECE),
+    k.ThinkingChunk(content="Hm", **PIECE),
+    k.ThinkingComplete(content="Hm", duration=1, **PIECE),
+    k.Thinking(content="Hm", signature="secret", duration=1, thinking_tokens=1, **PIECE),
+    k.MessageChunk(content="Hi", citations=[], **PIECE),
     k.CitationsFound(message_id="m", count=0, citations=[]),
     s.said("Hi."),
     s.used("a"),
@@ -100,10 +102,10 @@ def test_the_state_on_the_wire_is_what_was_agreed(event):
 
 
 def test_the_envelope_says_who_and_where():
-    event = shown(k.MessageChunk(content="Hi", block_index=0), seq=None)
+    event = shown(k.MessageChunk(content="Hi", **PIECE), seq=None)
     del event["eventId"]
     assert event == {
-        "type": "message_chunk", "content": "Hi", "blockIndex": 0,
+        "type": "message_chunk", "messageId": "m", "content": "Hi", "blockIndex": 0,
         "sessionId": "s", "turnId": "t", "timestamp": "2026-11-15T12:00:00.000Z",
         "eventIndex": 4, "persistenceState": "transient",
         "agent": {"id": "assistant", "name": "Assistant"}, "cursor": "7.4",
@@ -127,14 +129,24 @@ def test_approvals_have_no_number_on_the_wire():
 
 def test_what_is_for_the_log_stays_in_the_log():
     message = msgspec.structs.replace(s.said("Hi."), details={"container": "private"})
-    assert not {"blocks", "reported", "details", "costs"} & shown(message).keys()
+    message = msgspec.structs.replace(message, block_indexes=[3], prefix="f00")
+    for_the_log = {"blockIndexes", "reported", "details", "costs", "prefix"}
+    assert not for_the_log & shown(message).keys()
+    assert shown(message)["blocks"] == [{"blockIndex": 3, "start": 0, "end": 3}]
     assert "signature" not in shown(SAMPLES[5])
 
 
 def test_optional_fields_are_absent_not_null():
-    assert "thinkingTokens" not in shown(k.ThinkingComplete(content="", block_index=0, duration=1))
-    assert "citations" not in shown(k.MessageChunk(content="Hi", block_index=0))
+    assert "thinkingTokens" not in shown(k.Thinking(content="", **PIECE))
+    assert "citations" not in shown(k.MessageChunk(content="Hi", **PIECE))
     assert "error" not in shown(s.result("a"))
+
+
+def test_files_are_shown_with_what_is_known_of_them():
+    file = {"id": "f", "name": "a.pdf", "mediaType": "application/pdf", "size": 1, "sha256": "00"}
+    asked = msgspec.structs.replace(s.asked(), files=[file])
+    assert shown(asked)["files"] == [file]
+    assert shown(s.asked())["files"] == []
 
 
 def test_tokens_have_the_agreed_names():
@@ -155,7 +167,9 @@ def test_a_message_shows_the_text_and_the_citations_of_its_blocks():
     cited = s.text("world.") | {"citations": [{"type": "char_location", "cited_text": "w"}]}
     event = shown(s.said("Hello, ", s.call("a"), cited))
     assert event["content"] == "Hello, world."
-    assert event["citations"] == [{"blockIndex": 2, "type": "char_location", "cited_text": "w"}]
+    place = {"blockIndex": 2, "start": 7, "end": 13}
+    assert event["blocks"] == [{"blockIndex": 0, "start": 0, "end": 7}, place]
+    assert event["citations"] == [{**place, "type": "char_location", "cited_text": "w"}]
 
 
 def test_an_internal_event_has_no_index_and_is_still_json():
