@@ -4,6 +4,7 @@ import pytest
 from test_http import STREAM, events, served
 from test_live import reload, types
 
+from turnlog.events.base import AgentRef
 from turnlog.ports import Said
 from turnlog.simulator import (
     Reply,
@@ -54,7 +55,7 @@ def test_the_first_chunk_goes_out_at_once_and_the_next_ones_together(clock):
         pacer.add(Said([chunk(text)]))
     assert out == [[chunk("a")]]
     clock.tick()
-    assert out[1:] == [[chunk("b"), chunk("c")]]
+    assert out[1:] == [[chunk("bc")]]
 
 
 def test_a_window_in_which_nothing_came_closes(clock):
@@ -87,10 +88,24 @@ def test_what_is_held_goes_out_before_whatever_else_comes_and_at_the_end(clock):
     assert (out[2:], clock.due) == ([[thought("c")]], [])
 
 
-def test_only_chunks_of_the_one_who_speaks_wait():
-    assert Pacer.takes(Said([chunk("a"), thought("b")]))
-    assert not Pacer.takes(Said([chunk("a"), s.said("a")]))
-    assert not Pacer.takes(Said([chunk("a")], agent=s.AGENT))
+def test_only_chunks_wait():
+    pacer, _ = paced()
+    assert pacer.takes(Said([chunk("a"), thought("b")]))
+    assert pacer.takes(Said([chunk("a")], agent=s.AGENT))
+    assert not pacer.takes(Said([chunk("a"), s.said("a")]))
+
+
+def test_what_two_write_at_the_same_time_is_held_for_each(clock):
+    out = []
+    pacer = Pacer(out.append)
+    one, two = (AgentRef(id=name, name=name) for name in ("one", "two"))
+    for text in "abc":
+        pacer.add(Said([chunk(text)], one, "1"))
+        pacer.add(Said([chunk(text.upper())], two, "2"))
+    clock.tick()
+    words = [(said.agent.id, said.call, [o.content for o in said.outputs]) for said in out]
+    assert words[0] == ("one", "1", ["a"])
+    assert words[1:] == [("two", "2", ["ABC"]), ("one", "1", ["bc"])]
 
 
 async def test_pacing_keeps_the_order_and_every_character():

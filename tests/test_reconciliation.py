@@ -40,9 +40,10 @@ def played(path):
     state = TurnState(s.new_turn(), s.AGENT)
     for output in outputs:
         if isinstance(output, CallStarted):
-            state.call_started(output)
+            state.call_started(output, "1", s.AGENT)
     messages = [output for output in outputs if isinstance(output, Message)]
-    return messages[-1] if messages else state.draft and state.draft.events("interrupted")[-1]
+    drafts = [draft.events("interrupted")[-1] for draft in state.drafts.values()]
+    return (messages or drafts or [None])[-1]
 
 
 def sdk_usage(path):

@@ -15,7 +15,7 @@ from turnlog.errors import Busy, Reused
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.events.record import stamped
-from turnlog.pipeline.turn_state import Draft, DraftBlock
+from turnlog.pipeline.turn_state import Draft, DraftBlock, Drafts
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
 from turnlog.simulator import (
@@ -34,16 +34,19 @@ CITED = {"type": "char_location", "cited_text": "dry", "document_index": 0}
 SEARCH = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}
 
 
-def draft_of(text, message_id="msg_new"):
+def draft_of(text, message_id="msg_new", agent_id="a", model="m"):
     return Draft(
         message_id=message_id,
-        model="m",
+        model=model,
         reported={"input_tokens": 7},
-        position=0,
-        index=3,
-        agent=AgentRef(id="a", name="A"),
+        agent=AgentRef(id=agent_id, name=agent_id.title()),
         blocks=[DraftBlock("text", 0, [text])],
     )
+
+
+def saved(*drafts):
+    """As the turn's row has them."""
+    return msgspec.json.encode(Drafts(index=3, answers=list(drafts)))
 
 
 async def in_mid_turn(*events, draft=None, request_id=None):
@@ -66,11 +69,15 @@ async def left_behind(*events, draft=None):
     return MemoryStore("living", dead)
 
 
-async def kept(store):
+async def log_of(store):
     evidence = await store.evidence("s")
     assert prove(evidence).problems == []
     assert evidence.running == []
-    return [stamped(row).event for row in evidence.log]
+    return [stamped(row) for row in evidence.log]
+
+
+async def kept(store):
+    return [at.event for at in await log_of(store)]
 
 
 async def started(store):
@@ -79,20 +86,44 @@ async def started(store):
 
 
 async def test_what_had_been_shown_becomes_an_interrupted_message():
-    store = await left_behind(draft=msgspec.json.encode(draft_of("Once upon")))
+    store = await left_behind(draft=saved(draft_of("Once upon")))
     _, message, error = await started(store)
     assert (message.content, message.stop_reason) == ("Once upon", "interrupted")
     assert (message.token_usage.input_tokens, error.code) == (7, "interrupted")
 
 
 async def test_a_draft_whose_message_was_kept_is_forgotten():
-    draft = msgspec.json.encode(draft_of("Half a"))
-    store = await left_behind(s.said("Half an answer."), draft=draft)
+    answer = s.said("Half an answer.", id="msg_new")
+    store = await left_behind(answer, draft=saved(draft_of("Half a")))
     assert [event.type for event in await started(store)] == ["user_message_sent", "message"]
 
 
+async def test_a_draft_beside_another_message_that_was_kept_is_not_forgotten():
+    store = await left_behind(s.said("Tea.", id="msg_1"), draft=saved(draft_of("Coff", "msg_2")))
+    _, one, other, error = await started(store)
+    assert (one.content, other.content, other.stop_reason) == ("Tea.", "Coff", "interrupted")
+    assert error.code == "interrupted"
+
+
+async def test_two_agents_that_wrote_when_the_process_died_keep_their_own_words():
+    tea = draft_of("Tea is", "msg_1", "one")
+    coffee = draft_of("Coffee was", "msg_2", "two")
+    store = await left_behind(draft=saved(tea, coffee))
+    await started(store)
+    _, *messages, _ = await log_of(store)
+    words = [(at.placed.agent.id, at.event.message_id, at.event.content) for at in messages]
+    assert words == [("one", "msg_1", "Tea is"), ("two", "msg_2", "Coffee was")]
+
+
+async def test_what_is_told_after_a_crash_stands_behind_what_had_been_shown():
+    store = await left_behind(draft=saved(draft_of("Once upon")))
+    await started(store)
+    _, message, error = await log_of(store)
+    assert (message.placed.index, error.placed.index) == (3, 4)
+
+
 async def test_a_draft_under_an_id_that_is_taken_gets_another():
-    store = await left_behind(draft=msgspec.json.encode(draft_of("Mine", "msg_taken")))
+    store = await left_behind(draft=saved(draft_of("Mine", "msg_taken")))
     other = s.new_session("other")
     await s.keep(store, [s.asked(), s.said("Theirs", id="msg_taken")], session=other)
     _, message, _ = await started(store)
@@ -192,6 +223,6 @@ async def test_citations_that_were_shown_survive_a_cut():
 
 
 async def test_a_call_that_a_dead_process_left_is_priced_like_any_other():
-    draft = msgspec.structs.replace(draft_of("Once upon"), model="claude-sonnet-5-5")
-    _, message, _ = await started(await left_behind(draft=msgspec.json.encode(draft)))
+    draft = draft_of("Once upon", model="claude-sonnet-5-5")
+    _, message, _ = await started(await left_behind(draft=saved(draft)))
     assert str(message.cost_usd) == "0.000014"  # 7 x 2, a million
