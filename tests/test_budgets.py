@@ -17,9 +17,8 @@ from turnlog.config import load
 from turnlog.errors import BudgetUsedUp, ConfigError, EngineFailed
 from turnlog.events.record import stamped
 from turnlog.ports import (
-    Ask,
     Decision,
-    Said,
+    Prompt,
     Spent,
 )
 from turnlog.projections.billing.budgets import (
@@ -171,43 +170,38 @@ def test_the_tighter_of_two_limits_counts():
 
 
 class Counting:
-    """An engine that counts; it is asked only when it matters."""
+    """A model that counts; it is asked only when it matters."""
 
     def __init__(self, tokens):
         self.tokens, self.asked = tokens, 0
 
-    async def count(self, ask, tools):
+    async def count(self, prompt):
         self.asked += 1
         if self.tokens is None:
             raise EngineFailed("overloaded", "Busy.")
         return self.tokens
 
 
-class NoTools:
-    specs = ()
-
-
-async def guarded(engine, tokens):
-    ask = Ask(model="m", system="", messages=[{"role": "user", "content": "x" * 400}], max_tokens=1)
-    guard = Budgets([budget(tokens=tokens)], MemoryStore()).guard(
-        s.new_turn(), ask, NoTools(), engine
+async def is_refused(model, tokens):
+    """Whether the first call of a turn is, where only so many tokens may be used."""
+    messages = [{"role": "user", "content": "x" * 400}]
+    prompt = Prompt(model="m", system="", messages=messages, max_tokens=1)
+    guard = Budgets([budget(tokens=tokens)], MemoryStore()).guard(s.new_turn())
+    verdict = await guard.before(prompt, model)
+    assert isinstance(verdict.refusal, BudgetUsedUp | None)
+    assert [record.type for record in verdict.records] == ["budget_exceeded"] * bool(
+        verdict.refusal
     )
-
-    async def batches():
-        yield Said([])
-
-    return [said async for said in guard(batches())]
+    return verdict.refusal is not None
 
 
 async def test_near_a_limit_the_model_counts_and_its_count_holds():
     far, near, failing = Counting(1), Counting(50), Counting(None)
-    assert len(await guarded(far, 10_000)) == 1 and far.asked == 0
-    assert len(await guarded(near, 60)) == 1 and near.asked == 1
-    assert len(await guarded(failing, 300)) == 1 and failing.asked == 1
-    with pytest.raises(BudgetUsedUp):
-        await guarded(near, 40)
-    with pytest.raises(BudgetUsedUp):
-        await guarded(far, 0)
+    assert not await is_refused(far, 10_000) and far.asked == 0
+    assert not await is_refused(near, 60) and near.asked == 1
+    assert not await is_refused(failing, 300) and failing.asked == 1
+    assert await is_refused(near, 40)
+    assert await is_refused(far, 0)
     assert (near.asked, far.asked) == (2, 0)
 
 

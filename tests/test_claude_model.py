@@ -201,9 +201,9 @@ async def test_a_stream_that_cannot_be_read_fails_in_our_words(body):
 
 
 async def test_who_stops_listening_hangs_up():
-    async with model_on(Reply("Hello you.", chunk=1, ending=Stall(5, FOR_EVER))) as (model, _):
-        async with aclosing(model.call(prompt())) as batches:
-            first = await anext(batches)
+    silent = Reply("Hello you.", chunk=1, ending=Stall(5, FOR_EVER))
+    async with model_on(silent) as (model, _), aclosing(model.call(prompt())) as batches:
+        first = await anext(batches)
     assert isinstance(first[0], CallStarted)
 
 

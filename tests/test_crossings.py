@@ -2,12 +2,14 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from functools import partial
 
 import msgspec
 from approving_app import office
 from test_http import is_problem
 
 from turnlog.events import kinds as k
+from turnlog.events.base import AgentRef
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
@@ -157,17 +159,18 @@ async def test_a_turn_whose_agent_is_gone_keeps_no_other_from_expiring():
 
 
 @asynccontextmanager
-async def beside_a_dead_process(**asked):
+async def beside_a_dead_process(agent_id="clerk", **asked):
     """An office; beside it a process has died, after its own had looked for such turns."""
     other = MemoryStore("other")
     await other.open()
     async with office(DONE, store=MemoryStore("ours", other)) as desk:
         session = msgspec.structs.replace(s.new_session("s", "local"), agent_id="clerk")
         await other.create_session(session)
-        turn = await other.begin_turn(s.new_turn("t", "s", "local"), s.placed(s.asked()))
+        placed = partial(s.placed, agent=AgentRef(id=agent_id, name="Clerk"))
+        turn = await other.begin_turn(s.new_turn("t", "s", "local"), placed(s.asked()))
         question = msgspec.structs.replace(s.approval("appr_a", "a"), **asked)
         calls = [s.said(s.call("a"), stop="tool_use"), s.used("a"), question]
-        await other.append(turn, s.placed(*calls, first_index=1))
+        await other.append(turn, placed(*calls, first_index=1))
         await other.close()
         yield desk
 
@@ -185,3 +188,12 @@ async def test_a_question_of_a_process_that_has_died_expires():
         await desk.until(lambda: desk.pending(status="expired"))
         await desk.rest()
         assert (await desk.kept("s"))[-1].content == "Done."
+
+
+async def test_a_turn_whose_speaker_is_gone_ends_and_says_so():
+    later = "2999-01-01T00:00:00.000Z"
+    async with beside_a_dead_process("retired", expires_at=later) as desk:
+        assert (await desk.answer({"id": "appr_a"}, approved=False)).status_code == 200
+        await desk.rest()
+        last = (await desk.kept("s"))[-1]
+        assert (last.code, "'retired'" in last.error) == ("not_found", True)

@@ -93,7 +93,7 @@ def test_every_kind_has_a_place_in_a_turn_or_is_outside():
 
 def test_what_belongs_to_a_message_says_to_which():
     named = {kind for kind in k.KINDS.values() if "messageId" in kind.__struct_encode_fields__}
-    assert grammar.OF_A_MESSAGE < named
+    assert named > grammar.OF_A_MESSAGE
     assert named - grammar.OF_A_MESSAGE - grammar.OUTSIDE_A_TURN == {k.UserMessageSent}
 
 

@@ -52,8 +52,9 @@ class Broken:
 
     async def close(self): ...
 
-    async def answer(self, ask, tools):
-        raise RuntimeError(f"{ask.messages}")
+    async def answer(self, ask):
+        seat = await ask.team.seat(ask.speaker)
+        raise RuntimeError(f"{seat.prompt.messages}")
         yield
 
 

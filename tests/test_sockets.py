@@ -247,7 +247,10 @@ async def test_with_tokens_pages_of_other_sites_are_refused_too():
 
 def flood(session, pieces=1500):
     """A turn of 15 MB, in pieces of two blocks, which cannot be joined."""
-    chunks = [k.MessageChunk(content="x" * 10_000, block_index=n % 2) for n in range(pieces)]
+    chunks = [
+        k.MessageChunk(message_id="m", content="x" * 10_000, block_index=n % 2)
+        for n in range(pieces)
+    ]
     for at in samples.placed(samples.asked(), *chunks):
         yield Stamped(session_id=session, turn_id="t", placed=at, seq=None, position=0)
 

@@ -11,6 +11,7 @@ from turnlog.ports import Agent, Question
 from turnlog.projections.history.messages import moved_anchor, open_container
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
+from turnlog.tools.runner import ToolRunner
 
 NEXT = [s.asked("And now?")]
 
@@ -78,15 +79,25 @@ async def built(log, **more):
     store = MemoryStore()
     await s.keep(store, *log)
     session = await store.get_session("alice", "s")
+    agent, limits = Agent("assistant"), Limits(model="claude-sonnet-5-5")
+    tools = ToolRunner([], lambda _: None)
     question = Question(message="And now?")
-    return await build_context(
-        question, session, Agent("a"), store, Limits(model="claude-sonnet-5-5"), **more
+    seat, _ = await build_context(
+        agent, {agent.id: agent}, question, session, tools, store, limits, **more
     )
+    return seat
 
 
 async def test_a_context_that_was_too_long_is_built_shorter_on_demand():
-    whole, records, _ = await built([*talk(5), [*NEXT, s.said("Ok.")]])
-    assert (len(whole.messages), records) == (12, [])
-    shorter, (move,), _ = await built([*talk(5), [*NEXT, s.said("Ok.")]], too_long=True)
+    whole = await built([*talk(5), [*NEXT, s.said("Ok.")]])
+    assert (len(whole.prompt.messages), whole.records) == (12, [])
+    shorter = await built([*talk(5), [*NEXT, s.said("Ok.")]], shorter=True)
+    (move,) = shorter.records
     assert move.anchor > 0
-    assert 0 < len(shorter.messages) < len(whole.messages)
+    assert 0 < len(shorter.prompt.messages) < len(whole.prompt.messages)
+
+
+async def test_what_is_told_in_mid_turn_is_not_made_shorter():
+    """The anchor would move past what the model has just answered."""
+    seat = await built([*talk(5), [*NEXT, s.said("Ok.")]], shorter=True, mid_turn=True)
+    assert (len(seat.prompt.messages), seat.records) == (12, [])

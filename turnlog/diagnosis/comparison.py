@@ -102,7 +102,8 @@ def _settle(
     messages = _messages(call.events)
     for events in messages:
         groups, restarted = raw_groups(events), events is not messages[-1]
-        answer = _Answer(groups, list(earlier), not call.whole, restarted)
+        again = events is not messages[0]
+        answer = _Answer(groups, list(earlier), not call.whole, restarted, again)
         earlier.append(groups)
         for place, values in answer.groups.items():
             row = rows.setdefault(place.path, Row(place.path))
@@ -127,6 +128,7 @@ class _Answer:
     earlier: list[Groups]  # of the answers before
     cut: bool
     restarted: bool
+    again: bool
 
     def reason(self, place: Place, values: list[Any]) -> str | None:
         lost = Lost(
@@ -135,6 +137,7 @@ class _Answer:
             later={other.path for other in self.groups},
             cut=self.cut,
             restarted=self.restarted,
+            again=self.again,
             repeated=any(_holds(held, values) for held in self._others(place)),
         )
         return reason(lost)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from turnlog.errors import TurnOver
+from turnlog.errors import NotFound, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Placed
 from turnlog.events.clock import now
@@ -86,6 +86,12 @@ class Parts:
     def agent(self) -> Agent:
         """Who is asked first."""
         return self.team[self.session.agent_id]
+
+    def member(self, agent_id: str) -> Agent:
+        """The agent. Raises NotFound: a turn may go on on a server that has it no longer."""
+        if agent_id not in self.team:
+            raise NotFound(f"The agent {agent_id!r} of this turn is not here any more.")
+        return self.team[agent_id]
 
 
 async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
@@ -186,7 +192,7 @@ class _Team:
         session = parts.session
         if shorter or state.last_message is not None:  # its anchor, its searches
             session = await parts.store.get_session(session.user_id, session.id)
-        agent = parts.team[agent_id]
+        agent = parts.member(agent_id)
         seat, state.prefixes[agent_id] = await build_context(
             agent,
             parts.team,

@@ -131,7 +131,7 @@ def broke(error: str = "The model is overloaded.") -> k.Error:
     return k.Error(error=error, code="overloaded", retryable=True)
 
 
-def placed(*events: Event, first_index: int = 0) -> list[Placed]:
+def placed(*events: Event, first_index: int = 0, agent: AgentRef = AGENT) -> list[Placed]:
     """The events with a place in their turn, as the pipeline hands them to the log."""
     indexes = count(first_index)
     return [
@@ -139,7 +139,7 @@ def placed(*events: Event, first_index: int = 0) -> list[Placed]:
             event=event,
             event_id=str(uuid.uuid4()),
             at=AT,
-            agent=AGENT,
+            agent=agent,
             index=None if event.internal else next(indexes),
             internal=event.internal,
             kept=event.kept,

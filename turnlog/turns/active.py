@@ -90,7 +90,7 @@ class RunningTurns:
         parts = self._parts_for(session, lambda batch: None)
         turn = Turn(id=approval.turn_id, session_id=session.id, user_id=user_id)
         call = k.ToolUse(tool_use_id=approval.tool_use_id, tool_name=approval.tool_name, args=args)
-        agent = parts.team[await self._asker(user_id, approval)]
+        agent = parts.member(await self._asker(user_id, approval))
         try:
             (await parts.tools_for(agent, turn, Standing())).check(call)
         except ToolError as error:

@@ -21,6 +21,7 @@ class Lost:
     later: Collection[str] = ()  # paths that came after it in the same answer
     cut: bool = False  # the answer never ended
     restarted: bool = False  # it was begun again after this
+    again: bool = False  # it had been begun before this
     repeated: bool = False  # the values had come before
 
 
@@ -56,6 +57,10 @@ def _restarted(lost: Lost) -> bool:
     return lost.restarted
 
 
+def _again(lost: Lost) -> bool:
+    return lost.again
+
+
 def _repeated(lost: Lost) -> bool:
     return lost.repeated
 
@@ -65,6 +70,7 @@ def _cut(lost: Lost) -> bool:
 
 
 _HINT = "content_block_delta(thinking_delta).delta.estimated_tokens"
+_MESSAGE_ID = "message_start.message.id"
 _TOOL_ID = "content_block_start(tool_use).content_block.id"
 # The first row that fits gives the reason.
 DROPS: tuple[Drop, ...] = (
@@ -76,6 +82,8 @@ DROPS: tuple[Drop, ...] = (
     Drop("message_start.message.model", "a fallback block names who answered", _fell_back),
     Drop(_HINT, "a coarse hint for a progress bar; usage has the count"),
     Drop(_TOOL_ID, "came before: it would pair two calls, and gets one of ours", _repeated),
+    Drop(_MESSAGE_ID, "came before: it would name two answers, and gets one of ours", _repeated),
+    Drop(_MESSAGE_ID, "begun again: the answer keeps the id that its first piece had", _again),
     Drop("error.*", "may name accounts or keys: it is in the server's log"),
     Drop("*", "the message was begun again: what came before is void", _restarted),
     Drop("*", "the answer was cut: only what was shown is kept", _cut),
