@@ -84,8 +84,8 @@ async def watch(server: str, claude: str, sockets: int, sessions: int) -> Seen:
     async with aiohttp.ClientSession(connector=connections) as http, asyncio.timeout(LONGEST):
         bare = await asyncio.gather(*(_bare_lags(http, claude) for _ in range(sessions)))
         seen.bare_lags = _while_all(bare)
-        ids = [await _new_session(http, server) for _ in range(sessions)]
-        watchers = [await _joined(http, server, ids[n % sessions]) for n in range(sockets)]
+        ids = [await new_session(http, server) for _ in range(sessions)]
+        watchers = [await joined(http, server, ids[n % sessions]) for n in range(sockets)]
         cpu, begun = (await _numbers(http, server))["process_cpu_seconds_total"], time.time()
         watching = asyncio.gather(*(one.watch() for one in watchers))
         await asyncio.gather(*(one.ask() for one in watchers[:sessions]))
@@ -136,7 +136,7 @@ async def _bare_lags(http: aiohttp.ClientSession, claude: str) -> Pieces:
     return pieces
 
 
-async def _joined(http: aiohttp.ClientSession, server: str, session_id: str) -> Watcher:
+async def joined(http: aiohttp.ClientSession, server: str, session_id: str) -> Watcher:
     url = f"{server}/socket.io/?EIO=4&transport=websocket"
     line = await http.ws_connect(url, compress=15)  # browsers offer to be compressed for, too
     watcher = Watcher(line, session_id)
@@ -144,7 +144,7 @@ async def _joined(http: aiohttp.ClientSession, server: str, session_id: str) -> 
     return watcher
 
 
-async def _new_session(http: aiohttp.ClientSession, server: str) -> str:
+async def new_session(http: aiohttp.ClientSession, server: str) -> str:
     async with http.post(f"{server}/api/sessions") as response:
         return str((await response.json())["id"])
 
