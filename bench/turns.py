@@ -152,8 +152,8 @@ class Bench:
 
     async def _turn(self, session_id: str) -> None:
         turn = await self.app.start_turn(LOCAL_USER, session_id, Question(message="Go on, please."))
-        async for _ in sse.frames(turn.events()):
-            pass
+        async for batch in self.app.follow_turn(LOCAL_USER, turn):
+            sse.frames(batch)
 
     async def _read(self) -> None:
         address = self._simulator

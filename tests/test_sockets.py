@@ -249,7 +249,8 @@ def flood(session, pieces=1500):
     """A turn of 15 MB, in pieces of two blocks, which cannot be joined."""
     chunks = [k.MessageChunk(content="x" * 10_000, block_index=n % 2) for n in range(pieces)]
     for at in samples.placed(samples.asked(), *chunks):
-        yield Stamped(session_id=session, turn_id="t", placed=at, seq=None, position=0)
+        seq = 0 if at.kept else None
+        yield Stamped(session_id=session, turn_id="t", placed=at, seq=seq, position=0)
 
 
 @asynccontextmanager

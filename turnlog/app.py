@@ -1,10 +1,10 @@
-"""The composition root: the only file that knows every store, engine and transport.
+"""The composition root: the only file that knows every store, bus, engine and transport.
 
 `create_app` gives an ASGI application that is also a library: `await app.run_turn(...)`.
 """
 
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import tzinfo
 from functools import partial
@@ -12,7 +12,6 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from turnlog.buses.memory import MemoryBus
 from turnlog.config import Settings, for_clients, load
 from turnlog.contrib import demo
 from turnlog.contrib.business_central import BusinessCentral, erp_agent
@@ -26,6 +25,7 @@ from turnlog.pipeline.context_building import Limits
 from turnlog.ports import (
     Agent,
     Approval,
+    Bus,
     Decision,
     Engine,
     KeepRaw,
@@ -48,6 +48,7 @@ from turnlog.tools.approval import Policy
 from turnlog.tools.mcp.source import Sources
 from turnlog.tools.runner import ToolRunner
 from turnlog.tools.tool import ToolContext
+from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER, Auth
 from turnlog.transports.http.app import http_app
 from turnlog.transports.mcp_server import McpDoor
@@ -56,7 +57,7 @@ from turnlog.transports.socketio.server import Sockets
 from turnlog.turns.active import RunningTurns
 from turnlog.turns.approvals import Decisions
 from turnlog.turns.budgets import Budgets
-from turnlog.turns.follow import follow
+from turnlog.turns.follow import Following, Live
 from turnlog.turns.limits import UserLimits
 from turnlog.turns.sessions import check_changes, new_session
 
@@ -82,7 +83,14 @@ def _claude(key: str, url: str | None, settings: Settings, store: Store, raw: Ke
     return ClaudeEngine(api_key=key, base_url=url, cache=cache, metrics=metrics, keep_raw=raw)
 
 
+def _memory_bus(settings: Settings) -> Bus:
+    from turnlog.buses.memory import MemoryBus
+
+    return MemoryBus(wire.encode)
+
+
 STORES: dict[str, Callable[[Settings], Store]] = {"sqlite": _sqlite, "memory": _memory}
+BUSES: dict[str, Callable[[Settings], Bus]] = {"memory": _memory_bus}
 ENGINES: dict[str, Callable[..., Engine]] = {"claude": _claude}
 
 
@@ -91,6 +99,7 @@ def create_app(
     *,
     settings: Settings | None = None,
     store: Store | str = "sqlite",
+    bus: Bus | str = "memory",
     engine: Engine | str = "claude",
     connections: Sequence[Connection] = (),  # opened with the server, closed after it
 ) -> "Turnlog":
@@ -100,13 +109,14 @@ def create_app(
         erp = BusinessCentral(settings.business_central)
         agents, connections = demo.agents(erp_agent(erp)), [erp]
     checks.check(agents)
-    _check(store, engine)
-    made = STORES[store](settings) if isinstance(store, str) else store
-    return Turnlog(agents, settings, made, engine, connections)
+    _check((store, STORES), (bus, BUSES), (engine, ENGINES))
+    store = STORES[store](settings) if isinstance(store, str) else store
+    bus = BUSES[bus](settings) if isinstance(bus, str) else bus
+    return Turnlog(agents, settings, store, bus, engine, connections)
 
 
-def _check(store: Store | str, engine: Engine | str) -> None:
-    for given, known in ((store, STORES), (engine, ENGINES)):
+def _check(*choices: tuple[object, Collection[str]]) -> None:
+    for given, known in choices:
         if isinstance(given, str) and given not in known:
             raise ConfigError(f"{given!r} is not known here. There are: {', '.join(known)}.")
 
@@ -119,6 +129,7 @@ class Turnlog:
         agents: Sequence[Agent],
         settings: Settings,
         store: Store,
+        bus: Bus,
         engine: Engine | str,
         connections: Sequence[Connection] = (),
     ) -> None:
@@ -129,17 +140,12 @@ class Turnlog:
         self._first_agent = agents[0]
         self._engine = engine
         limits = UserLimits(settings.turns_at_once, settings.messages_a_minute)
-        self._bus = MemoryBus()
+        self._bus = bus
+        self._following = Following(store, bus, wire.encode)
         self._book = PriceBook.of(settings.prices)
         self._budgets = Budgets(settings.budgets, store, self._book.rate, self.timezone)
-        self._turns = RunningTurns(
-            store,
-            self._parts_for,
-            lambda session_id, batch: self._bus.publish(session_id, batch),
-            limits,
-            settings.turn_timeout,
-            self._book.rate,
-        )
+        longest, rate = settings.turn_timeout, self._book.rate
+        self._turns = RunningTurns(store, self._parts_for, bus, limits, longest, rate)
         self._decisions = Decisions(store, self._turns)
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
         self._open: AsyncExitStack | None = None
@@ -168,10 +174,11 @@ class Turnlog:
     async def __aenter__(self) -> None:
         """Open the store, end what a dead process left, and have somebody to ask."""
         async with AsyncExitStack() as stack:
-            self._bus = MemoryBus()
             self._book.price(self.settings.model, now())  # read now, not while one waits
             await self.store.open()
             stack.push_async_callback(self.store.close)
+            await self._bus.open(self._turns.hear)
+            stack.push_async_callback(self._bus.close)
             await stack.enter_async_context(self._answering())
             await stack.enter_async_context(self._door)
             await stack.enter_async_context(self._mcp)
@@ -211,7 +218,7 @@ class Turnlog:
     async def end_turns(self) -> None:
         """Running turns get the grace period, then are ended; those who watch see that, and go."""
         await self._turns.end(self.settings.grace)
-        self._bus.close()
+        await self._bus.close()
         await self._sockets.hang_up()
 
     # what transports ask for
@@ -251,10 +258,11 @@ class Turnlog:
     ) -> None:
         await self._decisions.settle(user_id, session_id, tool_use_id, happened=happened, note=note)
 
-    def follow(
-        self, user_id: str, session_id: str, after: Cursor | None
-    ) -> AsyncGenerator[Sequence[Stamped], None]:
-        return follow(user_id, session_id, after, self.store, self._bus, self._turns.is_live)
+    def follow(self, user_id: str, session_id: str, after: Cursor | None) -> Live:
+        return self._following.session(user_id, session_id, after)
+
+    def follow_turn(self, user_id: str, turn: StartedTurn) -> Live:
+        return self._following.turn(user_id, turn)
 
     @property
     def timezone(self) -> tzinfo:
@@ -289,7 +297,9 @@ class Turnlog:
         thinking_budget: int | None = None,
         request_id: str | None = None,
     ) -> TurnResult:
-        """Ask, and wait for the end. Without a session a new one is made."""
+        """Ask, and wait until the turn is over, or waits for a person. Without a session a new
+        one is made.
+        """
         if session_id is None:
             session_id = (await self.create_session(user_id)).id
         question = Question(
@@ -299,21 +309,14 @@ class Turnlog:
             request_id=request_id,
         )
         turn = await self.start_turn(user_id, session_id, question)
-        events: list[Stamped] = []
-        async for batch in turn.events():
-            events += batch
-            if on_event is not None:
-                for at in batch:
-                    on_event(at)
+        at_rest = partial(self._turns.is_at_rest, turn.turn_id)
+        events = await self._following.events(user_id, turn, at_rest, on_event)
+        await self._turns.rest(turn.turn_id)
         return outcome(turn, events)
 
     # inside
 
-    def _parts_for(self, session: Session, watched: Show) -> pipeline.Parts:
-        def show(batch: Sequence[Stamped]) -> None:
-            watched(batch)
-            self._bus.publish(session.id, batch)
-
+    def _parts_for(self, session: Session, show: Show) -> pipeline.Parts:
         agent = self._agents.get(session.agent_id)
         if agent is None:
             raise NotFound(f"The agent {session.agent_id!r} of this session is not here any more.")

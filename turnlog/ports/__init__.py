@@ -6,7 +6,7 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 
 from turnlog.ports.backend import Backend, StartedTurn
 from turnlog.ports.billing import Billing, Charge, Rate, Spent, no_price
-from turnlog.ports.bus import Bus
+from turnlog.ports.bus import Batches, Bus, Encode, LiveEvent, OnSignal, Signal
 from turnlog.ports.engine import (
     Agent,
     Ask,
@@ -47,6 +47,11 @@ from turnlog.ports.tools import (
 )
 
 __all__ = [
+    "Signal",
+    "OnSignal",
+    "LiveEvent",
+    "Encode",
+    "Batches",
     "Output",
     "ToolStarted",
     "Decision",

@@ -137,13 +137,18 @@ async def by_library(app: Turnlog, session_id: str, turn: UserStep) -> list[Show
 
 
 async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
-    """HTTP with server-sent events, over a real socket."""
+    """HTTP with server-sent events, over a real socket, until a person must decide."""
     body = {"message": turn.text, "enableThinking": turn.thinking or None}
     accept = {"accept": "text/event-stream"}
+    splitter, seen = SseSplitter(), list[Shown]()
     async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
         path = f"{url}/api/sessions/{session_id}/messages"
         async with client.post(path, json=body, headers=accept) as response:
-            return list(SseSplitter().feed(await response.read()))
+            async for piece in response.content.iter_any():
+                seen += splitter.feed(piece)
+                if people.is_at_rest(seen):
+                    break
+    return seen
 
 
 async def by_resuming(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:

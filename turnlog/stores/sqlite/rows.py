@@ -44,6 +44,11 @@ _LAST = "SELECT seq, seal FROM events WHERE session_id = ? ORDER BY seq DESC LIM
 _READ = f"SELECT {RECORD} FROM events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 _TAIL = f"SELECT {RECORD} FROM events WHERE session_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
 _ALL = f"SELECT {RECORD} FROM events WHERE session_id = ? ORDER BY seq"
+# Every turn begins with a question, and the log is in order: no need to sort the turns.
+_NEWEST_TURN = (
+    f"SELECT {TURN} FROM turns WHERE id = (SELECT turn_id FROM events"
+    " WHERE session_id = ? AND type = 'user_message_sent' ORDER BY seq DESC LIMIT 1)"
+)
 _END = 2**63 - 1  # above every number
 
 
@@ -69,6 +74,12 @@ def started_tools(db: sqlite3.Connection, turn: Turn) -> set[str]:
     sql = "SELECT tool_use_id FROM tool_runs WHERE turn_id = ? AND session_id = ? AND status = ?"
     found = db.execute(sql, (turn.id, turn.session_id, "executing"))
     return {row[0] for row in found}
+
+
+def newest_turn(db: sqlite3.Connection, user_id: str, session_id: str) -> Turn | None:
+    session(db, user_id, session_id)
+    row = db.execute(_NEWEST_TURN, (session_id,)).fetchone()
+    return None if row is None else turn(row)
 
 
 def _refuse_others(db: sqlite3.Connection, turn: Turn, owner: str) -> None:

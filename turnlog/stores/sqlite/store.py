@@ -125,6 +125,9 @@ class SqliteStore:
         me = self._owners.me
         await self._writer.run(lambda db: rows.start_tools(db, turn, starting, me))
 
+    async def newest_turn(self, user_id: str, session_id: str) -> Turn | None:
+        return await self._look(lambda db: rows.newest_turn(db, user_id, session_id))
+
     async def started_tools(self, turn: Turn) -> set[str]:
         return await self._look(lambda db: rows.started_tools(db, turn))
 

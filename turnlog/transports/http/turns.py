@@ -48,7 +48,8 @@ class TurnRoutes:
         question = Question(**msgspec.structs.asdict(asked))
         turn = await self._backend.start_turn(user.id, request.path_params["session_id"], question)
         if "text/event-stream" in request.headers.get("accept", ""):
-            return sse.EventStream(turn.events(), metrics_of(self._backend.store))
+            events = self._backend.follow_turn(user.id, turn)
+            return sse.EventStream(events, metrics_of(self._backend.store))
         return json_response({"turnId": turn.turn_id}, 202)
 
     async def stop(self, request: Request) -> Response:
