@@ -18,7 +18,7 @@ import jwt
 import msgspec
 
 from turnlog.errors import ConfigError
-from turnlog.transports.http.origins import LOOPBACK
+from turnlog.transports.origins import LOOPBACK
 
 FRESH = 600.0  # seconds after which the keys are fetched again
 PAUSE = 10.0  # seconds between two fetches, whatever the reason

@@ -22,8 +22,8 @@ from turnlog.errors import TurnlogError
 from turnlog.ports import Offer
 from turnlog.transports import problem
 from turnlog.transports.auth import Auth, User
-from turnlog.transports.http.origins import is_same_site
 from turnlog.transports.http.request import MOST_BYTES
+from turnlog.transports.origins import is_same_site
 
 PATH = "/mcp"
 KEY_META = "turnlog/idempotencyKey"  # in a call's _meta: the same for the same call

@@ -24,8 +24,8 @@ from turnlog.telemetry.metrics import metrics_of
 from turnlog.transports import problem
 from turnlog.transports.auth import Auth
 from turnlog.transports.deadlines import Sends
-from turnlog.transports.http.origins import Door
 from turnlog.transports.http.request import MOST_BYTES
+from turnlog.transports.origins import Door
 from turnlog.transports.socketio import client as socket_client
 from turnlog.transports.socketio import requests as asks
 from turnlog.transports.socketio.client import Client, Packets
