@@ -92,10 +92,10 @@ async def filled(store: Store, messages: int) -> str:
     await store.create_session(session)
     turn = _turn(session.id)
     state = TurnState(turn, AGENT)
-    said: list[Event] = [event for n in range(messages // 2) for event in _exchange(n)]
+    events: list[Event] = [event for n in range(messages // 2) for event in _exchange(n)]
     if messages > WINDOW:
-        said.append(k.HistoryAnchored(anchor=messages - WINDOW))
-    await store.append(turn, _placed(said, state))
+        events.append(k.HistoryAnchored(anchor=messages - WINDOW))
+    await store.append(turn, _placed(events, state))
     return session.id
 
 
@@ -154,8 +154,8 @@ class _CountingStore(SqliteStore):
         self.commits += statement == "COMMIT"
 
 
-def _placed(said: list[Event], state: TurnState) -> list[Placed]:
-    return place([Attributed(e, AGENT, e.internal, e.kept) for e in said], state)
+def _placed(events: list[Event], state: TurnState) -> list[Placed]:
+    return place([Attributed(e, AGENT, e.internal, e.kept) for e in events], state)
 
 
 def _turn(session_id: str) -> Turn:

@@ -43,11 +43,11 @@ class Seen:
 
 @dataclass
 class Watcher:
-    """One socket in one session, and when it was told what."""
+    """One socket in one session, and what it got when."""
 
     line: aiohttp.ClientWebSocketResponse
     session_id: str
-    told: list[tuple[float, str]] = field(default_factory=list)
+    packets: list[tuple[float, str]] = field(default_factory=list)
 
     async def join(self) -> None:
         await self.line.receive_str()
@@ -67,12 +67,12 @@ class Watcher:
             if packet == "2":
                 await self.line.send_str("3")
             elif packet.startswith(EVENT):
-                self.told.append((time.time(), packet))
+                self.packets.append((time.time(), packet))
                 if packet.startswith(('{"type":"complete"', '{"type":"error"'), len(EVENT)):
                     return
 
     def events(self) -> list[tuple[float, Shown]]:
-        return [(at, json.loads(packet[2:])[1]) for at, packet in self.told]
+        return [(at, json.loads(packet[2:])[1]) for at, packet in self.packets]
 
     async def _emit(self, number: int, event: str, **payload: str) -> None:
         await self.line.send_str(f"42{number}{json.dumps([event, payload])}")
@@ -158,8 +158,8 @@ async def _log(http: aiohttp.ClientSession, server: str, session_id: str) -> lis
 
 async def _numbers(http: aiohttp.ClientSession, server: str) -> dict[str, float]:
     async with http.get(f"{server}/metrics") as response:
-        found = re.findall(r"^(\w+) (\S+)$", await response.text(), re.MULTILINE)
-        return {name: float(value) for name, value in found}
+        values = re.findall(r"^(\w+) (\S+)$", await response.text(), re.MULTILINE)
+        return {name: float(value) for name, value in values}
 
 
 if __name__ == "__main__":

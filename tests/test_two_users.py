@@ -150,7 +150,7 @@ async def test_whatever_bob_sends_over_a_socket_says_nothing_of_alices(crossed):
             assert told.replace(known, "nowhere") == msgspec.json.encode(unknown).decode()
             assert answer["ok"] is (event == "session:leave")
             assert not any(secret in told for secret in SECRETS)
-        assert bob.told.empty()
+        assert bob.inbox.empty()
 
 
 async def test_no_other_id_of_alices_opens_anything(crossed):

@@ -175,7 +175,7 @@ async def by_socket(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown
         asked = await one.ask("chat:message", {"sessionId": session_id, **message})
         mine: list[Shown] = []
         while not people.is_at_rest(mine):  # the turn before comes first
-            event = await one.told.get()
+            event = await one.inbox.get()
             mine += [event] if event["turnId"] == asked["turnId"] else []
     return mine
 
@@ -222,7 +222,7 @@ async def act_by_socket(
         await one.join(session_id, after=seen[-1]["cursor"])
         await _decide_by_socket(one, session_id, seen, step)
         while not more or not people.is_at_rest([*seen, *more]):
-            more.append(await one.told.get())
+            more.append(await one.inbox.get())
     return more
 
 

@@ -52,7 +52,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET",   "/openapi.json", "none", describe,       "This document.", "OpenAPI 3.1."),
     Route("GET",   "/healthz",      "none", status.health,  "The process lives.", "{status}"),
     Route("GET",   "/readyz",       "none", status.ready,   "The store answers.", "{status}"),
-    Route("GET",   "/metrics",      "scraper", status.metrics, "Counters, for Prometheus.", "Text."),
+    Route("GET",   "/metrics",      "scraper", status.metrics, "Counters for Prometheus.", "Text."),
     Route("GET",   "/api/config",   "none", status.config, "What a user interface needs to know.",
           "{model, agents, limits, simulated, …}"),
 

@@ -1,4 +1,4 @@
-"""One Socket.IO client whose user is known: the sessions it has joined, and what it is told.
+"""One Socket.IO client whose user is known: the sessions that it has joined, and its packets.
 
 Each session that it joins is one task that follows the bus. A client that does not read is
 not written to: what waits for it is joined in the bus.
@@ -106,7 +106,7 @@ class Client:
                         if self.socket.queue.qsize() >= MOST_WAITING:
                             await self.room()
                         self._put(self._packets.of(live))
-        except Exception:  # it comes back, and is told what it missed
+        except Exception:  # it comes back, and gets what it missed
             _log.exception("a session could not be followed")
             self.send_away()
         finally:
@@ -114,7 +114,7 @@ class Client:
                 del self.joined[session_id]
 
     def _put(self, packet: Packet) -> None:
-        """Into the queue; who does not answer pings is found by engine.io's own round."""
+        """Into the queue. engine.io's own round ends clients that do not answer pings."""
         if not self.socket.closed:
             self.socket.queue.put_nowait(packet)
 
@@ -132,10 +132,10 @@ class Packets:
 
 
 def _session_start(session: Session, after: str | None) -> bytes:
-    """The first thing a client is told: it moves no cursor."""
-    told = shown(session)
+    """The first event that a client gets. It moves no cursor."""
+    fields = shown(session)
     placed = Placed(
-        event=SessionStart(session=told, settings={"thinking": told["thinking"]}),
+        event=SessionStart(session=fields, settings={"thinking": fields["thinking"]}),
         event_id=str(uuid.uuid4()),
         at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         agent=AgentRef(id="turnlog", name="turnlog"),
