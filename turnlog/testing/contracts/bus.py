@@ -188,15 +188,8 @@ class BusContract:
     # those who are slow
 
     async def test_waiting_chunks_of_one_block_are_one(self, bus: Bus) -> None:
-        pieces = [
-            thought("Hm"),
-            thought("m."),
-            chunk("a"),
-            chunk("b"),
-            chunk("c", 1),
-            chunk("d", 1),
-        ]
-        shown = turn(*pieces)
+        thoughts = thought("Hm"), thought("m.")
+        shown = turn(*thoughts, chunk("a"), chunk("b"), chunk("c", 1), chunk("d", 1))
         bus.publish("s", shown)
         async with aclosing(bus.follow("s", BEGINNING)) as following:
             _, *seen = await until(following, shown[-1])
