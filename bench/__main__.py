@@ -1,4 +1,4 @@
-"""`python -m bench [--quick] [--sockets]`: what a turn costs, and 500 sockets at once."""
+"""`python -m bench [--quick] [--sockets] [--calls]`: what a turn costs, and 500 sockets at once."""
 
 import argparse
 import sys
@@ -10,8 +10,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     parser.add_argument("--sockets", action="store_true", help="500 sockets at once, only")
+    parser.add_argument("--calls", action="store_true", help="Python calls of a chunk, only")
     args = parser.parse_args()
-    return run(_say, quick=args.quick, sockets=args.sockets)
+    return run(_say, quick=args.quick, sockets=args.sockets, calls=args.calls)
 
 
 def _say(line: str = "") -> None:

@@ -9,21 +9,25 @@ from pathlib import Path
 
 import uvicorn
 
+from bench import calls as python_calls
 from bench import load, turns
 from bench.parts import Say
 
 
-def run(say: Say, quick: bool = False, sockets: bool = False) -> int:
-    """Measure everything, or the sockets only, on the kind of event loop that the server has."""
-    loop_factory = uvicorn.Config("turnlog").get_loop_factory()
+def run(say: Say, quick: bool = False, sockets: bool = False, calls: bool = False) -> int:
+    """Measure everything, or one thing only, on the kind of event loop that the server has."""
+    loop_factory = uvicorn.Config("turnlog", log_config=None).get_loop_factory()
     with (
         tempfile.TemporaryDirectory(prefix="turnlog-bench-") as folder,
         asyncio.Runner(loop_factory=loop_factory) as runner,
     ):
-        return runner.run(_measure(say, Path(folder), quick, sockets))
+        return runner.run(_measure(say, Path(folder), quick, sockets, calls))
 
 
-async def _measure(say: Say, folder: Path, quick: bool, sockets: bool) -> int:
+async def _measure(say: Say, folder: Path, quick: bool, sockets: bool, calls: bool) -> int:
+    if calls:
+        await python_calls.measure(say, folder)
+        return 0
     turns.describe(say, folder)
     if not sockets:
         await turns.measure(say, folder, turns.QUICK if quick else turns.FULL)

@@ -82,8 +82,8 @@ def _cpu(work: Callable[[], Any], times: int) -> float:
 async def _asked(http: aiohttp.ClientSession, user: str) -> float:
     begun = time.perf_counter()
     async with http.get(f"/api/billing/user/{user}", params={"startDate": "2026-01-01"}) as answer:
-        told = await answer.json()
-        assert sum(day["calls"] for day in told["by_day"]) == MESSAGES
+        bill = await answer.json()
+        assert sum(day["calls"] for day in bill["by_day"]) == MESSAGES
     return time.perf_counter() - begun
 
 

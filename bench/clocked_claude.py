@@ -38,9 +38,9 @@ def clocked_claude(chunks: int, pace: float) -> Starlette:
 
     async def answer(request: Request) -> Response:
         await request.body()
-        return StreamingResponse(told(), media_type="text/event-stream")
+        return StreamingResponse(pieces(), media_type="text/event-stream")
 
-    async def told() -> AsyncIterator[bytes]:
+    async def pieces() -> AsyncIterator[bytes]:
         for event in events(reply, {"model": "clocked", "messages": []}):
             if event["type"] == "content_block_delta":
                 await asyncio.sleep(pace)

@@ -24,6 +24,7 @@ from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import stamp
 from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id
 from turnlog.ports import (
+    LiveEvent,
     Said,
     Session,
     Store,
@@ -32,7 +33,7 @@ from turnlog.ports import (
 from turnlog.simulator import Reply
 from turnlog.simulator.stream import events, frame
 from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.transports import sse
+from turnlog.transports import sse, wire
 from turnlog.transports.auth import LOCAL_USER
 
 Say = Callable[[str], None]
@@ -78,7 +79,8 @@ def _stages_once(chunks: int) -> dict[str, float]:
     normal = timed("normalize", lambda one: normalize(Said(one), state), outputs)
     placed = timed("place", lambda one: place(one, state), normal)
     stamped = timed("stamp", lambda one: [stamp(p, None, state) for p in one], placed)
-    timed("encode for the wire", lambda one: b"".join(map(sse.frame, one)), stamped)
+    live = timed("encode", lambda one: [LiveEvent(at, wire.encode(at)) for at in one], stamped)
+    timed("frame for the wire", sse.frames, live)
     return took
 
 
@@ -90,10 +92,10 @@ async def filled(store: Store, messages: int) -> str:
     await store.create_session(session)
     turn = _turn(session.id)
     state = TurnState(turn, AGENT)
-    said: list[Event] = [event for n in range(messages // 2) for event in _exchange(n)]
+    events: list[Event] = [event for n in range(messages // 2) for event in _exchange(n)]
     if messages > WINDOW:
-        said.append(k.HistoryAnchored(anchor=messages - WINDOW))
-    await store.finish_turn(await store.begin_turn(turn, _placed(said, state)))
+        events.append(k.HistoryAnchored(anchor=messages - WINDOW))
+    await store.finish_turn(await store.begin_turn(turn, _placed(events, state)))
     return session.id
 
 
@@ -153,8 +155,8 @@ class _CountingStore(SqliteStore):
         self.commits += statement == "COMMIT"
 
 
-def _placed(said: list[Event], state: TurnState) -> list[Placed]:
-    return place([Attributed(e, AGENT, e.internal, e.kept) for e in said], state)
+def _placed(events: list[Event], state: TurnState) -> list[Placed]:
+    return place([Attributed(e, AGENT, e.internal, e.kept) for e in events], state)
 
 
 def _turn(session_id: str) -> Turn:

@@ -69,7 +69,7 @@ QUICK = Effort(rounds=3, burst=1000, paced=50, looped=5_000, stored=500)
 
 
 async def measure(say: Say, folder: Path, effort: Effort) -> None:
-    async with _simulator() as url:
+    async with simulator() as url:
         settings = Settings(
             api_key="bench",
             base_url=url,
@@ -112,7 +112,7 @@ def _fsync_ms(folder: Path) -> float:
 
 
 @asynccontextmanager
-async def _simulator() -> AsyncIterator[str]:
+async def simulator() -> AsyncIterator[str]:
     """The simulated Claude, in a process of its own; its url."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "turnlog.cli", "sim", "--port", "0"),
@@ -152,8 +152,8 @@ class Bench:
 
     async def _turn(self, session_id: str) -> None:
         turn = await self.app.start_turn(LOCAL_USER, session_id, Question(message="Go on, please."))
-        async for _ in sse.frames(turn.events()):
-            pass
+        async for batch in self.app.follow_turn(LOCAL_USER, turn):
+            sse.frames(batch)
 
     async def _read(self) -> None:
         address = self._simulator

@@ -43,11 +43,11 @@ class Seen:
 
 @dataclass
 class Watcher:
-    """One socket in one session, and when it was told what."""
+    """One socket in one session, and what it got when."""
 
     line: aiohttp.ClientWebSocketResponse
     session_id: str
-    told: list[tuple[float, str]] = field(default_factory=list)
+    packets: list[tuple[float, str]] = field(default_factory=list)
 
     async def join(self) -> None:
         await self.line.receive_str()
@@ -67,12 +67,12 @@ class Watcher:
             if packet == "2":
                 await self.line.send_str("3")
             elif packet.startswith(EVENT):
-                self.told.append((time.time(), packet))
+                self.packets.append((time.time(), packet))
                 if packet.startswith(('{"type":"complete"', '{"type":"error"'), len(EVENT)):
                     return
 
     def events(self) -> list[tuple[float, Shown]]:
-        return [(at, json.loads(packet[2:])[1]) for at, packet in self.told]
+        return [(at, json.loads(packet[2:])[1]) for at, packet in self.packets]
 
     async def _emit(self, number: int, event: str, **payload: str) -> None:
         await self.line.send_str(f"42{number}{json.dumps([event, payload])}")
@@ -84,8 +84,8 @@ async def watch(server: str, claude: str, sockets: int, sessions: int) -> Seen:
     async with aiohttp.ClientSession(connector=connections) as http, asyncio.timeout(LONGEST):
         bare = await asyncio.gather(*(_bare_lags(http, claude) for _ in range(sessions)))
         seen.bare_lags = _while_all(bare)
-        ids = [await _new_session(http, server) for _ in range(sessions)]
-        watchers = [await _joined(http, server, ids[n % sessions]) for n in range(sockets)]
+        ids = [await new_session(http, server) for _ in range(sessions)]
+        watchers = [await joined(http, server, ids[n % sessions]) for n in range(sockets)]
         cpu, begun = (await _numbers(http, server))["process_cpu_seconds_total"], time.time()
         watching = asyncio.gather(*(one.watch() for one in watchers))
         await asyncio.gather(*(one.ask() for one in watchers[:sessions]))
@@ -136,7 +136,7 @@ async def _bare_lags(http: aiohttp.ClientSession, claude: str) -> Pieces:
     return pieces
 
 
-async def _joined(http: aiohttp.ClientSession, server: str, session_id: str) -> Watcher:
+async def joined(http: aiohttp.ClientSession, server: str, session_id: str) -> Watcher:
     url = f"{server}/socket.io/?EIO=4&transport=websocket"
     line = await http.ws_connect(url, compress=15)  # browsers offer to be compressed for, too
     watcher = Watcher(line, session_id)
@@ -144,7 +144,7 @@ async def _joined(http: aiohttp.ClientSession, server: str, session_id: str) -> 
     return watcher
 
 
-async def _new_session(http: aiohttp.ClientSession, server: str) -> str:
+async def new_session(http: aiohttp.ClientSession, server: str) -> str:
     async with http.post(f"{server}/api/sessions") as response:
         return str((await response.json())["id"])
 
@@ -158,8 +158,8 @@ async def _log(http: aiohttp.ClientSession, server: str, session_id: str) -> lis
 
 async def _numbers(http: aiohttp.ClientSession, server: str) -> dict[str, float]:
     async with http.get(f"{server}/metrics") as response:
-        found = re.findall(r"^(\w+) (\S+)$", await response.text(), re.MULTILINE)
-        return {name: float(value) for name, value in found}
+        values = re.findall(r"^(\w+) (\S+)$", await response.text(), re.MULTILINE)
+        return {name: float(value) for name, value in values}
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ async def test_questions_that_wait_in_line_are_answered_in_order():
         with pytest.raises(Busy):
             await app.start_turn("ann", session.id, Question(message="no"))
         for turn in [first, *[await each for each in waiting]]:
-            await turn.over.wait()
+            await app._turns.rest(turn.turn_id)
         log = await app.store.read("ann", session.id)
         asked = [at.event.content for at in log if isinstance(at.event, k.UserMessageSent)]
         assert asked == ["0", "1", "2", "3"]

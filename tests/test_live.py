@@ -9,8 +9,7 @@ from test_http import STREAM, events, is_problem, served
 from turnlog.buses import memory as memory_bus
 from turnlog.buses.memory import MemoryBus
 from turnlog.engines.claude.stream import SseSplitter
-from turnlog.events import kinds as k
-from turnlog.events.cursor import Cursor
+from turnlog.events.cursor import BEGINNING, Cursor
 from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
@@ -18,11 +17,12 @@ from turnlog.testing import invariants
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.bus import (
     chunk,
+    deaf,
     refused,
     turn,
     until,
 )
-from turnlog.transports import sse
+from turnlog.transports import sse, wire
 
 OVER = ("complete", "error", "resync_required")
 
@@ -62,6 +62,16 @@ async def watched(server, session, after=None, **headers):
 async def reload(server, session, **asked):
     response = await server.http.get(f"/api/sessions/{session}/messages", params=asked)
     return response.json()
+
+
+async def opened_bus(**bounds):
+    bus = MemoryBus(wire.encode, **bounds)
+    await bus.open(deaf)
+    return bus
+
+
+def channel_of(bus, session):
+    return bus.channels[session]
 
 
 def types(shown):
@@ -190,7 +200,7 @@ async def test_asking_for_the_head_of_a_stream_starts_none():
         response = await server.http.head(f"/api/sessions/{session}/stream")
         assert (response.status_code, response.content) == (200, b"")
         assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
-        assert server.app._bus._channels[session].watchers == set()
+        assert channel_of(server.app._bus, session).watchers == 0
         assert (await server.http.head("/api/sessions/nowhere/stream")).status_code == 404
         bad = await server.http.head(f"/api/sessions/{session}/stream", params={"after": "x"})
         assert bad.status_code == 400
@@ -223,23 +233,24 @@ async def test_one_who_watches_sees_turn_after_turn():
 
 async def test_one_who_reads_nothing_costs_nothing_and_slows_nobody():
     """Twenty thousand chunks: they are held once, whoever watches, and wait as one."""
-    bus = MemoryBus()
-    lazy = [bus.follow("s", None) for _ in range(3)]
+    bus = await opened_bus()
+    lazy = [bus.follow("s", BEGINNING) for _ in range(3)]
     first, *chunks = turn(*(chunk(f"{n} ") for n in range(20_000)))
     bus.publish("s", [first])
     for following in lazy:
         await until(following, first)
-    async with aclosing(bus.follow("s", None)) as keen:
+    async with aclosing(bus.follow("s", BEGINNING)) as keen:
         await until(keen, first)
         for at in chunks:
             bus.publish("s", [at])
-        assert len(bus._channels["s"].events) == 20_001
+        assert len(channel_of(bus, "s").events) == 20_001
         (whole,) = await until(keen, chunks[-1])
     for following in lazy:
         assert await until(following, chunks[-1]) == [whole]
         await following.aclose()
     assert whole.event.content == "".join(at.event.content for at in chunks)
-    assert bus._channels["s"].watchers == set()
+    assert channel_of(bus, "s").watchers == 0
+    await bus.close()
 
 
 async def test_a_turn_ends_while_a_client_reads_nothing():
@@ -250,8 +261,8 @@ async def test_a_turn_ends_while_a_client_reads_nothing():
         async with watching(server, session) as shown:
             await server.ask(session)
             await server.ended()
-            channel = server.app._bus._channels[session]
-            assert len(channel.watchers) == 1
+            channel = channel_of(server.app._bus, session)
+            assert channel.watchers == 1
             seen = await up_to(shown, *OVER)
         assert sum(len(e["content"]) for e in seen if e["type"] == "message_chunk") == len(story)
         assert len(seen) <= len(channel.events)
@@ -263,8 +274,8 @@ async def test_clients_that_hang_up_are_forgotten():
         async with watching(server, session) as shown:
             await server.ask(session)
             await up_to(shown, *OVER)
-            channel = server.app._bus._channels[session]
-            assert len(channel.watchers) == 1
+            channel = channel_of(server.app._bus, session)
+            assert channel.watchers == 1
         async with asyncio.timeout(60):
             while channel.watchers:  # until the server has noticed
                 await server.http.get("/healthz")
@@ -273,60 +284,61 @@ async def test_clients_that_hang_up_are_forgotten():
 
 async def test_idle_sessions_are_forgotten_and_others_are_not(monkeypatch):
     monkeypatch.setattr(memory_bus, "MOST_CHANNELS", 2)
-    bus = MemoryBus()
+    bus = await opened_bus()
     running, over = turn(chunk("a")), turn(s.broke())
-    async with aclosing(bus.follow("watched", None)) as following:
+    async with aclosing(bus.follow("watched", BEGINNING)) as following:
         bus.publish("watched", over)
         await until(following, over[-1])
         bus.publish("running", running)
         for name in "abcd":
             bus.publish(name, over)
-        assert list(bus._channels) == ["watched", "running", "c", "d"]
+        assert list(bus.channels) == ["watched", "running", "c", "d"]
     assert await refused(bus.follow("running", Cursor(-2, 0)))
+    await bus.close()
 
 
 async def test_channels_remember_so_many_bytes_and_no_more():
     """Also with turns that do not end, of clients that watch and read nothing."""
-    bus = MemoryBus(most_bytes=100_000)
-    lazy = {n: bus.follow(str(n), None) for n in range(100)}
+    bus = await opened_bus(most_bytes=100_000)
+    lazy = {n: bus.follow(str(n), BEGINNING) for n in range(100)}
     for n, following in lazy.items():
         shown = turn(*(chunk(f"{i} ", block=i % 2) for i in range(20)))
         bus.publish(str(n), shown[:1])
         await until(following, shown[0])
         for at in shown[1:]:
             bus.publish(str(n), [at])
-            assert bus.remembered <= 100_000
-    assert bus.remembered == sum(channel.size for channel in bus._channels.values())
+            assert bus.channels.size <= 100_000
+    assert bus.channels.size == sum(channel.size for channel in bus.channels.values())
     assert await refused(lazy[0])
     for following in lazy.values():
         await following.aclose()
+    await bus.close()
 
 
 async def test_channels_of_turns_that_were_forgotten_go_when_they_are_over(monkeypatch):
     monkeypatch.setattr(memory_bus, "MOST_CHANNELS", 2)
-    bus = MemoryBus(most_bytes=5_000)
+    bus = await opened_bus(most_bytes=5_000)
     for n in range(20):
         *shown, last = turn(*(chunk("x" * 1000) for _ in range(5)), s.broke())
         for at in shown:
             bus.publish(str(n), [at])
         bus.publish(str(n), [last])
-    assert len(bus._channels) <= 3
+    assert len(bus.channels) <= 3
+    await bus.close()
 
 
 # heartbeats
 
 
 async def test_a_silent_stream_says_that_it_is_alive():
-    bus, shown = MemoryBus(heartbeat=0), turn(s.said("Yes."))
-    frames = sse.frames(bus.follow("s", None))
-    assert [await anext(frames) for _ in "abc"] == [sse.ALIVE] * 3
-    bus.publish("s", shown)
-    assert await anext(frames) == b"".join(map(sse.frame, shown))
-    await frames.aclose()
-    assert bus._channels["s"].watchers == set()
+    bus, shown = await opened_bus(heartbeat=0), turn(s.said("Yes."))
+    async with aclosing(bus.follow("s", BEGINNING)) as following:
+        assert [sse.frames(await anext(following)) for _ in "abc"] == [sse.ALIVE] * 3
+        bus.publish("s", shown)
+        assert await until(following, shown[-1]) == shown
+    assert channel_of(bus, "s").watchers == 0
+    await bus.close()
 
 
 def test_a_heartbeat_is_no_event():
     assert list(SseSplitter().feed(sse.ALIVE * 3)) == []
-    (complete,) = s.placed(k.ResyncRequired(why="Old."))
-    assert complete.kept is False

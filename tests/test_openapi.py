@@ -1,13 +1,15 @@
 """The document says what the server does, no more and no less; and what answers carry."""
 
 import httpx2
+import msgspec
 import pytest
 
 from turnlog import Agent, Settings, create_app
 from turnlog.simulator import SimulatedClaude
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
-from turnlog.transports.http.openapi import OPERATIONS
+from turnlog.transports.http import openapi
+from turnlog.transports.http.routes import ROUTES, Route
 
 
 def made(**settings):
@@ -26,11 +28,43 @@ async def http():
             yield client
 
 
-def test_every_route_is_in_the_document_and_nothing_else():
-    routes = {
-        (method, route.path) for route in made()._asgi.routes for method in route.methods - {"HEAD"}
-    }
-    assert routes == OPERATIONS.keys()
+TABLE = [(route.method, route.path) for route in ROUTES]
+
+
+def served():
+    """What the application answers."""
+    routes = made()._asgi.routes
+    return [(method, route.path) for route in routes for method in route.methods - {"HEAD"}]
+
+
+def documented():
+    paths = openapi.document(ROUTES, "1")["paths"]
+    return [(method.upper(), path) for path, methods in paths.items() for method in methods]
+
+
+def test_every_route_is_served_and_documented_once_and_nothing_else_is():
+    assert len(set(TABLE)) == len(TABLE)
+    assert sorted(served()) == sorted(documented()) == sorted(TABLE)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_every_route_says_what_it_takes(route):
+    assert route.summary and route.answer
+    assert set(route.query) <= openapi.QUERY.keys()
+    assert (route.body is None) == (route.example is None)
+    if route.body is not None:
+        msgspec.convert(route.example, route.body)  # and so it can be tried
+
+
+async def test_a_route_without_a_guard_lets_nobody_in(monkeypatch, http):
+    async def handler(request):
+        raise AssertionError("somebody came in")
+
+    forgotten = Route("GET", "/forgotten", "whoever", handler, "A mistake.")
+    monkeypatch.setattr("turnlog.transports.http.app.ROUTES", (forgotten,))
+    app = made()
+    async with listen(app, "127.0.0.1", 0) as address:
+        assert (await http.get(f"{address}/forgotten")).status_code == 500
 
 
 async def test_the_document_is_served_and_can_be_read(http):

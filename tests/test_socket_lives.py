@@ -74,7 +74,7 @@ async def test_who_has_said_who_it_is_stays(transport, hurried):
         await one.join(await server.session("alice"))
 
 
-@pytest.mark.parametrize("name", ["connect", "disconnect", "asked", "*"])
+@pytest.mark.parametrize("name", ["connect", "disconnect", "request", "*"])
 async def test_no_client_calls_a_handler_of_ours_by_name(name):
     async with served() as server, tab(server.url) as one:
         answer = await one.ask(name, {"token": "x"})

@@ -11,7 +11,8 @@ from turnlog.contrib.tasks.sqlite import SqliteTasks
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.contracts import BusContract, StoreContract, TasksContract
-from turnlog.testing.contracts.bus import SMALL
+from turnlog.testing.contracts.bus import SMALL, deaf
+from turnlog.transports import wire
 
 
 class TestMemoryStore(StoreContract):
@@ -33,12 +34,24 @@ class TestMemoryStore(StoreContract):
 
 class TestMemoryBus(BusContract):
     @pytest.fixture
-    def bus(self):
-        return MemoryBus()
+    async def connected(self):
+        buses = []
+
+        async def connect(on_signal):
+            buses.append(MemoryBus(wire.encode, beside=buses[0] if buses else None))
+            await buses[-1].open(on_signal)
+            return buses[-1]
+
+        yield connect
+        for bus in buses:
+            await bus.close()
 
     @pytest.fixture
-    def small_bus(self):
-        return MemoryBus(most_bytes=SMALL)
+    async def small_bus(self):
+        bus = MemoryBus(wire.encode, most_bytes=SMALL)
+        await bus.open(deaf)
+        yield bus
+        await bus.close()
 
 
 class TestSqliteStore(StoreContract):

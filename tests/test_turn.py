@@ -52,12 +52,18 @@ async def running(*replies, store=None):
 async def stopped(app, session_id, when, how=None):
     """Ask, and stop the turn once `when(events so far)` holds."""
     turn = await app.start_turn(USER, session_id, Question(message="Go"))
+    live = app._turns.live(turn.turn_id)
     seen = []
-    async for batch in turn.events():
-        seen += batch
+    async for batch in app.follow_turn(USER, turn):
+        seen += [event.at for event in batch]
         if when(seen):
-            turn.stop(how)
+            live.stop(how)
     return seen
+
+
+async def followed(app, turn):
+    """Every event of the turn, until it is over."""
+    return [event.at async for batch in app.follow_turn(USER, turn) for event in batch]
 
 
 async def problems(app, session_id, seen):
@@ -102,8 +108,9 @@ async def test_a_turn_that_is_stopped_while_it_stores_keeps_its_message_once():
 
     async with running(Reply("Hello."), store=SlowStore()) as (app, _):
         session = await app.create_session(USER)
-        live = await app.start_turn(USER, session.id, Question(message="Go"))
-        seen = [at async for batch in live.events() for at in batch]
+        turn = await app.start_turn(USER, session.id, Question(message="Go"))
+        live = app._turns.live(turn.turn_id)
+        seen = await followed(app, turn)
         assert await problems(app, session.id, seen) == []
         assert [at.event.content for at in seen if isinstance(at.event, k.Message)] == ["Hello."]
 
@@ -123,7 +130,8 @@ async def test_leaving_the_app_ends_turns_that_take_too_long():
     async with running(Reply("Hm.", ToolCall("wait_for_ever")), store=store) as (app, _):
         session = await app.create_session(USER)
         turn = await app.start_turn(USER, session.id, Question(message="Go"))
-    assert turn.over.is_set()
+        live = app._turns.live(turn.turn_id)
+    assert live.over.is_set()
     assert prove(await store.evidence(session.id)).ok
 
 
@@ -149,14 +157,23 @@ async def test_when_the_store_breaks_the_user_is_told_and_the_session_heals():
         assert sim.refused == []
 
 
-async def test_events_of_one_turn_reach_two_watchers_from_the_start():
+async def test_who_repeats_a_request_sees_the_same_turn_from_its_start():
+    asked = Question(message="Go", request_id="r1")
     async with running(Reply("one two three", chunk=4, delay=0.001)) as (app, _):
         session = await app.create_session(USER)
-        asked = Question(message="Go", request_id="r1")
         first = await app.start_turn(USER, session.id, asked)
-        seen = [at async for batch in first.events() for at in batch]
+        meanwhile = await app.start_turn(USER, session.id, asked)
+        assert meanwhile == first
+        seen, also_seen = await asyncio.gather(followed(app, first), followed(app, meanwhile))
+        assert also_seen == seen
         again = await app.start_turn(USER, session.id, asked)
-        kept = [at async for batch in again.events() for at in batch]
-        assert again.turn_id == first.turn_id
+        assert again == first
+        assert ids(await followed(app, again)) == ids(seen)  # waiting chunks are joined
+        app._bus.channels.clear()  # as after a restart
+        kept = await followed(app, again)
         assert kept[:-1] == [at for at in seen if at.seq is not None]
         assert kept[-1].event == seen[-1].event
+
+
+def ids(seen):
+    return [at.placed.event_id for at in seen if not at.event.type.endswith("_chunk")]

@@ -8,6 +8,7 @@ import pytest
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.events.content import TokenUsage
+from turnlog.ports import LiveEvent
 from turnlog.testing import samples as s
 from turnlog.transports import sse, wire
 
@@ -179,7 +180,7 @@ def test_an_internal_event_has_no_index_and_is_still_json():
 def test_a_frame_carries_cursor_type_and_event():
     (placed,) = s.placed(s.asked("two\nlines"))
     at = Stamped(session_id="s", turn_id="t", placed=placed, seq=0, position=0)
-    first, second, third, *rest = sse.frame(at).split(b"\n")
+    first, second, third, *rest = sse.frames([LiveEvent(at, wire.encode(at))]).split(b"\n")
     assert (first, second) == (b"id: 0.0", b"event: user_message_sent")
     assert wire.decode(third.removeprefix(b"data: "))["content"] == "two\nlines"
     assert rest == [b"", b""]

@@ -1,10 +1,10 @@
-"""The composition root: the only file that knows every store, engine and transport.
+"""The composition root: the only file that knows every store, bus, engine and transport.
 
 `create_app` gives an ASGI application that is also a library: `await app.run_turn(...)`.
 """
 
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import tzinfo
 from functools import partial
@@ -13,7 +13,6 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from turnlog.buses.memory import MemoryBus
 from turnlog.config import Settings, for_clients, load
 from turnlog.contrib import demo
 from turnlog.contrib.business_central import BusinessCentral, erp_agent
@@ -28,6 +27,7 @@ from turnlog.pipeline.context_building import Limits
 from turnlog.ports import (
     Agent,
     Approval,
+    Bus,
     Decision,
     Engine,
     KeepRaw,
@@ -52,6 +52,7 @@ from turnlog.tools.approval import Policy
 from turnlog.tools.mcp.source import Sources
 from turnlog.tools.runner import ToolRunner
 from turnlog.tools.tool import ToolContext
+from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER, Auth
 from turnlog.transports.http.app import http_app
 from turnlog.transports.mcp_server import McpDoor
@@ -61,7 +62,8 @@ from turnlog.turns.active import RunningTurns
 from turnlog.turns.approvals import Decisions
 from turnlog.turns.budgets import Budgets
 from turnlog.turns.drafts import DraftKeeper
-from turnlog.turns.follow import follow
+from turnlog.turns.engines import Engines, Make
+from turnlog.turns.follow import Following, Live
 from turnlog.turns.healer import Healer
 from turnlog.turns.limits import UserLimits
 from turnlog.turns.message_ids import MessageIds
@@ -78,8 +80,14 @@ def _claude(key: str, url: str | None, settings: Settings, metrics: Metrics, raw
     return ClaudeModel(api_key=key, base_url=url, cache=cache, metrics=metrics, keep_raw=raw)
 
 
-DEFAULT_ENGINE = "claude"
-ENGINES: dict[str, Callable[..., Model | Engine]] = {DEFAULT_ENGINE: _claude}
+def _memory_bus(settings: Settings) -> Bus:
+    from turnlog.buses.memory import MemoryBus
+
+    return MemoryBus(wire.encode)
+
+
+ENGINES: dict[str, Make] = {"claude": _claude}
+BUSES: dict[str, Callable[[Settings], Bus]] = {"memory": _memory_bus}
 
 
 def create_app(
@@ -87,6 +95,7 @@ def create_app(
     *,
     settings: Settings | None = None,
     store: Store | str | None = None,  # or its URL; without one, the settings' database_url
+    bus: Bus | str = "memory",
     engine: Model | Engine | str = "claude",
     engines: Mapping[str, Model | Engine] = MappingProxyType({}),  # others, which a session names
     connections: Sequence[Connection] = (),  # opened with the server, closed after it
@@ -98,15 +107,14 @@ def create_app(
         erp = BusinessCentral(settings.business_central)
         agents, connections = demo.agents(erp_agent(erp)), [erp]
     checks.check(agents)
-    if isinstance(engine, str) and engine not in (*ENGINES, *engines):
-        known = ", ".join([*ENGINES, *engines])
-        raise ConfigError(f"{engine!r} is not known here. There are: {known}.")
-    given = {} if isinstance(engine, str) else {DEFAULT_ENGINE: engine}
-    default = engine if isinstance(engine, str) else DEFAULT_ENGINE
+    if isinstance(bus, str) and bus not in BUSES:
+        raise ConfigError(f"{bus!r} is not known here. There are: {', '.join(BUSES)}.")
+    bus = BUSES[bus](settings) if isinstance(bus, str) else bus
     metrics = metrics or Metrics()
     if store is None or isinstance(store, str):
         store = store_at(store or settings.store_url, metrics)
-    return Turnlog(agents, settings, store, default, {**engines, **given}, connections, metrics)
+    answerers = Engines(engine, engines, ENGINES)
+    return Turnlog(agents, settings, store, bus, answerers, connections, metrics)
 
 
 class Turnlog:
@@ -117,8 +125,8 @@ class Turnlog:
         agents: Sequence[Agent],
         settings: Settings,
         store: Store,
-        engine: str,
-        engines: Mapping[str, Model | Engine],
+        bus: Bus,
+        engines: Engines,
         connections: Sequence[Connection] = (),
         metrics: Metrics | None = None,
     ) -> None:
@@ -129,22 +137,14 @@ class Turnlog:
         self._connections = connections
         self._agents = {agent.id: agent for agent in agents}
         self._first_agent = agents[0]
-        self._default_engine = engine  # of sessions that name none
-        self._given_engines = engines
-        self._engines: dict[str, Model | Engine] = {}  # while the app is open
+        self._engines = engines
         limits = UserLimits(settings.turns_at_once, settings.messages_a_minute)
-        self._bus = MemoryBus()
+        self._bus = bus
+        self._following = Following(store, bus, wire.encode)
         self._book = PriceBook.of(settings.prices)
         self._budgets = Budgets(settings.budgets, store, self._book.rate, self.timezone)
-        self._turns = RunningTurns(
-            store,
-            self._parts_for,
-            lambda session_id, batch: self._bus.publish(session_id, batch),
-            limits,
-            settings.turn_timeout,
-            self._book.rate,
-            self.metrics,
-        )
+        longest, rate = settings.turn_timeout, self._book.rate
+        self._turns = RunningTurns(store, self._parts_for, bus, limits, longest, rate, self.metrics)
         self._message_ids = MessageIds(store)
         self._decisions = Decisions(store, self._turns)
         self._healer = Healer(self._turns)
@@ -175,10 +175,11 @@ class Turnlog:
     async def __aenter__(self) -> None:
         """Open the store, end what a dead process left, and have somebody to ask."""
         async with AsyncExitStack() as stack:
-            self._bus = MemoryBus()
             self._book.price(self.settings.model, now())  # read now, not while one waits
             await self.store.open(server=self._address)
             stack.push_async_callback(self.store.close)
+            await self._bus.open(self._turns.hear)
+            stack.push_async_callback(self._bus.close)
             await stack.enter_async_context(self.tasks)
             await stack.enter_async_context(self._answering())
             await stack.enter_async_context(self._door)
@@ -209,23 +210,14 @@ class Turnlog:
                 base_url = await stack.enter_async_context(sim.serve())
             key = self._sim_key if self.settings.simulated else self.settings.api_key or "none"
             raw = await stack.enter_async_context(keeping_raw(self.settings))
-            makers = {
-                name: make for name, make in ENGINES.items() if name not in self._given_engines
-            }
-            made = {
-                name: make(key, base_url, self.settings, self.metrics, raw)
-                for name, make in makers.items()
-            }
-            self._engines = {**made, **self._given_engines}
-            for engine in self._engines.values():
-                await engine.open()
-                stack.push_async_callback(engine.close)
+            args = (key, base_url, self.settings, self.metrics, raw)
+            await stack.enter_async_context(self._engines.opened(*args))
             yield
 
     async def end_turns(self) -> None:
         """Running turns get the grace period, then are ended; those who watch see that, and go."""
         await self._turns.end(self.settings.grace)
-        self._bus.close()
+        await self._bus.close()
         await self._sockets.hang_up()
 
     # what transports ask for
@@ -240,15 +232,12 @@ class Turnlog:
     ) -> Session:
         if agent is not None and agent not in self._agents:
             raise BadInput(f"There is no agent {agent!r}. There are: {', '.join(self._agents)}.")
-        known = [*ENGINES, *(name for name in self._given_engines if name not in ENGINES)]
-        if engine is not None and engine not in known:
-            raise BadInput(f"There is no engine {engine!r}. There are: {', '.join(known)}.")
         session = new_session(
             user_id,
             agent or self._first_agent.id,
             title,
             thinking_budget=self.settings.thinking_budget,
-            engine=engine or self._default_engine,
+            engine=self._engines.named(engine),
         )
         await self.store.create_session(session)
         return session
@@ -271,10 +260,11 @@ class Turnlog:
     ) -> None:
         await self._decisions.settle(user_id, session_id, tool_use_id, happened=happened, note=note)
 
-    def follow(
-        self, user_id: str, session_id: str, after: Cursor | None
-    ) -> AsyncGenerator[Sequence[Stamped], None]:
-        return follow(user_id, session_id, after, self.store, self._bus, self._turns.is_live)
+    def follow(self, user_id: str, session_id: str, after: Cursor | None) -> Live:
+        return self._following.session(user_id, session_id, after)
+
+    def follow_turn(self, user_id: str, turn: StartedTurn) -> Live:
+        return self._following.turn(user_id, turn)
 
     @property
     def timezone(self) -> tzinfo:
@@ -313,7 +303,9 @@ class Turnlog:
         thinking_budget: int | None = None,
         request_id: str | None = None,
     ) -> TurnResult:
-        """Ask, and wait for the end. Without a session a new one is made."""
+        """Ask, and wait until the turn is over, or waits for a person. Without a session a new
+        one is made.
+        """
         if session_id is None:
             session_id = (await self.create_session(user_id)).id
         question = Question(
@@ -323,29 +315,20 @@ class Turnlog:
             request_id=request_id,
         )
         turn = await self.start_turn(user_id, session_id, question)
-        events: list[Stamped] = []
-        async for batch in turn.events():
-            events += batch
-            if on_event is not None:
-                for at in batch:
-                    on_event(at)
+        at_rest = partial(self._turns.is_at_rest, turn.turn_id)
+        events = await self._following.events(user_id, turn, at_rest, on_event)
+        await self._turns.rest(turn.turn_id)
         return outcome(turn, events)
 
     # inside
 
-    def _parts_for(self, session: Session, watched: Show) -> pipeline.Parts:
-        def show(batch: Sequence[Stamped]) -> None:
-            watched(batch)
-            self._bus.publish(session.id, batch)
-
+    def _parts_for(self, session: Session, show: Show) -> pipeline.Parts:
         if session.agent_id not in self._agents:
             raise NotFound(f"The agent {session.agent_id!r} of this session is not here any more.")
-        if session.engine not in self._engines:
-            raise NotFound(f"The engine {session.engine!r} of this session is not here any more.")
         return pipeline.Parts(
             session=session,
             team=self._agents,
-            engine=self._engines[session.engine],
+            engine=self._engines.get(session.engine),
             store=self.store,
             limits=self._limits,
             show=show,

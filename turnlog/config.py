@@ -15,8 +15,8 @@ from turnlog.projections.billing.budgets import Budget, read_budgets
 from turnlog.projections.billing.calendar import zone
 from turnlog.tools.mcp.server import McpServer, servers
 from turnlog.tools.tool import Approval
-from turnlog.transports.http.origins import LOOPBACK
 from turnlog.transports.jwks import Issuer
+from turnlog.transports.origins import LOOPBACK
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 

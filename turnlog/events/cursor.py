@@ -14,6 +14,14 @@ class Cursor(NamedTuple):
     screen: int  # the index of the last event on screen
 
 
+BEGINNING = Cursor(-1, -1)  # of a session in which nothing has happened
+
+
+def before(first_seq: int) -> Cursor:
+    """Just before the first event of the turn that begins with this number."""
+    return Cursor(first_seq, -1)
+
+
 def cursor_of(at: Stamped) -> Cursor:
     return Cursor(at.position, -1 if at.placed.index is None else at.placed.index)
 

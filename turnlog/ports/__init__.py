@@ -6,7 +6,7 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 
 from turnlog.ports.backend import Backend, StartedTurn
 from turnlog.ports.billing import Billing, Charge, Rate, Spent, no_price
-from turnlog.ports.bus import Bus
+from turnlog.ports.bus import Batches, Bus, Encode, LiveEvent, OnSignal, Signal
 from turnlog.ports.engine import (
     Agent,
     Ask,
@@ -58,6 +58,7 @@ __all__ = [
     "Ask",
     "Audit",
     "Backend",
+    "Batches",
     "Billing",
     "Bus",
     "CallFailed",
@@ -66,17 +67,19 @@ __all__ = [
     "CallStarted",
     "Charge",
     "Decision",
+    "Encode",
     "Engine",
     "EventLog",
     "Evidence",
     "Hidden",
     "KeepRaw",
-    "MOST_TASKS",
+    "LiveEvent",
     "Model",
     "NO_GUARD",
     "OPEN",
     "Offer",
     "OfferedTool",
+    "OnSignal",
     "OpenCall",
     "Output",
     "Permission",
@@ -89,6 +92,7 @@ __all__ = [
     "Session",
     "Sessions",
     "Show",
+    "Signal",
     "SpeakerChanged",
     "Spent",
     "Standing",

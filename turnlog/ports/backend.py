@@ -4,8 +4,9 @@ from collections.abc import AsyncGenerator, Sequence
 from datetime import tzinfo
 from typing import Any, Protocol
 
-from turnlog.events.base import Stamped
-from turnlog.events.cursor import Cursor
+from turnlog.events.base import Value
+from turnlog.events.cursor import Cursor, before
+from turnlog.ports.bus import LiveEvent
 from turnlog.ports.store import (
     Approval,
     Decision,
@@ -16,13 +17,17 @@ from turnlog.ports.store import (
 from turnlog.telemetry.metrics import Metrics
 
 
-class StartedTurn(Protocol):
-    """A turn that is running; its events come until it is over, whoever listens."""
+class StartedTurn(Value, frozen=True, kw_only=True):
+    """A turn that goes on by itself, and where to follow it from."""
 
     turn_id: str
     session_id: str
+    first_seq: int
 
-    def events(self) -> AsyncGenerator[Sequence[Stamped], None]: ...
+    @property
+    def after(self) -> Cursor:
+        """The cursor just before its first event."""
+        return before(self.first_seq)
 
 
 class Backend(Protocol):
@@ -36,8 +41,17 @@ class Backend(Protocol):
 
     def follow(
         self, user_id: str, session_id: str, after: Cursor | None
-    ) -> AsyncGenerator[Sequence[Stamped], None]:
-        """What came after the cursor and then what happens, or one resync_required."""
+    ) -> AsyncGenerator[Sequence[LiveEvent], None]:
+        """What came after the cursor and then what happens, or one resync_required.
+
+        Without a cursor it begins with the newest turn, from its start.
+        """
+        ...
+
+    def follow_turn(
+        self, user_id: str, turn: StartedTurn
+    ) -> AsyncGenerator[Sequence[LiveEvent], None]:
+        """One turn from its start until `complete` or `error`, however long it waits."""
         ...
 
     async def change_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
@@ -45,7 +59,10 @@ class Backend(Protocol):
         ...
 
     async def stop_turn(self, user_id: str, session_id: str) -> bool:
-        """Stop what runs in the session. Says whether anything did."""
+        """Stop what runs or waits in the session, on whichever node. Says whether anything did.
+
+        Returns when the turn is over. Raises Busy where its node does not stop it in time.
+        """
         ...
 
     async def answer_approval(self, user_id: str, approval_id: str, decision: Decision) -> Approval:

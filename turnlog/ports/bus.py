@@ -1,32 +1,54 @@
-"""Live events: how they reach those who watch."""
+"""Live events: how they reach those who watch, and how processes call to each other."""
 
-from collections.abc import AsyncGenerator, Sequence
-from typing import Protocol
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Literal, Protocol
+
+import msgspec
 
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor
 
+Signal = Literal["stop", "wake"]
+OnSignal = Callable[[str, Signal], None]  # of which session; returns at once
+Encode = Callable[[Stamped], bytes]  # an event as clients see it
+
+
+class LiveEvent(msgspec.Struct, frozen=True):
+    """An event on its way to those who watch. Its JSON is made once and shared by all of them."""
+
+    at: Stamped
+    json: bytes
+
+
+Batches = AsyncGenerator[Sequence[LiveEvent] | None, None]
+
 
 class Bus(Protocol):
-    """Live events, from turns to those who watch.
+    """Live events from turns to those who watch, and signals from process to process.
 
-    Promises: a follower gets every event after its cursor, once, in order, adjacent chunks
-    joined; an empty batch now and then, as a sign of life; or None, once, when some of them are
-    no longer there. It never holds a turn up.
+    Promises: a follower gets every event after its cursor, once and in order, or None, once,
+    when some of them are no longer there. Its first batch comes at once and may be empty; a
+    later empty batch is a sign of life. Chunks that wait for a slow follower are joined.
+    Internal events reach nobody. `publish` and `signal` return at once, whoever listens.
     """
 
-    def publish(self, session_id: str, batch: Sequence[Stamped]) -> None: ...
-
-    def is_empty(self, session_id: str) -> bool:
-        """Whether nothing of this session is remembered."""
+    async def open(self, on_signal: OnSignal) -> None:
+        """From now on `on_signal` is called for every signal, of this process too."""
         ...
 
-    def follow(
-        self, session_id: str, after: Cursor | None
-    ) -> AsyncGenerator[Sequence[Stamped] | None, None]:
-        """Without a cursor, from the start of the newest turn that is remembered."""
+    def publish(self, session_id: str, batch: Sequence[Stamped]) -> None:
+        """Show the events to all who follow the session. An empty batch is a sign of life."""
         ...
 
-    def close(self) -> None:
-        """Nothing more comes: whoever follows gets the rest, and is done."""
+    def follow(self, session_id: str, after: Cursor) -> Batches: ...
+
+    def signal(self, session_id: str, signal: Signal) -> None:
+        """Tell every process. A signal may get lost: who needs its effect checks, and repeats it.
+
+        stop: stop the turn of this session. wake: a turn of this session is over, or waits.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Nothing more comes: followers get the rest and are done, and signals are not heard."""
         ...

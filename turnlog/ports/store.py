@@ -190,6 +190,10 @@ class Turns(Protocol):
         """
         ...
 
+    async def newest_turn(self, user_id: str, session_id: str) -> Turn | None:
+        """The turn that began last, in whatever state; only that one may run or wait."""
+        ...
+
     async def started_tools(self, turn: Turn) -> set[str]:
         """Ids of the turn's calls that have begun and are not known to have ended."""
         ...

@@ -19,6 +19,7 @@ from turnlog.telemetry.logs import belonging_to
 from turnlog.telemetry.metrics import Metrics
 
 _log = logging.getLogger(__name__)
+CHUNKS: dict[type, str] = {k.MessageChunk: "text", k.ThinkingChunk: "thinking"}
 Show = Callable[[Sequence[Stamped]], None]
 End = Callable[[BaseException | None], Awaitable[None]]
 
@@ -47,14 +48,21 @@ class TurnWatch:
         self.outcome = "lost"
         self.code: str | None = None
         self._show = show
+        self._chunks = dict.fromkeys(CHUNKS, 0)  # since the last message
 
     def show(self, batch: Sequence[Stamped]) -> None:
         """Show first, then look."""
+        if not batch:  # all of it was internal
+            return
         self._show(batch)
         for at in batch:
-            note = NOTES.get(type(at.event))
-            if note is not None:
-                note(self, at.event)
+            kind = type(at.placed.event)
+            if kind in self._chunks:  # counted here and added up later: there are many
+                self._chunks[kind] += 1
+                if self.waiting:
+                    self._first_chunk()
+            elif kind in NOTES:
+                NOTES[kind](self, at.placed.event)
 
     @contextmanager
     def started(self, agent: AgentRef, model: str) -> Iterator[None]:
@@ -88,6 +96,7 @@ class TurnWatch:
 
     def ended(self) -> None:
         """Nothing more comes."""
+        self.add_chunks()
         seconds = (time.time_ns() - self.began) / 1e9
         self.metrics.turns_running.add(-1)
         self.metrics.turns_ended.add(1, self.outcome)
@@ -102,6 +111,17 @@ class TurnWatch:
         if self.code is not None:
             facts["code"] = self.code
         _log.info("turn ended", extra={"facts": facts})
+
+    def add_chunks(self) -> None:
+        """The chunks since the last message, to those of everybody."""
+        for kind, name in CHUNKS.items():
+            if self._chunks[kind]:
+                self.metrics.chunks.add(self._chunks[kind], name)
+                self._chunks[kind] = 0
+
+    def _first_chunk(self) -> None:
+        self.waiting = False
+        self.metrics.first_chunk_seconds.observe((time.time_ns() - self.began) / 1e9)
 
     def trace_call(self, answered: spans.Attributes) -> None:
         """One model call, known when it is over."""
@@ -125,14 +145,8 @@ class TurnWatch:
         self.tracer.end(span, time.time_ns(), {}, error)
 
 
-def _chunk(watch: TurnWatch, kind: str) -> None:
-    watch.metrics.chunks.add(1, kind)
-    if watch.waiting:
-        watch.waiting = False
-        watch.metrics.first_chunk_seconds.observe((time.time_ns() - watch.began) / 1e9)
-
-
 def _message(watch: TurnWatch, message: k.Message) -> None:
+    watch.add_chunks()
     if not message.model:  # nothing came back: the user was quicker
         return
     watch.metrics.model_calls.add(1, message.model, message.stop_reason)
@@ -181,8 +195,6 @@ def _tokens(message: k.Message) -> dict[str, int]:
 
 
 NOTES: dict[type, Callable[[TurnWatch, Any], None]] = {
-    k.MessageChunk: lambda watch, _: _chunk(watch, "text"),
-    k.ThinkingChunk: lambda watch, _: _chunk(watch, "thinking"),
     k.Message: _message,
     k.ToolResult: _tool_result,
     k.ApprovalRequested: _approval,

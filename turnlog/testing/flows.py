@@ -143,13 +143,18 @@ async def by_library(app: Turnlog, session_id: str, turn: UserStep) -> list[Show
 
 
 async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
-    """HTTP with server-sent events, over a real socket."""
+    """HTTP with server-sent events, over a real socket, until a person must decide."""
     body = {"message": turn.text, "enableThinking": turn.thinking or None}
     accept = {"accept": "text/event-stream"}
+    splitter, seen = SseSplitter(), list[Shown]()
     async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
         path = f"{url}/api/sessions/{session_id}/messages"
         async with client.post(path, json=body, headers=accept) as response:
-            return list(SseSplitter().feed(await response.read()))
+            async for piece in response.content.iter_any():
+                seen += splitter.feed(piece)
+                if people.is_at_rest(seen):
+                    break
+    return seen
 
 
 async def by_resuming(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
@@ -176,7 +181,7 @@ async def by_socket(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown
         asked = await one.ask("chat:message", {"sessionId": session_id, **message})
         mine: list[Shown] = []
         while not people.is_at_rest(mine):  # the turn before comes first
-            event = await one.told.get()
+            event = await one.inbox.get()
             mine += [event] if event["turnId"] == asked["turnId"] else []
     return mine
 
@@ -223,7 +228,7 @@ async def act_by_socket(
         await one.join(session_id, after=seen[-1]["cursor"])
         await _decide_by_socket(one, session_id, seen, step)
         while not more or not people.is_at_rest([*seen, *more]):
-            more.append(await one.told.get())
+            more.append(await one.inbox.get())
     return more
 
 

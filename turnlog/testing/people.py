@@ -69,7 +69,7 @@ async def until_at_rest(app: Turnlog, session_id: str, seen: Sequence[Shown]) ->
     more: list[Shown] = []
     async with asyncio.timeout(60):
         async for batch in app.follow(LOCAL_USER, session_id, parse(seen[-1]["cursor"])):
-            more += [wire.decode(wire.encode(at)) for at in batch]
+            more += [wire.decode(live.json) for live in batch]
             if more and is_at_rest([*seen, *more]):
                 break
     return more

@@ -16,10 +16,10 @@ from turnlog.projections.transcript import Shown
 
 @dataclass
 class Tab:
-    """One Socket.IO client, and what it was told."""
+    """One Socket.IO client and its events: those to be read, and those that were."""
 
     client: Any
-    told: asyncio.Queue[Shown]
+    inbox: asyncio.Queue[Shown]
     seen: list[Shown]
 
     async def ask(self, event: str, *payload: Any) -> Any:
@@ -27,15 +27,15 @@ class Tab:
 
     async def join(self, session_id: str, **more: Any) -> Shown:
         assert await self.ask("session:join", {"sessionId": session_id, **more}) == {"ok": True}
-        start = await self.told.get()
+        start = await self.inbox.get()
         assert (start["type"], start["session"]["id"]) == ("session_start", session_id)
         return start
 
     async def until(self, *types: str) -> list[Shown]:
         """All it has seen, up to the next event of these types."""
-        self.seen.append(await self.told.get())
+        self.seen.append(await self.inbox.get())
         while self.seen[-1]["type"] not in types:
-            self.seen.append(await self.told.get())
+            self.seen.append(await self.inbox.get())
         return self.seen
 
 
@@ -43,7 +43,7 @@ class Tab:
 async def tab(url: str, **options: Any) -> AsyncIterator[Tab]:
     """A connected client."""
     one = Tab(socketio.AsyncClient(reconnection=False), asyncio.Queue(), [])
-    one.client.on("agent:event", one.told.put)
+    one.client.on("agent:event", one.inbox.put)
     await one.client.connect(url, **{"transports": ["websocket"], "retry": False} | options)
     try:
         yield one

@@ -40,7 +40,8 @@ async def stopping(app: Turnlog, session_id: str, text: str | None) -> AsyncIter
     async def stop() -> None:
         seen = ""
         async for batch in app.follow(LOCAL_USER, session_id, None):
-            seen += "".join(at.event.content for at in batch if isinstance(at.event, MessageChunk))
+            events = (live.at.event for live in batch)
+            seen += "".join(event.content for event in events if isinstance(event, MessageChunk))
             if seen.endswith(text):
                 await app.stop_turn(LOCAL_USER, session_id)
                 return

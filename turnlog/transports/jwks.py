@@ -18,7 +18,7 @@ import jwt
 import msgspec
 
 from turnlog.errors import ConfigError
-from turnlog.transports.http.origins import LOOPBACK
+from turnlog.transports.origins import LOOPBACK
 
 FRESH = 600.0  # seconds after which the keys are fetched again
 PAUSE = 10.0  # seconds between two fetches, whatever the reason
@@ -134,13 +134,13 @@ async def _fetch(issuer: Issuer) -> dict[KeyName, jwt.PyJWK]:
 
 
 async def _discover(issuer: Issuer) -> str:
-    found = await _get(issuer.asked_first, _Discovery)
+    document = await _get(issuer.asked_first, _Discovery)
     # "The issuer value returned MUST be identical" (OpenID Connect Discovery 1.0, 4.3)
-    if found.issuer != issuer.name:
-        raise _Unusable(f"It says that it is {found.issuer!r}.")
-    if not _may_be_asked(found.jwks_uri):
-        raise _Unusable(f"Its keys are at {found.jwks_uri!r}, which is not https.")
-    return found.jwks_uri
+    if document.issuer != issuer.name:
+        raise _Unusable(f"It says that it is {document.issuer!r}.")
+    if not _may_be_asked(document.jwks_uri):
+        raise _Unusable(f"Its keys are at {document.jwks_uri!r}, which is not https.")
+    return document.jwks_uri
 
 
 async def _get(url: str, kind: type[T]) -> T:

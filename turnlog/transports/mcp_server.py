@@ -22,8 +22,8 @@ from turnlog.errors import TurnlogError
 from turnlog.ports import Offer
 from turnlog.transports import problem
 from turnlog.transports.auth import Auth, User
-from turnlog.transports.http.origins import is_same_site
 from turnlog.transports.http.request import MOST_BYTES
+from turnlog.transports.origins import is_same_site
 
 PATH = "/mcp"
 KEY_META = "turnlog/idempotencyKey"  # in a call's _meta: the same for the same call
@@ -180,11 +180,11 @@ class _Handlers:
                 user_id, params.name, params.arguments or {}, key if isinstance(key, str) else ""
             )
         except TurnlogError as error:
-            return self._told(str(error), is_error=True)
+            return self._result(str(error), is_error=True)
         except Exception as error:
             _log.error("MCP tool %s failed", params.name, exc_info=error)
-            return self._told("The tool failed.", is_error=True)
-        return self._told(msgspec.json.encode(value).decode(), structured_content=value)
+            return self._result("The tool failed.", is_error=True)
+        return self._result(msgspec.json.encode(value).decode(), structured_content=value)
 
-    def _told(self, text: str, **more: Any) -> Any:
+    def _result(self, text: str, **more: Any) -> Any:
         return self._types.CallToolResult(content=[self._types.TextContent(text=text)], **more)

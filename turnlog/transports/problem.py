@@ -40,10 +40,10 @@ async def explained(request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.TurnlogError)
     for kind, (status, title) in STATUS.items():
         if isinstance(error, kind):
-            told = response(status, title, str(error), error.code)
+            answer = response(status, title, str(error), error.code)
             if isinstance(error, errors.TooMany):
-                told.headers["retry-after"] = str(error.retry_after)
-            return told
+                answer.headers["retry-after"] = str(error.retry_after)
+            return answer
     return await unexplained(request, error)
 
 
@@ -58,6 +58,6 @@ async def http(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
     title = _TITLES.get(status, "Error")
     detail = f"{request.method} {request.url.path} is not something this server answers."
-    told = response(status, title, detail, title.lower().replace(" ", "_"))
-    told.headers.update(getattr(error, "headers", None) or {})  # which methods it does answer
-    return told
+    answer = response(status, title, detail, title.lower().replace(" ", "_"))
+    answer.headers.update(getattr(error, "headers", None) or {})  # which methods it does answer
+    return answer

@@ -15,28 +15,24 @@ def encode(at: Stamped) -> bytes:
     placed = at.placed
     event = placed.event
     fields: Event | dict[str, Any] = event.shown() if event.log_only else event
-    return b"%s,%s}" % (_encode(fields)[:-1], _envelope(at, event.shown_as).encode())
-
-
-def decode(data: bytes) -> dict[str, Any]:
-    shown: dict[str, Any] = msgspec.json.decode(data)
-    return shown
-
-
-def _envelope(at: Stamped, state: str) -> str:
-    placed = at.placed
-    number = ""
-    index = "null" if placed.index is None else placed.index  # internal events have none
+    state, number = event.shown_as, ""
     if state == "persisted":
         if at.seq is None:  # could not be stored: it must not say that it was
             state = "transient"
         else:
             number = f',"sequenceNumber":{at.seq}'
-    return (
-        f'"eventId":"{placed.event_id}","sessionId":"{at.session_id}","turnId":"{at.turn_id}",'
+    index, screen = (placed.index, placed.index) if placed.index is not None else ("null", -1)
+    envelope = (
+        f',"eventId":"{placed.event_id}","sessionId":"{at.session_id}","turnId":"{at.turn_id}",'
         f'"timestamp":"{placed.at}","eventIndex":{index},"persistenceState":"{state}"'
-        f'{number},"agent":{_agent(placed.agent)},"cursor":"{at.cursor}"'
+        f'{number},"agent":{_agent(placed.agent)},"cursor":"{at.position}.{screen}"}}'
     )
+    return _encode(fields)[:-1] + envelope.encode()
+
+
+def decode(data: bytes) -> dict[str, Any]:
+    shown: dict[str, Any] = msgspec.json.decode(data)
+    return shown
 
 
 @lru_cache(maxsize=1024)

@@ -1,33 +1,31 @@
-"""The turns that this process works on: started, gone on with, healed, and ended with it."""
+"""The turns that this process works on: started, gone on with, healed, and ended with it.
+
+What they show goes to the bus, and what other processes want of them comes from there.
+"""
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
-from turnlog.errors import (
-    AlreadyAsked,
-    BadInput,
-    Busy,
-    NotFound,
-    Reused,
-    ToolError,
-)
+from turnlog.errors import AlreadyAsked, BadInput, Busy, NotFound, Reused, ToolError
 from turnlog.events import kinds as k
-from turnlog.events.base import Event, Stamped
+from turnlog.events.base import Event
 from turnlog.pipeline import turn as pipeline
-from turnlog.pipeline.ending import ShuttingDown, completed_again
+from turnlog.pipeline.ending import ShuttingDown
 from turnlog.pipeline.turn_state import TurnState, new_id
 from turnlog.ports import (
+    OPEN,
     Approval,
+    Bus,
     Question,
     Rate,
     Said,
     Session,
     Show,
+    Signal,
     Standing,
     StartedTurn,
     Store,
@@ -39,12 +37,15 @@ from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.spans import installed_tracer
 from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.turns.limits import UserLimits
-from turnlog.turns.live_turn import LiveTurn
+from turnlog.turns.live_turn import End, LiveTurn
 from turnlog.turns.recovery import draft_events, goes_on, recover, unkept
+from turnlog.turns.wakes import Wakes
 
 _log = logging.getLogger(__name__)
 PartsFor = Callable[[Session, Show], pipeline.Parts]
-Publish = Callable[[str, Sequence[Stamped]], None]  # to those who watch a session
+STOPS_WITHIN = 10.0  # seconds that another process has to stop a turn
+LINE_LOOKS = 5.0  # seconds until a line looks again: signals may get lost, and so may processes
+STOP_LOOKS = 0.25  # and until a stop does
 
 
 class RunningTurns:
@@ -54,7 +55,7 @@ class RunningTurns:
         self,
         store: Store,
         parts_for: PartsFor,
-        publish: Publish,
+        bus: Bus,
         limits: UserLimits,
         longest: float,
         rate: Rate = no_price,
@@ -63,7 +64,7 @@ class RunningTurns:
         """`longest`: how many seconds a turn may take."""
         self._store = store
         self._parts_for = parts_for
-        self._publish = publish
+        self._bus = bus
         self._limits = limits
         self._longest = longest
         self._rate = rate
@@ -72,7 +73,7 @@ class RunningTurns:
         self._live: dict[str, LiveTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._claiming = asyncio.Lock()  # until what was claimed is among the live ones
-        self._moved = asyncio.Condition()  # a turn that waited does so no longer
+        self._wakes = Wakes()
         self.rested = asyncio.Event()  # a turn is over, or waits
 
     def live(self, turn_id: str) -> LiveTurn | None:
@@ -80,9 +81,22 @@ class RunningTurns:
         live = self._live.get(turn_id)
         return None if live is None or live.over.is_set() else live
 
-    def is_live(self, session_id: str) -> bool:
-        """Whether a turn of the session runs here."""
-        return any(live.session_id == session_id for live in self._live.values())
+    def is_at_rest(self, turn_id: str) -> bool:
+        """Whether nobody works on the turn here."""
+        return turn_id not in self._live
+
+    async def rest(self, turn_id: str) -> None:
+        """Wait until nobody works on the turn here."""
+        if live := self._live.get(turn_id):
+            await live.over.wait()
+
+    def hear(self, session_id: str, signal: Signal) -> None:
+        """A signal from the bus, of this process or of another one."""
+        if signal == "stop":
+            for live in self._of(session_id):
+                live.stop()
+        else:
+            self._wakes.wake(session_id)
 
     async def check(self, user_id: str, approval: Approval, args: dict[str, Any]) -> None:
         """Raises BadInput where a tool would not take these arguments."""
@@ -134,21 +148,14 @@ class RunningTurns:
         """After all that asked before, each when the one before it is over."""
         line = self._lines.setdefault(session_id, asyncio.Lock())
         async with line:
-            while True:
-                try:
-                    return await self._start(user_id, session_id, question)
-                except Busy as busy:
-                    await self._until_over(busy)
-
-    async def _until_over(self, busy: Busy) -> None:
-        """Until the turn is over, or somebody else has gone on with it."""
-        if live := self._live.get(busy.turn_id):
-            await live.over.wait()
-        elif busy.waiting:
-            async with self._moved:
-                await self._moved.wait()
-        else:
-            raise busy  # another process works on it, and would not tell us when it ends
+            with self._wakes.of(session_id) as wake:
+                while True:
+                    wake.clear()
+                    try:
+                        return await self._start(user_id, session_id, question)
+                    except Busy:
+                        if not await wake.within(LINE_LOOKS):
+                            await self.heal(session_id)  # the process that was busy may have died
 
     async def _start(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
         session = await self._store.get_session(user_id, session_id)
@@ -160,12 +167,13 @@ class RunningTurns:
             state = await pipeline.begin(question, live.turn_id, parts)
         except BaseException as error:
             self._limits.take_back(user_id)
-            self._let_go(live, user_id)
+            self._forget(live, user_id)
             if isinstance(error, AlreadyAsked):
-                return await self._found(session, question, error)
+                return await self._asked_before(session, question, error)
             raise
         self._set_off(live, watch, question, state, parts)
-        return live
+        first_seq = state.turn.first_seq
+        return StartedTurn(turn_id=live.turn_id, session_id=session.id, first_seq=first_seq)
 
     # a turn that goes on
 
@@ -189,18 +197,18 @@ class RunningTurns:
             state.index = max(state.index, drafts.index)
             await pipeline.deliver([*draft_events(drafts), Said([first])], state, parts)
         except BaseException:
-            self._let_go(live, turn.user_id)
+            self._rest(live, turn.user_id)
             raise
         self._set_off(live, watch, question, state, parts)
-        await self._tell_those_in_line()
 
     async def give_up(self, turn: Turn) -> None:
         """End a turn that this process has claimed and cannot go on with."""
         try:
-            await recover(turn, self._store, partial(self._publish, turn.session_id), self._rate)
+            show = partial(self._bus.publish, turn.session_id)
+            await recover(turn, self._store, show, self._rate)
         except Exception:
             _log.exception("turn %s could not be ended", turn.id)
-        await self._tell_those_in_line()
+        self._bus.signal(turn.session_id, "wake")
 
     async def heal(self, session_id: str | None = None) -> None:
         """Go on with the turns that nobody works on, or end them; of one session or of all."""
@@ -232,13 +240,36 @@ class RunningTurns:
             await asyncio.wait(self._tasks)
 
     async def stop(self, user_id: str, session_id: str) -> bool:
-        """Stop what runs or waits in the session. Says whether anything did."""
+        """Stop what runs or waits in the session, in whichever process. Says whether anything did.
+
+        Returns when it is over in the store. Raises Busy where another process does not stop
+        its turn in time.
+        """
         await self._store.get_session(user_id, session_id)
-        mine = [live for live in self._live.values() if live.session_id == session_id]
+        stopped = await self._stop_here(user_id, session_id)
+        deadline = asyncio.get_running_loop().time() + STOPS_WITHIN
+        with self._wakes.of(session_id) as wake:
+            while turn := await self._open_turn(user_id, session_id):
+                if asyncio.get_running_loop().time() > deadline:
+                    raise Busy(turn.id)
+                wake.clear()
+                await self.heal(session_id)  # its process may have died
+                if not await self._stop_here(user_id, session_id):
+                    await wake.within(STOP_LOOKS)
+                stopped = True
+        return stopped
+
+    async def _stop_here(self, user_id: str, session_id: str) -> bool:
+        """Tell everybody to stop the turn. Says whether this process could."""
+        mine = self._of(session_id)
+        self._bus.signal(session_id, "stop")
         for live in mine:
-            live.stop()
             await live.over.wait()
         return await self._withdraw(user_id, session_id) or bool(mine)
+
+    async def _open_turn(self, user_id: str, session_id: str) -> Turn | None:
+        turn = await self._store.newest_turn(user_id, session_id)
+        return turn if turn is not None and turn.state in OPEN else None
 
     async def _withdraw(self, user_id: str, session_id: str) -> bool:
         """End the turn that waits, and with it the questions that it waits for."""
@@ -253,15 +284,14 @@ class RunningTurns:
             _, state = await pipeline.resume(turn, self._store)
             await pipeline.end(state, asyncio.CancelledError(), parts)
         finally:
-            self._let_go(live, user_id)
-            await self._tell_those_in_line()
+            self._rest(live, user_id)
         return True
 
     # inside
 
     def _prepared(self, live: LiveTurn, session: Session) -> tuple[TurnWatch, pipeline.Parts]:
-        tracer = installed_tracer()
-        watch = TurnWatch(session.id, live.turn_id, self._metrics, live.show, tracer)
+        show = partial(self._bus.publish, session.id)
+        watch = TurnWatch(session.id, live.turn_id, self._metrics, show, installed_tracer())
         return watch, self._parts_for(session, watch.show)
 
     def _set_off(
@@ -277,51 +307,43 @@ class RunningTurns:
         work = pipeline.work(question, state, parts)
         end = watch.around(partial(pipeline.end, state, parts=parts))
         with watch.started(parts.agent.ref, parts.agent.model or parts.limits.model):
-            task = asyncio.create_task(live.run(work, end, self._longest))
+            task = asyncio.create_task(self._run(live, work, end, state.turn.user_id))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda _: self._forget(live, state.turn.user_id))
 
-    def _let_go(self, live: LiveTurn, user_id: str) -> None:
-        """It does not run by itself. Somebody may be waiting for it to be over."""
+    async def _run(
+        self, live: LiveTurn, work: Coroutine[Any, Any, None], end: End, user_id: str
+    ) -> None:
+        try:
+            await live.run(work, end, self._longest)
+        finally:
+            self._rest(live, user_id)
+
+    def _rest(self, live: LiveTurn, user_id: str) -> None:
+        """The turn is over, or waits. Whoever waits for that is told, here and elsewhere."""
         self._forget(live, user_id)
-        live.finish()
+        self._bus.publish(live.session_id, [])
+        self._bus.signal(live.session_id, "wake")
 
     def _forget(self, live: LiveTurn, user_id: str) -> None:
+        """Nobody works on it here any more."""
         if self._live.get(live.turn_id) is live:  # and not a later part of the same turn
             del self._live[live.turn_id]
         self._limits.end(user_id)
         self.rested.set()
+        live.over.set()
 
-    async def _tell_those_in_line(self) -> None:
-        async with self._moved:
-            self._moved.notify_all()
+    def _of(self, session_id: str) -> list[LiveTurn]:
+        return [live for live in self._live.values() if live.session_id == session_id]
 
-    async def _found(
+    async def _asked_before(
         self, session: Session, question: Question, asked: AlreadyAsked
     ) -> StartedTurn:
         """The turn that an earlier request with the same id started."""
-        log = await self._store.read(session.user_id, session.id, after=asked.first_seq - 1)
-        kept = [at for at in log if at.turn_id == asked.turn_id and not at.placed.internal]
-        first = kept[0].event
-        if isinstance(first, k.UserMessageSent) and first.content != question.message:
+        after = asked.first_seq - 1
+        (first,) = await self._store.read(session.user_id, session.id, after=after, limit=1)
+        if isinstance(first.event, k.UserMessageSent) and first.event.content != question.message:
             raise Reused("This requestId was used for another message. Take a new one.")
-        if asked.turn_id in self._live:
-            return self._live[asked.turn_id]
-        if asked.state == "running":
-            raise Busy(asked.turn_id)
-        over = asked.state == "done"
-        return KeptTurn(turn_id=asked.turn_id, session_id=session.id, kept=kept, over=over)
-
-
-@dataclass(kw_only=True)
-class KeptTurn:
-    """A turn that nobody works on, read from the log; where it is over `complete` is said again."""
-
-    turn_id: str
-    session_id: str
-    kept: list[Stamped]
-    over: bool
-
-    async def events(self) -> AsyncGenerator[Sequence[Stamped], None]:
-        yield [*self.kept, completed_again(self.kept)] if self.over else self.kept
+        if asked.state == "running" and asked.turn_id not in self._live:
+            await self.heal(session.id)  # its process may have died
+        return StartedTurn(turn_id=asked.turn_id, session_id=session.id, first_seq=asked.first_seq)

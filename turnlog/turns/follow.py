@@ -1,51 +1,154 @@
-"""Going on from a cursor: identical events, or one honest `resync_required`."""
+"""Going on from a cursor: identical events, or one honest `resync_required`.
+
+Everybody follows the bus, the one who asked included. Where the bus does not reach back to the
+start of a turn, the log does: it has the same events, without the chunks that became messages.
+"""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from math import inf
 
 from turnlog.events.base import Stamped
-from turnlog.events.cursor import Cursor
-from turnlog.events.kinds import ResyncRequired
-from turnlog.ports import Bus, Store
+from turnlog.events.cursor import BEGINNING, Cursor, cursor_of
+from turnlog.events.kinds import Complete, Error, ResyncRequired
+from turnlog.pipeline.ending import completed_again
+from turnlog.ports import (
+    OPEN,
+    Batches,
+    Bus,
+    Encode,
+    LiveEvent,
+    StartedTurn,
+    Store,
+)
 from turnlog.turns.server_event import placed_by_server
 
 TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on from there."
+ENDINGS = (Complete, Error)
+FEW = 100  # internal events that nobody sees
+Live = AsyncGenerator[Sequence[LiveEvent], None]
 
 
-async def follow(
-    user_id: str,
-    session_id: str,
-    after: Cursor | None,
-    store: Store,
-    bus: Bus,
-    is_live: Callable[[str], bool],
-) -> AsyncGenerator[Sequence[Stamped], None]:
-    """What the client missed since its cursor, then what happens.
+class Following:
+    """Sessions and turns as those who watch see them. An empty batch is a sign of life."""
 
-    `is_live`: a turn of the session runs here. What it has stored and not shown yet is newer
-    than anything on the bus, and on its way there.
-    """
-    await store.get_session(user_id, session_id)
-    if after is not None:
-        newest = await _newest(user_id, session_id, store)
-        missed = newest > after.position and bus.is_empty(session_id) and not is_live(session_id)
-        if missed or newest < after.position:  # the latter was never given out here
-            yield [_resync(session_id)]
-            return
-    async with aclosing(bus.follow(session_id, after)) as batches:
-        async for batch in batches:
-            if batch is None:
-                yield [_resync(session_id)]
+    def __init__(self, store: Store, bus: Bus, encode: Encode) -> None:
+        self._store = store
+        self._bus = bus
+        self._encode = encode
+
+    async def session(self, user_id: str, session_id: str, after: Cursor | None) -> Live:
+        """What came after the cursor, then what happens; or one resync_required.
+
+        Without a cursor it begins with the newest turn, from its start.
+        """
+        opening: Sequence[LiveEvent] = []
+        patience = inf
+        if after is None:
+            opening, batches = await self._newest_turn(user_id, session_id)
+        else:
+            patience = await self._patience(user_id, session_id, after)
+            batches = self._bus.follow(session_id, after)
+        async with aclosing(batches):
+            if opening:
+                yield opening
+            async for batch in batches:
+                if batch:
+                    patience = inf
+                elif batch is None or patience == 0:
+                    yield [self._resync(session_id)]
+                    return
+                else:
+                    patience -= 1
+                yield batch
+
+    async def turn(
+        self, user_id: str, started: StartedTurn, at_rest: Callable[[], bool] = lambda: False
+    ) -> Live:
+        """The events of one turn from its start until `complete` or `error`.
+
+        `at_rest`: whether nobody works on the turn, which is then the end, too.
+        """
+        opening, batches = await self._from_start(user_id, started)
+        async with aclosing(batches):
+            yield opening
+            if type(opening[-1].at.placed.event) in ENDINGS:
                 return
-            yield batch
+            async for batch in batches:
+                if batch is None:
+                    yield [self._resync(started.session_id)]
+                    return
+                yield batch
+                if type(batch[-1].at.placed.event) in ENDINGS if batch else at_rest():
+                    return
 
+    async def events(
+        self,
+        user_id: str,
+        started: StartedTurn,
+        at_rest: Callable[[], bool],
+        on_event: Callable[[Stamped], None] | None,
+    ) -> list[Stamped]:
+        """The same, for a caller in this process who wants them when they come, and all."""
+        events: list[Stamped] = []
+        async with aclosing(self.turn(user_id, started, at_rest)) as batches:
+            async for batch in batches:
+                for live in batch:
+                    events.append(live.at)
+                    if on_event is not None:
+                        on_event(live.at)
+        return events
 
-async def _newest(user_id: str, session_id: str, store: Store) -> int:
-    newest = await store.tail(user_id, session_id, limit=1)
-    return newest[-1].position if newest else -1
+    # inside
 
+    async def _patience(self, user_id: str, session_id: str, after: Cursor) -> float:
+        """How many empty batches may come before something new must.
 
-def _resync(session_id: str) -> Stamped:
-    """Its cursor knows nothing: who does not reload is told again, and skips nothing."""
-    placed = placed_by_server(ResyncRequired(why=TOO_OLD))
-    return Stamped(session_id=session_id, turn_id="", placed=placed, seq=None, position=-1)
+        None at all where the log has what the bus has not, or never gave out this cursor. But
+        what a running turn has stored and not shown yet is on its way.
+        """
+        newest = await self._store.tail(user_id, session_id, limit=1)
+        position = newest[-1].position if newest else BEGINNING.position
+        if position == after.position:
+            return inf
+        turn = await self._store.newest_turn(user_id, session_id)
+        if position < after.position:
+            return 0
+        missed = await self._store.read(user_id, session_id, after=after.position, limit=FEW)
+        if len(missed) < FEW and all(at.placed.internal for at in missed):
+            return inf
+        return 1 if turn is not None and turn.state == "running" else 0
+
+    async def _newest_turn(
+        self, user_id: str, session_id: str
+    ) -> tuple[Sequence[LiveEvent], Batches]:
+        turn = await self._store.newest_turn(user_id, session_id)
+        if turn is None:
+            return [], self._bus.follow(session_id, BEGINNING)
+        started = StartedTurn(turn_id=turn.id, session_id=session_id, first_seq=turn.first_seq)
+        return await self._from_start(user_id, started)
+
+    async def _from_start(
+        self, user_id: str, started: StartedTurn
+    ) -> tuple[Sequence[LiveEvent], Batches]:
+        """How the turn begins, and what follows on it: all from the bus, or first from the log."""
+        batches = self._bus.follow(started.session_id, started.after)
+        opening = await anext(batches, None)
+        if opening and opening[0].at.seq == started.first_seq:
+            return opening, batches
+        await batches.aclose()
+        newest = await self._store.newest_turn(user_id, started.session_id)
+        is_open = newest is not None and newest.id == started.turn_id and newest.state in OPEN
+        log = await self._store.read(user_id, started.session_id, after=started.first_seq - 1)
+        kept = [at for at in log if at.turn_id == started.turn_id and not at.placed.internal]
+        if not is_open and not isinstance(kept[-1].event, Error):
+            kept.append(completed_again(kept))
+        after = max(cursor_of(kept[-1]), cursor_of(log[-1]))
+        opening = [LiveEvent(at, self._encode(at)) for at in kept]
+        return opening, self._bus.follow(started.session_id, after)
+
+    def _resync(self, session_id: str) -> LiveEvent:
+        """The cursor of this event is empty, so a client that ignores it is told again."""
+        placed = placed_by_server(ResyncRequired(why=TOO_OLD))
+        at = Stamped(session_id=session_id, turn_id="", placed=placed, seq=None, position=-1)
+        return LiveEvent(at, self._encode(at))

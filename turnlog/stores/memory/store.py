@@ -208,6 +208,11 @@ class MemoryStore:
         for write in writes:
             tables.apply(self._rows, write)
 
+    async def newest_turn(self, user_id: str, session_id: str) -> Turn | None:
+        await self.get_session(user_id, session_id)
+        turns = [turn for turn in self._turns.values() if turn.session_id == session_id]
+        return max(turns, key=lambda turn: turn.first_seq, default=None)
+
     async def started_tools(self, turn: Turn) -> set[str]:
         mine = (turn.session_id, turn.id, "executing")
         rows = self._rows["tool_runs"].values()

@@ -145,6 +145,14 @@ SELECT id, state FROM turns WHERE session_id = :session_id AND state IN ('runnin
 -- A row where the turn runs and this is its lease.
 SELECT 1 FROM turns WHERE id = :id AND state = 'running' AND lease = :lease AND lease <> ''
 
+-- get_newest_turn --
+-- Every turn begins with a question, and the log is in order: the turns need no sorting.
+SELECT id, session_id, user_id, state, first_seq, started_at, request_id, draft
+FROM turns WHERE id = (
+    SELECT turn_id FROM events
+    WHERE session_id = :session_id AND type = 'user_message_sent' ORDER BY seq DESC LIMIT 1
+)
+
 -- get_waiting_turn --
 -- The turn of a session that waits for a person.
 SELECT id, session_id, user_id, state, first_seq, started_at, request_id, draft

@@ -127,6 +127,9 @@ class SqliteStore:
     async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
         await self._change(lambda db: turns.start_tools(db, turn, starting))
 
+    async def newest_turn(self, user_id: str, session_id: str) -> Turn | None:
+        return await self._look(lambda db: turns.newest(db, user_id, session_id))
+
     async def started_tools(self, turn: Turn) -> set[str]:
         return await self._look(lambda db: turns.started_tools(db, turn))
 

@@ -47,6 +47,12 @@ def change(db: sqlite3.Connection, turn: Turn, **changes: Any) -> None:
     _update(db, turn, changes)
 
 
+def newest(db: sqlite3.Connection, user_id: str, session_id: str) -> Turn | None:
+    sessions.find(db, user_id, session_id)
+    row = db.execute(SQL["get_newest_turn"], {"session_id": session_id}).fetchone()
+    return None if row is None else _turn(row)
+
+
 def claim_waiting(db: sqlite3.Connection, user_id: str, session_id: str, owner: str) -> Turn | None:
     sessions.find(db, user_id, session_id)
     row = db.execute(SQL["get_waiting_turn"], {"session_id": session_id}).fetchone()

@@ -1,23 +1,35 @@
-"""The contract of the Bus. Subclass it and give it a `bus` fixture, and a `small_bus` one.
+"""The contract of the Bus. Subclass it and give it two fixtures:
 
-A small bus remembers `SMALL` bytes at most.
+class TestMyBus(BusContract):
+    @pytest.fixture
+    async def connected(self):
+        ...  # a function: each await of it, with an OnSignal, opens a bus of one more process
+
+    @pytest.fixture
+    async def small_bus(self):
+        ...  # an open bus that remembers `SMALL` bytes at most
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 import pytest
+from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
-from turnlog.events.cursor import Cursor, cursor_of
-from turnlog.ports import Bus
+from turnlog.events.cursor import BEGINNING, Cursor, before, cursor_of
+from turnlog.ports import Batches, Bus, OnSignal, Signal
 from turnlog.testing import samples as s
+from turnlog.transports import wire
 
-Following = AsyncGenerator[Sequence[Stamped] | None, None]
-BEGINNING = Cursor(-1, -1)
+Connected = Callable[[OnSignal], Awaitable[Bus]]
 SMALL = 50_000
+
+
+def deaf(session_id: str, signal: Signal) -> None:
+    """For a process that does not care about signals."""
 
 
 def turn(*events: Event, after: int = -1, turn_id: str = "t") -> list[Stamped]:
@@ -40,67 +52,72 @@ def thought(content: str, block: int = 0) -> k.ThinkingChunk:
     return k.ThinkingChunk(message_id="m", content=content, block_index=block)
 
 
-async def until(following: Following, last: Stamped) -> list[Stamped]:
+async def until(following: Batches, last: Stamped) -> list[Stamped]:
     """What a follower gets, up to that event."""
     seen: list[Stamped] = []
     async with asyncio.timeout(60):  # or a broken bus would hang the suite
         while not seen or seen[-1].placed.event_id != last.placed.event_id:
             batch = await anext(following)
             assert batch is not None, "the follower was told to reload"
-            seen += batch
+            seen += [live.at for live in batch]
     return seen
 
 
-async def refused(following: Following) -> bool:
-    """Whether the follower is told, once, that it must reload."""
+async def waits(following: Batches) -> None:
+    """The follower has read what is there, and waits for more."""
+    async with asyncio.timeout(60):
+        assert await anext(following) == []
+
+
+async def refused(following: Batches) -> bool:
+    """Whether the follower is told that it must reload, and nothing else."""
     async with asyncio.timeout(60), aclosing(following):
-        return [batch async for batch in following] == [None]
+        return [batch async for batch in following if batch != []] == [None]
 
 
 WHOLE = (chunk("Let me see."), s.used("a"), s.result("a"), chunk("Yes."), s.said("Yes."))
 
 
-class BusContract:
-    """Every event after the cursor, once, in order; or None, once."""
+class Heard:
+    """The signals that one process gets."""
 
-    async def test_it_is_empty_until_something_happens(self, bus: Bus) -> None:
-        assert bus.is_empty("s")
-        bus.publish("s", [])
-        assert bus.is_empty("s")
-        bus.publish("s", turn())
-        assert (bus.is_empty("s"), bus.is_empty("other")) == (False, True)
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[tuple[str, Signal]] = asyncio.Queue()
 
-    async def test_a_turn_that_began_elsewhere_is_not_shown_from_its_middle(self, bus: Bus) -> None:
-        shown = turn(*WHOLE)
-        knows_nothing, knows_too_little = bus.follow("s", None), bus.follow("s", BEGINNING)
-        bus.publish("s", shown[3:])  # another process had shown the rest
-        assert await refused(knows_nothing)
-        assert await refused(knows_too_little)
-        async with aclosing(bus.follow("s", cursor_of(shown[2]))) as following:
-            assert await until(following, shown[-1]) == shown[3:]
+    def __call__(self, session_id: str, signal: Signal) -> None:
+        self._queue.put_nowait((session_id, signal))
 
-    async def test_who_waits_for_the_first_thing_is_told_when_it_comes_too_late(
-        self, bus: Bus
-    ) -> None:
-        shown = turn(*WHOLE, after=4)
-        knows_it, does_not = bus.follow("s", Cursor(4, 9)), bus.follow("s", Cursor(3, 9))
-        waiting = [asyncio.ensure_future(anext(each)) for each in (knows_it, does_not)]
-        await asyncio.sleep(0)  # both are on an empty channel
-        bus.publish("s", shown)
+    async def next(self) -> tuple[str, Signal]:
         async with asyncio.timeout(60):
-            first, missed = [await each for each in waiting]
-        assert first and first[0].placed.event_id == shown[0].placed.event_id
-        assert missed is None
-        await knows_it.aclose()
-        await does_not.aclose()
+            return await self._queue.get()
+
+
+class BusContract:
+    """Every event after the cursor, once, in order; or None, once. And signals."""
+
+    @pytest.fixture
+    async def bus(self, connected: Connected) -> Bus:
+        return await connected(deaf)
+
+    # following
+
+    async def test_the_first_batch_comes_at_once(self, bus: Bus) -> None:
+        async with aclosing(bus.follow("s", BEGINNING)) as following:
+            await waits(following)
+
+    async def test_a_sign_of_life_reaches_those_who_follow(self, bus: Bus) -> None:
+        async with aclosing(bus.follow("s", BEGINNING)) as following:
+            await waits(following)
+            bus.publish("s", [])
+            await waits(following)
 
     async def test_from_every_cursor_the_rest_follows(self, bus: Bus) -> None:
         shown = turn(*WHOLE)
         bus.publish("s", shown)
         for seen in range(len(shown)):
-            after = cursor_of(shown[seen - 1]) if seen else BEGINNING
-            async with aclosing(bus.follow("s", after)) as following:
-                assert await until(following, shown[-1]) == shown[seen:]
+            for after in [cursor_of(shown[seen - 1])] if seen else [BEGINNING, before(0)]:
+                async with aclosing(bus.follow("s", after)) as following:
+                    assert await until(following, shown[-1]) == shown[seen:]
 
     async def test_what_happens_later_follows_too(self, bus: Bus) -> None:
         shown = turn(*WHOLE)
@@ -109,21 +126,41 @@ class BusContract:
                 bus.publish("s", [at])
                 assert await until(following, at) == [at]
 
+    async def test_the_json_of_an_event_is_made_once(self, bus: Bus) -> None:
+        shown = turn(chunk("a"), chunk("b"), s.said("ab"))
+        async with (
+            aclosing(bus.follow("s", BEGINNING)) as one,
+            aclosing(bus.follow("s", BEGINNING)) as two,
+        ):
+            bus.publish("s", shown)
+            batches = [await anext(each) or await anext(each) for each in (one, two)]
+        assert batches[0] is not None and batches[1] is not None
+        assert [live.json for live in batches[0]] == [wire.encode(live.at) for live in batches[0]]
+        for mine, yours in zip(*batches, strict=True):
+            assert mine.json is yours.json
+
+    async def test_internal_events_reach_nobody(self, bus: Bus) -> None:
+        first, *rest = turn(*WHOLE)
+        hidden = [replace(at, placed=replace(at.placed, internal=True)) for at in rest[:2]]
+        bus.publish("s", [first, *hidden, *rest[2:]])
+        async with aclosing(bus.follow("s", BEGINNING)) as following:
+            assert await until(following, rest[-1]) == [first, *rest[2:]]
+
     async def test_all_followers_see_the_same(self, bus: Bus) -> None:
         shown = turn(*WHOLE)
         async with (
             aclosing(bus.follow("s", BEGINNING)) as one,
-            aclosing(bus.follow("s", None)) as two,
+            aclosing(bus.follow("s", before(0))) as two,
         ):
             for at in shown:
                 bus.publish("s", [at])
             assert await until(one, shown[-1]) == await until(two, shown[-1]) == shown
 
-    async def test_without_a_cursor_the_newest_turn_is_seen_from_its_start(self, bus: Bus) -> None:
+    async def test_the_newest_turn_can_be_seen_from_its_start(self, bus: Bus) -> None:
         first, second = turn(s.said("Yes.")), turn(chunk("Well"), after=1, turn_id="t2")
         bus.publish("s", first)
         bus.publish("s", second)
-        async with aclosing(bus.follow("s", None)) as following:
+        async with aclosing(bus.follow("s", before(2))) as following:
             assert await until(following, second[-1]) == second
 
     async def test_one_who_has_seen_a_turn_goes_on_with_the_next(self, bus: Bus) -> None:
@@ -135,23 +172,26 @@ class BusContract:
 
     async def test_nothing_comes_from_another_session(self, bus: Bus) -> None:
         mine, other = turn(s.said("Mine.")), turn(s.said("Other."))
-        async with aclosing(bus.follow("s", None)) as following:
+        async with aclosing(bus.follow("s", BEGINNING)) as following:
             bus.publish("other", other)
             bus.publish("s", mine)
             assert await until(following, mine[-1]) == mine
 
+    async def test_what_was_read_from_the_log_first_is_not_shown_again(self, bus: Bus) -> None:
+        *seen, message, more = turn(*WHOLE, chunk("more"))
+        bus.publish("s", seen)
+        async with aclosing(bus.follow("s", cursor_of(message))) as following:
+            await waits(following)
+            bus.publish("s", [message, more])
+            assert await until(following, more) == [more]
+
+    # those who are slow
+
     async def test_waiting_chunks_of_one_block_are_one(self, bus: Bus) -> None:
-        pieces = [
-            thought("Hm"),
-            thought("m."),
-            chunk("a"),
-            chunk("b"),
-            chunk("c", 1),
-            chunk("d", 1),
-        ]
-        shown = turn(*pieces)
+        thoughts = thought("Hm"), thought("m.")
+        shown = turn(*thoughts, chunk("a"), chunk("b"), chunk("c", 1), chunk("d", 1))
         bus.publish("s", shown)
-        async with aclosing(bus.follow("s", None)) as following:
+        async with aclosing(bus.follow("s", BEGINNING)) as following:
             _, *seen = await until(following, shown[-1])
         assert [at.event for at in seen] == [thought("Hmm."), chunk("ab"), chunk("cd", 1)]
         assert [at.cursor for at in seen] == [shown[n].cursor for n in (2, 4, 6)]
@@ -159,64 +199,65 @@ class BusContract:
     async def test_chunks_are_not_joined_across_what_stands_between_them(self, bus: Bus) -> None:
         shown = turn(chunk("a"), s.used("t"), s.result("t"), chunk("b"))
         bus.publish("s", shown)
-        async with aclosing(bus.follow("s", None)) as following:
+        async with aclosing(bus.follow("s", BEGINNING)) as following:
             assert await until(following, shown[-1]) == shown
-
-    async def test_when_it_closes_followers_get_the_rest_and_are_done(self, bus: Bus) -> None:
-        first, *rest = turn(*WHOLE)
-        following, idle = bus.follow("s", None), bus.follow("other", None)
-        bus.publish("s", [first])
-        await until(following, first)
-        waiting = asyncio.create_task(anext(idle, "over"))
-        await asyncio.sleep(0)  # let it begin to wait
-        bus.publish("s", rest)
-        bus.close()
-        async with asyncio.timeout(60):
-            assert [at async for batch in following for at in batch or ()] == rest
-            assert await waiting in ("over", [])
-
-    async def test_a_cursor_of_an_older_turn_is_refused(self, bus: Bus) -> None:
-        first, second = turn(*WHOLE), turn(s.said("No."), after=4, turn_id="t2")
-        bus.publish("s", first)
-        bus.publish("s", second)
-        last = max(n for n, at in enumerate(first) if at.position < 3)
-        for at in first[: last + 1]:
-            assert await refused(bus.follow("s", cursor_of(at)))
 
     async def test_one_who_reads_nothing_for_a_turn_is_told_once(self, bus: Bus) -> None:
         first, second = turn(s.said("Yes.")), turn(s.said("No."), after=1, turn_id="t2")
         third = turn(s.said("Oh."), after=3, turn_id="t3")
-        following = bus.follow("s", None)
+        following = bus.follow("s", BEGINNING)
         bus.publish("s", first)
         await until(following, first[-1])
         bus.publish("s", second)
         bus.publish("s", third)
         assert await refused(following)
 
+    # what is no longer there
+
+    async def test_a_turn_that_began_elsewhere_is_not_shown_from_its_middle(self, bus: Bus) -> None:
+        shown = turn(*WHOLE)
+        following = bus.follow("s", BEGINNING)
+        await waits(following)
+        bus.publish("s", shown[3:])  # the rest was shown before this bus was there
+        assert await refused(following)
+        assert await refused(bus.follow("s", before(0)))
+        async with aclosing(bus.follow("s", cursor_of(shown[2]))) as following:
+            assert await until(following, shown[-1]) == shown[3:]
+
+    async def test_who_waits_for_the_first_thing_is_told_when_it_comes_too_late(
+        self, bus: Bus
+    ) -> None:
+        shown = turn(*WHOLE, after=4)
+        knows_it, does_not = bus.follow("s", Cursor(4, 9)), bus.follow("s", Cursor(3, 9))
+        await waits(knows_it)
+        await waits(does_not)
+        bus.publish("s", shown)
+        assert await until(knows_it, shown[-1]) == shown
+        assert await refused(does_not)
+        await knows_it.aclose()
+
+    async def test_a_cursor_of_an_older_turn_is_refused(self, bus: Bus) -> None:
+        first, second = turn(*WHOLE), turn(s.said("No."), after=4, turn_id="t2")
+        bus.publish("s", first)
+        bus.publish("s", second)
+        last = max(n for n, at in enumerate(first) if at.position < 3)
+        for after in (BEGINNING, *map(cursor_of, first[: last + 1])):
+            assert await refused(bus.follow("s", after))
+
     async def test_a_cursor_that_no_event_had_is_refused(self, bus: Bus) -> None:
         shown = turn(chunk("a"), chunk("b"))
         bus.publish("s", shown)
         assert await refused(bus.follow("s", Cursor(shown[-1].position, 99)))
 
-    async def test_what_was_read_from_the_log_first_is_not_shown_again(self, bus: Bus) -> None:
-        *before, message, complete = turn(*WHOLE, chunk("more"))
-        bus.publish("s", before)
-        async with aclosing(bus.follow("s", cursor_of(message))) as following:
-            reading = asyncio.create_task(until(following, complete))
-            await asyncio.sleep(0)  # let it begin to wait
-            bus.publish("s", [message, complete])
-            assert await reading == [complete]
-
     @pytest.mark.parametrize("watched", [True, False])
     async def test_a_gap_in_the_log_is_not_passed_over(self, bus: Bus, watched: bool) -> None:
         first, third = turn(s.said("Yes.")), turn(s.said("Oh."), after=3, turn_id="t3")
-        following = bus.follow("s", Cursor(1, 1))
         if watched:
             bus.publish("s", first)
-        reading = asyncio.create_task(refused(following))
-        await asyncio.sleep(0)  # let it begin to wait
+        following = bus.follow("s", Cursor(1, 1))
+        await waits(following)
         bus.publish("s", third)
-        assert await reading
+        assert await refused(following)
 
     @pytest.mark.parametrize("ending", [(), (s.said("Yes."), s.broke())], ids=["running", "over"])
     async def test_what_was_forgotten_to_make_room_is_not_passed_over(
@@ -226,17 +267,19 @@ class BusContract:
         small_bus.publish("s", shown)
         for n in range(SMALL // 1000):
             small_bus.publish(f"other {n}", turn(chunk("y" * 1000)))
-        assert small_bus.is_empty("s")
-        if not ending:
+        if ending:  # the log has it all
+            async with aclosing(small_bus.follow("s", before(0))) as following:
+                await waits(following)
+        else:
             small_bus.publish("s", turn(*(chunk("x" * 1000) for _ in range(21)))[-1:])
             assert await refused(small_bus.follow("s", cursor_of(shown[5])))
-            assert await refused(small_bus.follow("s", None))
+            assert await refused(small_bus.follow("s", before(0)))
 
     async def test_a_turn_that_was_forgotten_goes_on_for_those_who_had_seen_it(
         self, small_bus: Bus
     ) -> None:
         *seen, last = turn(*(chunk("x" * 1000) for _ in range(20)))
-        async with aclosing(small_bus.follow("s", None)) as keen:
+        async with aclosing(small_bus.follow("s", BEGINNING)) as keen:
             small_bus.publish("s", seen)
             await until(keen, seen[-1])
             lazy = small_bus.follow("s", cursor_of(seen[0]))
@@ -248,7 +291,58 @@ class BusContract:
     async def test_the_turn_after_a_forgotten_one_is_whole(self, small_bus: Bus) -> None:
         first, second = turn(chunk("x" * SMALL)), turn(s.said("No."), after=1, turn_id="t2")
         small_bus.publish("s", first)
-        assert small_bus.is_empty("s")
         small_bus.publish("s", second)
-        async with aclosing(small_bus.follow("s", None)) as following:
+        async with aclosing(small_bus.follow("s", before(2))) as following:
             assert await until(following, second[-1]) == second
+
+    # several processes
+
+    async def test_what_one_process_shows_another_one_sees(self, connected: Connected) -> None:
+        here, there = await connected(deaf), await connected(deaf)
+        shown = turn(*WHOLE)
+        async with aclosing(there.follow("s", BEGINNING)) as following:
+            for at in shown:
+                here.publish("s", [at])
+            assert await until(following, shown[-1]) == shown
+
+    async def test_a_signal_reaches_every_process_and_the_one_that_gave_it(
+        self, connected: Connected
+    ) -> None:
+        here, there = Heard(), Heard()
+        bus, _ = await connected(here), await connected(there)
+        bus.signal("s", "stop")
+        bus.signal("other", "wake")
+        for heard in (here, there):
+            assert [await heard.next(), await heard.next()] == [("s", "stop"), ("other", "wake")]
+
+    async def test_a_process_that_has_closed_hears_nothing(self, connected: Connected) -> None:
+        here, there = Heard(), Heard()
+        bus, closed = await connected(here), await connected(there)
+        await closed.close()
+        bus.signal("s", "stop")
+        assert await here.next() == ("s", "stop")
+        again = await connected(there)
+        again.signal("s", "wake")
+        assert await there.next() == ("s", "wake")
+
+    async def test_when_it_closes_followers_get_the_rest_and_are_done(self, bus: Bus) -> None:
+        first, *rest = turn(*WHOLE)
+        following, idle = bus.follow("s", BEGINNING), bus.follow("other", BEGINNING)
+        bus.publish("s", [first])
+        await until(following, first)
+        await waits(idle)
+        bus.publish("s", rest)
+        await bus.close()
+        async with asyncio.timeout(60):
+            assert [live.at async for batch in following for live in batch or ()] == rest
+            assert [batch async for batch in idle if batch != []] == []
+
+    async def test_when_one_process_closes_others_go_on(self, connected: Connected) -> None:
+        here, there = await connected(deaf), await connected(deaf)
+        first, *rest = turn(*WHOLE)
+        async with aclosing(there.follow("s", BEGINNING)) as following:
+            here.publish("s", [first])
+            await until(following, first)
+            await here.close()
+            there.publish("s", rest)
+            assert await until(following, rest[-1]) == rest

@@ -65,6 +65,22 @@ class TurnsContract(Contract):
         assert (await store.evidence("s")).running == []
         await store.begin_turn(s.new_turn("t2"), s.placed(s.asked()))
 
+    async def test_the_newest_turn_is_known_in_every_state(self, store: Store) -> None:
+        await store.create_session(s.new_session())
+        assert await store.newest_turn("alice", "s") is None
+        first = await store.begin_turn(s.new_turn("t1"), s.placed(s.asked()))
+        running = await store.newest_turn("alice", "s")
+        assert running is not None and (running.id, running.state) == ("t1", "running")
+        await store.finish_turn(first)
+        done = await store.newest_turn("alice", "s")
+        assert done is not None and (done.id, done.state) == ("t1", "done")
+        await store.begin_turn(s.new_turn("t2"), s.placed(s.asked()))
+        newest = await store.newest_turn("alice", "s")
+        assert newest is not None and (newest.id, newest.lease) == ("t2", "")
+        for user_id, session_id in (("bob", "s"), ("alice", "nowhere")):
+            with pytest.raises(NotFound):
+                await store.newest_turn(user_id, session_id)
+
     async def test_an_error_frees_the_session_in_the_same_step(self, store: Store) -> None:
         turn = await self.begun(store)
         await store.append(turn, s.placed(s.broke()))

@@ -1,38 +1,38 @@
-"""HTTP: every route in one table. Errors are problem documents."""
+"""The HTTP application, made from the table of routes. Errors are problem documents."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from hmac import compare_digest
-from importlib.metadata import version
 
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route
-from starlette.types import StatelessLifespan
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send, StatelessLifespan
 
 from turnlog.errors import Forbidden, TurnlogError
-from turnlog.events.internal import RESERVED_PREFIXES
 from turnlog.ports import Backend
-from turnlog.telemetry.registry import CONTENT_TYPE
-from turnlog.transports import mcp_server, problem
-from turnlog.transports.auth import Auth
-from turnlog.transports.http import openapi
-from turnlog.transports.http.approvals import DecisionRoutes
-from turnlog.transports.http.billing import BillingRoutes
-from turnlog.transports.http.headers import Shield
-from turnlog.transports.http.origins import Door
-from turnlog.transports.http.request import json_response
-from turnlog.transports.http.sessions import SessionRoutes
-from turnlog.transports.http.turns import TurnRoutes
-from turnlog.transports.http.welcome import welcome_page
+from turnlog.transports import problem
+from turnlog.transports.auth import Auth, User
+from turnlog.transports.http.request import NOBODY, UserRequest
+from turnlog.transports.http.routes import ROUTES, Handler, Route, Who
 from turnlog.transports.mcp_server import McpDoor
+from turnlog.transports.origins import Door
 
-Handler = Callable[[Request], Awaitable[Response]]
+# So that a browser does nothing with an answer that we do not want.
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+}
 
 
 def http_app(
@@ -44,39 +44,14 @@ def http_app(
     metrics_token: str | None = None,
 ) -> Starlette:
     """The ASGI application. `origins`: other sites whose pages may ask, none by default."""
-    server = ServerRoutes(backend)
-    sessions = SessionRoutes(backend, auth)
-    turns = TurnRoutes(backend, auth)
-    decisions = DecisionRoutes(backend, auth)
-    billing = BillingRoutes(backend, auth)
-    one = "/api/sessions/{session_id}"
+    guards = Guards(auth, metrics_token)
+    by_path: dict[str, list[Route]] = {}
+    for route in ROUTES:
+        by_path.setdefault(route.path, []).append(route)
     app = Starlette(
         lifespan=lifespan,
         middleware=_middleware(auth, origins),
-        routes=[
-            Route("/", server.welcome),
-            Route("/healthz", server.health),
-            Route("/readyz", server.ready),
-            Route("/metrics", partial(_metrics, backend, auth, metrics_token)),
-            Route("/openapi.json", server.openapi),
-            Route("/docs", server.docs),
-            Route("/api/config", server.config),
-            _route("/api/sessions", GET=sessions.list, POST=sessions.create),
-            _route(one, GET=sessions.get, PATCH=sessions.change),
-            _route(f"{one}/thinking", PATCH=sessions.set_thinking),
-            _route(f"{one}/messages", GET=turns.reload, POST=turns.send),
-            _route(f"{one}/stop", POST=turns.stop),
-            _route(f"{one}/stream", GET=turns.stream),
-            _route(f"{one}/events", GET=turns.events),
-            _route(f"{one}/verify", GET=turns.verify),
-            _route("/api/approvals", GET=decisions.approvals),
-            _route("/api/approvals/{approval_id}", POST=decisions.answer),
-            _route("/api/doubts", GET=decisions.doubts),
-            _route(f"{one}/doubts/{{tool_use_id}}", POST=decisions.settle),
-            _route("/api/billing/sessions/{session_id}", GET=billing.session),
-            _route("/api/billing/user/{user_id}", GET=billing.user),
-            Route(mcp_server.PATH, mcp, methods=["POST"]),
-        ],
+        routes=[_starlette_route(routes, guards, backend, mcp) for routes in by_path.values()],
         exception_handlers={
             TurnlogError: problem.explained,
             HTTPException: problem.http,
@@ -85,6 +60,59 @@ def http_app(
     )
     app.router.redirect_slashes = False  # it would redirect to whatever Host was sent
     return app
+
+
+def _starlette_route(
+    routes: Sequence[Route], guards: "Guards", backend: Backend, mcp: McpDoor
+) -> StarletteRoute:
+    """One for all methods of a path, so that a wrong method is told all the right ones."""
+    path = routes[0].path
+    handlers: dict[str, tuple[Who, Handler]] = {}
+    for route in routes:
+        if route.handler is None:
+            return StarletteRoute(path, mcp, methods=[route.method])
+        handlers[route.method] = (route.who, route.handler)
+
+    async def handle(request: Request) -> Response:
+        who, handler = handlers["GET" if request.method == "HEAD" else request.method]
+        user = await guards.user(who, request)
+        return await handler(UserRequest(request, user, backend))
+
+    return StarletteRoute(path, handle, methods=list(handlers))
+
+
+class Guards:
+    """Who may come in, for each `who` of the table. What it does not know, nobody may."""
+
+    def __init__(self, auth: Auth, metrics_token: str | None) -> None:
+        self._auth = auth
+        self._metrics_token = metrics_token
+        self._guards: dict[Who, Callable[[str], Awaitable[User]]] = {
+            "none": self._anybody,
+            "user": self._auth.identify,
+            "admin": self._admin,
+            "scraper": self._scraper,
+        }
+
+    async def user(self, who: Who, request: Request) -> User:
+        """Raises Unauthorized or Forbidden."""
+        return await self._guards[who](request.headers.get("authorization", ""))
+
+    async def _anybody(self, authorization: str) -> User:
+        return NOBODY
+
+    async def _admin(self, authorization: str) -> User:
+        """Without users, whoever may knock is one."""
+        user = await self._auth.identify(authorization)
+        if not user.admin:
+            raise Forbidden("This is for admins.")
+        return user
+
+    async def _scraper(self, authorization: str) -> User:
+        expected = f"Bearer {self._metrics_token}"
+        if self._metrics_token and compare_digest(authorization.encode(), expected.encode()):
+            return NOBODY
+        return await self._admin(authorization)
 
 
 def _middleware(auth: Auth, origins: Sequence[str]) -> list[Middleware]:
@@ -103,50 +131,24 @@ def _middleware(auth: Auth, origins: Sequence[str]) -> list[Middleware]:
     ]
 
 
-def _route(path: str, **handlers: Handler) -> Route:
-    """One route a path, so that a wrong method is told all the right ones."""
+class Shield:
+    """ASGI middleware: adds HEADERS to what has none of its own."""
 
-    async def handle(request: Request) -> Response:
-        method = "GET" if request.method == "HEAD" else request.method
-        return await handlers[method](request)
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
-    return Route(path, handle, methods=list(handlers))
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
 
+        async def shielded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if scope["path"].startswith("/api/"):
+                    headers.setdefault("cache-control", "no-store")
+            await send(message)
 
-class ServerRoutes:
-    """What anybody may know about the server."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-
-    async def welcome(self, request: Request) -> Response:
-        return HTMLResponse(welcome_page(self._backend.describe()))
-
-    async def health(self, request: Request) -> Response:
-        return json_response({"status": "ok"})
-
-    async def ready(self, request: Request) -> Response:
-        """Whether the store answers."""
-        await self._backend.store.list_sessions("", limit=1)
-        return json_response({"status": "ready"})
-
-    async def openapi(self, request: Request) -> Response:
-        return json_response(openapi.document(version("turnlog")))
-
-    async def docs(self, request: Request) -> Response:
-        return HTMLResponse(openapi.page())
-
-    async def config(self, request: Request) -> Response:
-        told = self._backend.describe() | self._backend.config()
-        return json_response(told | {"internalPrefixes": RESERVED_PREFIXES})
-
-
-async def _metrics(backend: Backend, auth: Auth, token: str | None, request: Request) -> Response:
-    """For Prometheus: by its own token, or as an admin. Without users, whoever may knock is one."""
-    authorization = request.headers.get("authorization", "")
-    expected = f"Bearer {token}"
-    if token is None or not compare_digest(authorization.encode(), expected.encode()):
-        user = await auth.identify(authorization)
-        if not user.admin:
-            raise Forbidden("Metrics are for admins.")
-    return Response(backend.metrics.page(), media_type=CONTENT_TYPE)
+        await self._app(scope, receive, shielded)

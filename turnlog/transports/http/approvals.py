@@ -3,13 +3,11 @@
 from typing import Any
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 
 from turnlog.errors import BadInput
-from turnlog.ports import Backend, Decision
-from turnlog.transports.auth import Auth
-from turnlog.transports.http.request import body, json_response, number
+from turnlog.ports import Decision
+from turnlog.transports.http.request import UserRequest, json_response
 
 STATUSES = ("pending", "approved", "rejected", "expired", "withdrawn")
 
@@ -29,42 +27,35 @@ class Finding(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     note: str | None = None
 
 
-class DecisionRoutes:
-    """Whatever is asked is asked as the user of the token."""
+async def approvals(request: UserRequest) -> Response:
+    status = request.query("status")
+    if status is not None and status not in STATUSES:
+        raise BadInput(f"'status' must be one of {', '.join(STATUSES)}, not {status!r}.")
+    limit = request.number("limit", 100, least=1, most=1000)
+    store = request.backend.store
+    page = await store.list_approvals(request.user.id, status=status, limit=limit)
+    return json_response({"approvals": page})
 
-    def __init__(self, backend: Backend, auth: Auth) -> None:
-        self._backend = backend
-        self._auth = auth
 
-    async def approvals(self, request: Request) -> Response:
-        user = await self._auth.identify(request.headers.get("authorization"))
-        status = request.query_params.get("status")
-        if status is not None and status not in STATUSES:
-            raise BadInput(f"'status' must be one of {', '.join(STATUSES)}, not {status!r}.")
-        limit = number(request, "limit", 100, least=1, most=1000)
-        found = await self._backend.store.list_approvals(user.id, status=status, limit=limit)
-        return json_response({"approvals": found})
+async def answer(request: UserRequest) -> Response:
+    decision = Decision(**msgspec.structs.asdict(await request.body(Answer)))
+    approval = await request.backend.answer_approval(
+        request.user.id, request.id("approval_id"), decision
+    )
+    return json_response(approval)
 
-    async def answer(self, request: Request) -> Response:
-        user = await self._auth.identify(request.headers.get("authorization"))
-        asked = await body(request, Answer)
-        decision = Decision(**msgspec.structs.asdict(asked))
-        approval_id = request.path_params["approval_id"]
-        decided = await self._backend.answer_approval(user.id, approval_id, decision)
-        return json_response(decided)
 
-    async def doubts(self, request: Request) -> Response:
-        user = await self._auth.identify(request.headers.get("authorization"))
-        return json_response({"doubts": await self._backend.store.list_doubts(user.id)})
+async def doubts(request: UserRequest) -> Response:
+    return json_response({"doubts": await request.backend.store.list_doubts(request.user.id)})
 
-    async def settle(self, request: Request) -> Response:
-        user = await self._auth.identify(request.headers.get("authorization"))
-        found = await body(request, Finding)
-        await self._backend.settle_doubt(
-            user.id,
-            request.path_params["session_id"],
-            request.path_params["tool_use_id"],
-            happened=found.happened,
-            note=found.note,
-        )
-        return json_response({"success": True})
+
+async def settle(request: UserRequest) -> Response:
+    finding = await request.body(Finding)
+    await request.backend.settle_doubt(
+        request.user.id,
+        request.id("session_id"),
+        request.id("tool_use_id"),
+        happened=finding.happened,
+        note=finding.note,
+    )
+    return json_response({"success": True})

@@ -7,89 +7,83 @@ from datetime import tzinfo
 from decimal import Decimal
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from turnlog.errors import BadInput, NotFound
 from turnlog.events.money import usd
-from turnlog.ports import Backend, Charge
+from turnlog.ports import Charge
 from turnlog.projections.billing.bill import grouped, key, whole
 from turnlog.projections.billing.calendar import day_of, moment, zone
-from turnlog.transports.auth import Auth
-from turnlog.transports.http.request import json_response
+from turnlog.transports.http.request import UserRequest, json_response
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what makes a spreadsheet calculate
 _LEFT_OUT = ("cost_picousd", "geo", "speed")
 
 
-class BillingRoutes:
-    """A session's bill is for its owner; a user's for the user and for admins."""
-
-    def __init__(self, backend: Backend, auth: Auth) -> None:
-        self._backend = backend
-        self._auth = auth
-
-    async def session(self, request: Request) -> Response:
-        user = await self._auth.identify(request.headers.get("authorization"))
-        store = self._backend.store
-        session = await store.get_session(user.id, request.path_params["session_id"])
-        where, as_csv = self._where(request), _wants_csv(request)
-        charges = await store.charges(user_id=user.id, session_id=session.id)
-        if as_csv:
-            return _csv(charges, where)
-        bill = whole(charges)
-        told = {
-            "session_id": session.id,
-            "user_id": session.user_id,
-            "session_start": session.created_at,
-            "message_count": await store.count_messages(user.id, session.id),
-            "total_input_tokens": bill.input_tokens,
-            "total_output_tokens": bill.output_tokens,
-            "total_cache_write_tokens": bill.cache_write_tokens,
-            "total_cache_read_tokens": bill.cache_read_tokens,
-            "total_thinking_tokens": bill.thinking_tokens,
-            "total_tokens": bill.total_tokens,
-            "web_searches": bill.web_searches,
-            "estimated_cost_usd": bill.cost_usd,
-            "known_cost_usd": usd(bill.picousd),
-            "unpriced": bill.unpriced,
-        }
-        budgets = await self._backend.budgets(user.id, session.id)
-        return json_response(told | _groups(charges, where) | {"budgets": budgets})
-
-    async def user(self, request: Request) -> Response:
-        asking = await self._auth.identify(request.headers.get("authorization"))
-        user_id = request.path_params["user_id"]
-        if user_id != asking.id and not asking.admin:
-            raise NotFound(f"There is no user {user_id!r}.")
-        where, as_csv = self._where(request), _wants_csv(request)
-        charges = await self._backend.store.charges(user_id=user_id, **_range(request, where))
-        if as_csv:
-            return _csv(charges, where)
-        bill = whole(charges)
-        told = {
-            "user_id": user_id,
-            "total_sessions": len({charge.session_id for charge in charges}),
-            "total_tokens": bill.total_tokens,
-            "total_cost_usd": bill.cost_usd,
-            "known_cost_usd": usd(bill.picousd),
-            "unpriced": bill.unpriced,
-            "timezone": str(where),
-        }
-        budgets = await self._backend.budgets(user_id)
-        return json_response(told | _groups(charges, where) | {"budgets": budgets})
-
-    def _where(self, request: Request) -> tzinfo:
-        name = request.query_params.get("timezone")
-        return self._backend.timezone if name is None else zone(name)
+async def session(request: UserRequest) -> Response:
+    """A session's bill is for its owner."""
+    backend, user_id = request.backend, request.user.id
+    session = await backend.store.get_session(user_id, request.id("session_id"))
+    where, as_csv = _where(request), _wants_csv(request)
+    charges = await backend.store.charges(user_id=user_id, session_id=session.id)
+    if as_csv:
+        return _csv(charges, where)
+    bill = whole(charges)
+    sums = {
+        "session_id": session.id,
+        "user_id": session.user_id,
+        "session_start": session.created_at,
+        "message_count": await backend.store.count_messages(user_id, session.id),
+        "total_input_tokens": bill.input_tokens,
+        "total_output_tokens": bill.output_tokens,
+        "total_cache_write_tokens": bill.cache_write_tokens,
+        "total_cache_read_tokens": bill.cache_read_tokens,
+        "total_thinking_tokens": bill.thinking_tokens,
+        "total_tokens": bill.total_tokens,
+        "web_searches": bill.web_searches,
+        "estimated_cost_usd": bill.cost_usd,
+        "known_cost_usd": usd(bill.picousd),
+        "unpriced": bill.unpriced,
+    }
+    budgets = await backend.budgets(user_id, session.id)
+    return json_response(sums | _groups(charges, where) | {"budgets": budgets})
 
 
-def _range(request: Request, where: tzinfo) -> dict[str, str | None]:
+async def user(request: UserRequest) -> Response:
+    """A user's bill is for the user, and for admins."""
+    backend, user_id = request.backend, request.id("user_id")
+    if user_id != request.user.id and not request.user.admin:
+        raise NotFound(f"There is no user {user_id!r}.")
+    where, as_csv = _where(request), _wants_csv(request)
+    charges = await backend.store.charges(user_id=user_id, **_range(request, where))
+    if as_csv:
+        return _csv(charges, where)
+    bill = whole(charges)
+    sums = {
+        "user_id": user_id,
+        "total_sessions": len({charge.session_id for charge in charges}),
+        "total_tokens": bill.total_tokens,
+        "total_cost_usd": bill.cost_usd,
+        "known_cost_usd": usd(bill.picousd),
+        "unpriced": bill.unpriced,
+        "timezone": str(where),
+    }
+    budgets = await backend.budgets(user_id)
+    return json_response(sums | _groups(charges, where) | {"budgets": budgets})
+
+
+def _where(request: UserRequest) -> tzinfo:
+    """The time zone in which days begin."""
+    name = request.query("timezone")
+    return request.backend.timezone if name is None else zone(name)
+
+
+def _range(request: UserRequest, where: tzinfo) -> dict[str, str | None]:
     """Half-open: the day of `endDate` is not in it."""
-    given = {"start": "startDate", "end": "endDate"}
-    texts = {bound: request.query_params.get(name) for bound, name in given.items()}
+    names = {"start": "startDate", "end": "endDate"}
+    texts = {bound: request.query(name) for bound, name in names.items()}
     times = {
-        bound: None if text is None else moment(text, where, given[bound])
+        bound: None if text is None else moment(text, where, names[bound])
         for bound, text in texts.items()
     }
     if times["start"] and times["end"] and times["start"] > times["end"]:
@@ -106,11 +100,11 @@ def _groups(charges: Sequence[Charge], where: tzinfo) -> dict[str, Any]:
     }
 
 
-def _wants_csv(request: Request) -> bool:
-    named = request.query_params.get("format")
-    if named not in (None, "csv", "json"):
+def _wants_csv(request: UserRequest) -> bool:
+    name = request.query("format")
+    if name not in (None, "csv", "json"):
         raise BadInput("'format' must be json or csv.")
-    return named == "csv" or (named is None and "text/csv" in request.headers.get("accept", ""))
+    return name == "csv" or (name is None and request.accepts("text/csv"))
 
 
 def _csv(charges: Iterable[Charge], where: tzinfo) -> Response:

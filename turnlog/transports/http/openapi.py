@@ -1,104 +1,40 @@
-"""The OpenAPI document, made from the types that check the requests, and a page to read it.
-
-A test compares the table with the routes of the application: none can be forgotten.
-"""
+"""The OpenAPI document, made from the table of routes, and a page to read it."""
 
 import re
+from collections.abc import Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from turnlog.transports.http.approvals import STATUSES, Answer, Finding
-from turnlog.transports.http.sessions import Change, NewSession, ThinkingChange
-from turnlog.transports.http.turns import NewMessage
+from turnlog.transports.http.approvals import STATUSES
+
+if TYPE_CHECKING:  # the table has a route for the document
+    from turnlog.transports.http.routes import Route
 
 Json = dict[str, Any]
-
-
-class Operation(NamedTuple):
-    """What a route takes and gives."""
-
-    says: str
-    body: type[msgspec.Struct] | None = None
-    query: tuple[str, ...] = ()
-    status: int = 200
-    open: bool = False  # needs no token
-
-
-_ONE = "/api/sessions/{session_id}"
-OPERATIONS: dict[tuple[str, str], Operation] = {
-    ("GET", "/"): Operation("What runs here, as a page.", open=True),
-    ("GET", "/docs"): Operation("This document, as a page.", open=True),
-    ("GET", "/openapi.json"): Operation("This document.", open=True),
-    ("GET", "/healthz"): Operation("The process lives.", open=True),
-    ("GET", "/readyz"): Operation("The store answers.", open=True),
-    ("GET", "/metrics"): Operation("Counters in Prometheus' text format."),
-    ("GET", "/api/config"): Operation("What a user interface needs to know.", open=True),
-    ("GET", "/api/sessions"): Operation(
-        "The user's sessions, newest first.", query=("limit", "cursor", "archived")
-    ),
-    ("POST", "/api/sessions"): Operation("Start a conversation.", NewSession, status=201),
-    ("GET", _ONE): Operation("One session."),
-    ("PATCH", _ONE): Operation("Rename or archive a session, let it search.", Change),
-    ("PATCH", f"{_ONE}/thinking"): Operation("Let the model think, or not.", ThinkingChange),
-    ("GET", f"{_ONE}/messages"): Operation(
-        "The reload: the newest page of kept events, and the cursor to go on from.",
-        query=("before", "limit"),
-    ),
-    ("POST", f"{_ONE}/messages"): Operation(
-        "Ask. With `Accept: text/event-stream` the answer streams; otherwise 202.",
-        NewMessage,
-        status=202,
-    ),
-    ("POST", f"{_ONE}/stop"): Operation("Stop what runs; what was shown is kept."),
-    ("GET", f"{_ONE}/stream"): Operation(
-        "Server-sent events from the cursor on, then live.", query=("after",)
-    ),
-    ("GET", f"{_ONE}/events"): Operation(
-        "The log itself; internal events for admins.", query=("after", "limit", "internal")
-    ),
-    ("GET", f"{_ONE}/verify"): Operation("The proof that nothing is missing."),
-    ("GET", "/api/approvals"): Operation(
-        "What the user is asked to allow, oldest first.", query=("status", "limit")
-    ),
-    ("POST", "/api/approvals/{approval_id}"): Operation(
-        "Allow a call, refuse it, or allow it with other arguments; once.", Answer
-    ),
-    ("GET", "/api/doubts"): Operation("Writes of which nobody knows whether they took effect."),
-    ("POST", f"{_ONE}/doubts/{{tool_use_id}}"): Operation(
-        "Say what became of a write that is in doubt.", Finding
-    ),
-    ("GET", "/api/billing/sessions/{session_id}"): Operation(
-        "What a session has used and what that cost; as rows with `format=csv`.",
-        query=("timezone", "format"),
-    ),
-    ("GET", "/api/billing/user/{user_id}"): Operation(
-        "The same of a user, for the user and for admins. `startDate` is in, `endDate` is not.",
-        query=("startDate", "endDate", "timezone", "format"),
-    ),
-    ("POST", "/mcp"): Operation("The task tools, for MCP clients (streamable HTTP)."),
-}
-_TYPES: dict[str, Json] = {
-    "limit": {"type": "integer", "minimum": 1},
-    "before": {"type": "integer", "minimum": 0},
-    "status": {"type": "string", "enum": list(STATUSES)},
+QUERY: dict[str, Json] = {
+    "after": {"type": ["string", "integer"]},
     "archived": {"type": "boolean"},
-    "internal": {"type": "boolean"},
-    "startDate": {"type": "string", "format": "date"},
+    "before": {"type": "integer", "minimum": 0},
+    "cursor": {"type": "string"},
     "endDate": {"type": "string", "format": "date"},
-    "timezone": {"type": "string"},
     "format": {"type": "string", "enum": ["json", "csv"]},
+    "internal": {"type": "boolean"},
+    "limit": {"type": "integer", "minimum": 1},
+    "startDate": {"type": "string", "format": "date"},
+    "status": {"type": "string", "enum": list(STATUSES)},
+    "timezone": {"type": "string"},
 }
 
 
-def document(version: str) -> Json:
+def document(routes: "Sequence[Route]", version: str) -> Json:
     """OpenAPI 3.1."""
-    bodies = [op.body for op in OPERATIONS.values() if op.body]
+    bodies = [route.body for route in routes if route.body]
     _, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     paths: dict[str, Json] = {}
-    for (method, path), operation in OPERATIONS.items():
-        paths.setdefault(path, {})[method.lower()] = _described(method, path, operation)
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
     bearer = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
     return {
         "openapi": "3.1.0",
@@ -124,24 +60,25 @@ _PROBLEM: Json = {
 }
 
 
-def _described(method: str, path: str, operation: Operation) -> Json:
+def _operation(route: "Route") -> Json:
     problem = {"$ref": "#/components/schemas/Problem"}
-    described: Json = {
-        "summary": operation.says,
-        "parameters": [_in_path(name) for name in re.findall(r"{(\w+)}", path)],
+    operation: Json = {
+        "summary": route.summary,
+        "parameters": [_in_path(name) for name in re.findall(r"{(\w+)}", route.path)]
+        + [_in_query(name) for name in route.query],
         "responses": {
-            str(operation.status): {"description": "As asked."},
+            str(route.status): {"description": route.answer},
             "default": {
                 "description": "What is wrong.",
                 "content": {"application/problem+json": {"schema": problem}},
             },
         },
     }
-    described["parameters"] += [_in_query(name) for name in operation.query]
-    if operation.body:
-        schema = {"$ref": f"#/components/schemas/{operation.body.__name__}"}
-        described["requestBody"] = {"content": {"application/json": {"schema": schema}}}
-    return described | ({} if operation.open else {"security": [{"bearer": []}]})
+    if route.body:
+        schema = {"$ref": f"#/components/schemas/{route.body.__name__}"}
+        content = {"schema": schema, "example": route.example}
+        operation["requestBody"] = {"content": {"application/json": content}}
+    return operation | ({} if route.who == "none" else {"security": [{"bearer": []}]})
 
 
 def _in_path(name: str) -> Json:
@@ -149,16 +86,16 @@ def _in_path(name: str) -> Json:
 
 
 def _in_query(name: str) -> Json:
-    kind = _TYPES.get(name, {"type": ["string", "integer"]})
-    return {"name": name, "in": "query", "required": False, "schema": kind}
+    return {"name": name, "in": "query", "required": False, "schema": QUERY[name]}
 
 
-def page() -> str:
+def page(routes: "Sequence[Route]") -> str:
     """The same, for people."""
     rows = "".join(
-        f"<tr><td><b>{method}</b></td><td><code>{escape(path)}</code></td>"
-        f"<td>{_prose(op.says)}</td><td>{_fields(op)}</td></tr>"
-        for (method, path), op in OPERATIONS.items()
+        f"<tr><td><b>{route.method}</b></td><td><code>{escape(route.path)}</code></td>"
+        f"<td>{_prose(route.summary)}</td><td>{_fields(route)}</td>"
+        f"<td>{_prose(route.answer)}</td><td>{route.who}</td></tr>"
+        for route in routes
     )
     return _PAGE.replace("ROWS", rows)
 
@@ -167,15 +104,16 @@ def _prose(text: str) -> str:
     return re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text))
 
 
-def _fields(operation: Operation) -> str:
-    names = operation.body.__struct_encode_fields__ if operation.body else operation.query
+def _fields(route: "Route") -> str:
+    names = route.body.__struct_encode_fields__ if route.body else route.query
     return ", ".join(f"<code>{escape(name)}</code>" for name in names)
 
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>turnlog: HTTP</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem}
 td,th{text-align:left;padding:.3rem 1rem .3rem 0;vertical-align:top;border-bottom:1px solid #e4e8ed}
 </style></head><body><h1>HTTP</h1><p>The same for programs:
 <a href="/openapi.json">/openapi.json</a>. Errors are problem documents (RFC 9457).</p>
-<table><tr><th></th><th>path</th><th>what it does</th><th>body or query</th></tr>ROWS</table>
+<table><tr><th></th><th>path</th><th>what it does</th><th>body or query</th><th>answer</th>
+<th>who may</th></tr>ROWS</table>
 </body></html>"""

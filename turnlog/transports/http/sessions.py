@@ -4,17 +4,10 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from starlette.requests import Request
 from starlette.responses import Response
 
-from turnlog.ports import Backend, Session
-from turnlog.transports.auth import Auth
-from turnlog.transports.http.request import (
-    body,
-    flag,
-    json_response,
-    number,
-)
+from turnlog.ports import Session
+from turnlog.transports.http.request import UserRequest, json_response
 
 
 class NewSession(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -40,55 +33,51 @@ class ThinkingChange(msgspec.Struct, kw_only=True, rename="camel", forbid_unknow
     budget_tokens: int | None = None
 
 
-class SessionRoutes:
-    """Whatever is asked is asked as the user of the token."""
+async def create(request: UserRequest) -> Response:
+    wishes = msgspec.structs.asdict(await request.body(NewSession))
+    session = await request.backend.create_session(request.user.id, **wishes)
+    return json_response(shown(session), 201)
 
-    def __init__(self, backend: Backend, auth: Auth) -> None:
-        self._backend = backend
-        self._auth = auth
 
-    async def create(self, request: Request) -> Response:
-        user = await self._auth.identify(request.headers.get("authorization"))
-        asked = await body(request, NewSession)
-        made = await self._backend.create_session(user.id, **msgspec.structs.asdict(asked))
-        return json_response(shown(made), 201)
+async def find(request: UserRequest) -> Response:
+    """The user's sessions, page by page."""
+    limit = request.number("limit", 50, least=1, most=200)
+    sessions = await request.backend.store.list_sessions(
+        request.user.id,
+        limit=limit + 1,
+        after=request.query("cursor"),
+        archived=request.flag("archived"),
+    )
+    cursor = sessions[limit - 1].id if len(sessions) > limit else None
+    page = [shown(session) for session in sessions[:limit]]
+    return json_response({"sessions": page, "cursor": cursor})
 
-    async def list(self, request: Request) -> Response:
-        user = await self._auth.identify(request.headers.get("authorization"))
-        limit = number(request, "limit", 50, least=1, most=200)
-        found = await self._backend.store.list_sessions(
-            user.id,
-            limit=limit + 1,
-            after=request.query_params.get("cursor"),
-            archived=flag(request, "archived"),
-        )
-        more = found[limit - 1].id if len(found) > limit else None
-        return json_response({"sessions": [shown(s) for s in found[:limit]], "cursor": more})
 
-    async def get(self, request: Request) -> Response:
-        user = await self._auth.identify(request.headers.get("authorization"))
-        found = await self._backend.store.get_session(user.id, request.path_params["session_id"])
-        return json_response(shown(found))
+async def get(request: UserRequest) -> Response:
+    store = request.backend.store
+    session = await store.get_session(request.user.id, request.id("session_id"))
+    return json_response(shown(session))
 
-    async def change(self, request: Request) -> Response:
-        user = await self._auth.identify(request.headers.get("authorization"))
-        asked = await body(request, Change)
-        changed = await self._backend.change_session(
-            user.id, request.path_params["session_id"], **_given(asked)
-        )
-        return json_response(shown(changed))
 
-    async def set_thinking(self, request: Request) -> Response:
-        user = await self._auth.identify(request.headers.get("authorization"))
-        asked = await body(request, ThinkingChange)
-        changes: dict[str, Any] = {"thinking_enabled": asked.enabled}
-        if asked.budget_tokens is not None:
-            changes["thinking_budget"] = asked.budget_tokens
-        changed = await self._backend.change_session(
-            user.id, request.path_params["session_id"], **changes
-        )
-        told = {"enabled": changed.thinking_enabled, "budgetTokens": changed.thinking_budget}
-        return json_response({"success": True, **told})
+async def change(request: UserRequest) -> Response:
+    fields = msgspec.structs.asdict(await request.body(Change))
+    changes = {name: value for name, value in fields.items() if value is not UNSET}
+    session = await request.backend.change_session(
+        request.user.id, request.id("session_id"), **changes
+    )
+    return json_response(shown(session))
+
+
+async def set_thinking(request: UserRequest) -> Response:
+    wish = await request.body(ThinkingChange)
+    changes: dict[str, Any] = {"thinking_enabled": wish.enabled}
+    if wish.budget_tokens is not None:
+        changes["thinking_budget"] = wish.budget_tokens
+    session = await request.backend.change_session(
+        request.user.id, request.id("session_id"), **changes
+    )
+    thinking = {"enabled": session.thinking_enabled, "budgetTokens": session.thinking_budget}
+    return json_response({"success": True, **thinking})
 
 
 def shown(session: Session) -> dict[str, Any]:
@@ -105,8 +94,3 @@ def shown(session: Session) -> dict[str, Any]:
         },
         "webSearch": session.web_search,
     }
-
-
-def _given(change: Change) -> dict[str, Any]:
-    fields = msgspec.structs.asdict(change)
-    return {name: value for name, value in fields.items() if value is not UNSET}

@@ -1,4 +1,4 @@
-"""One Socket.IO client whose user is known: the sessions it has joined, and what it is told.
+"""One Socket.IO client whose user is known: the sessions that it has joined, and its packets.
 
 Each session that it joins is one task that follows the bus. A client that does not read is
 not written to: what waits for it is joined in the bus.
@@ -19,7 +19,7 @@ from engineio.packet import MESSAGE, Packet  # type: ignore[import-untyped]
 from turnlog.errors import BadInput
 from turnlog.events.base import AgentRef, Placed, Stamped
 from turnlog.events.kinds import SessionStart
-from turnlog.ports import Session
+from turnlog.ports import LiveEvent, Session
 from turnlog.transports import wire
 from turnlog.transports.auth import User
 from turnlog.transports.http.sessions import shown
@@ -28,8 +28,9 @@ from turnlog.transports.http.turns import BEGINNING
 MOST_WAITING = 64  # packets in a socket's queue; more are left in the bus
 MOST_IN_LINE = 20  # messages that wait until their session is free
 PATIENCE = 60.0  # seconds that a client may read nothing while something waits for it
+EVENT = '2["agent:event",%s]'  # a packet is put together around what is JSON already
 _log = logging.getLogger(__name__)
-Batches = AsyncGenerator[Sequence[Stamped], None]
+Live = AsyncGenerator[Sequence[LiveEvent], None]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 End = Callable[[str], Coroutine[Any, Any, None]]
 
@@ -52,7 +53,7 @@ class Client:
         self._spawn = spawn
         self._end = end
 
-    def join(self, session: Session, after: str | None, batches: Batches) -> None:
+    def join(self, session: Session, after: str | None, batches: Live) -> None:
         """In place of a former join of the same session."""
         self.leave(session.id)
         start = _session_start(session, after)
@@ -95,16 +96,17 @@ class Client:
         self.leave(*self.joined)
         self._spawn(self._end(self.sid))
 
-    async def _follow(self, session_id: str, start: bytes, batches: Batches) -> None:
+    async def _follow(self, session_id: str, start: bytes, batches: Live) -> None:
         me = asyncio.current_task()
         try:
-            self._put(_packet(start))
+            self._put(Packet(MESSAGE, EVENT % start.decode()))
             async with aclosing(batches):
                 async for batch in batches:
-                    for at in batch:
-                        await self.room()
-                        self._put(self._packets.of(at))
-        except Exception:  # it comes back, and is told what it missed
+                    for live in batch:
+                        if self.socket.queue.qsize() >= MOST_WAITING:
+                            await self.room()
+                        self._put(self._packets.of(live))
+        except Exception:  # it comes back, and gets what it missed
             _log.exception("a session could not be followed")
             self.send_away()
         finally:
@@ -112,33 +114,28 @@ class Client:
                 del self.joined[session_id]
 
     def _put(self, packet: Packet) -> None:
-        """Into the queue; who does not answer pings is found by engine.io's own round."""
+        """Into the queue. engine.io's own round ends clients that do not answer pings."""
         if not self.socket.closed:
             self.socket.queue.put_nowait(packet)
-
-
-def _packet(event: bytes) -> Packet:
-    """One `agent:event`. It is put together here: the event is JSON already."""
-    return Packet(MESSAGE, f'2["agent:event",{event.decode()}]')
 
 
 class Packets:
     """Events as packets. All who watch a session want the same one, one after the other."""
 
     def __init__(self) -> None:
-        self._newest: tuple[Stamped | None, Packet] = (None, None)
+        self._newest: tuple[LiveEvent | None, Packet] = (None, None)
 
-    def of(self, at: Stamped) -> Packet:
-        if self._newest[0] is not at:
-            self._newest = at, _packet(wire.encode(at))
+    def of(self, live: LiveEvent) -> Packet:
+        if self._newest[0] is not live:
+            self._newest = live, Packet(MESSAGE, EVENT % live.json.decode())
         return self._newest[1]
 
 
 def _session_start(session: Session, after: str | None) -> bytes:
-    """The first thing a client is told: it moves no cursor."""
-    told = shown(session)
+    """The first event that a client gets. It moves no cursor."""
+    fields = shown(session)
     placed = Placed(
-        event=SessionStart(session=told, settings={"thinking": told["thinking"]}),
+        event=SessionStart(session=fields, settings={"thinking": fields["thinking"]}),
         event_id=str(uuid.uuid4()),
         at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         agent=AgentRef(id="turnlog", name="turnlog"),

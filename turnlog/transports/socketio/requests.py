@@ -10,25 +10,25 @@ from turnlog.transports import problem
 from turnlog.transports.http.approvals import Answer
 from turnlog.transports.http.turns import NewMessage
 
-ASKED = "asked"  # the one event that every packet of a client is, for python-socketio
+REQUEST = "request"  # the one event that every packet of a client is, for python-socketio
 BUG = {"code": "internal_error", "detail": "Something went wrong. Try again."}
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-class Asked(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class Payload(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What comes with an event."""
 
 
-class Join(Asked, kw_only=True):
+class Join(Payload, kw_only=True):
     session_id: str
     after: str | None = None
 
 
-class Leave(Asked, kw_only=True):
+class Leave(Payload, kw_only=True):
     session_id: str | None = None  # None: all of them
 
 
-class Stop(Asked, kw_only=True):
+class Stop(Payload, kw_only=True):
     session_id: str
 
 
@@ -46,7 +46,7 @@ EXPLAINED: tuple[type[TurnlogError], ...] = tuple(problem.STATUS)
 class JsonPacket(socketio.packet.Packet):  # type: ignore[misc]
     """A packet of a client. Attachments, which may be endless, are never waited for.
 
-    Whatever event it names, it is `ASKED`, with its number and what it holds: no client can
+    Whatever event it names, it is `REQUEST`, with its number and what it holds: no client can
     call our handlers of `connect` and `disconnect`, and we answer when the answer is there.
     """
 
@@ -58,24 +58,24 @@ class JsonPacket(socketio.packet.Packet):  # type: ignore[misc]
         super().decode(encoded_packet)
         if self.packet_type in (socketio.packet.EVENT, socketio.packet.BINARY_EVENT):
             self.packet_type = socketio.packet.EVENT
-            held = self.data if isinstance(self.data, list) else []
-            self.data, self.id = [ASKED, self.id, *held], None
+            items = self.data if isinstance(self.data, list) else []
+            self.data, self.id = [REQUEST, self.id, *items], None
         return 0
 
 
-def payload(given: tuple[Any, ...], kind: type[T]) -> T:
+def payload(args: tuple[Any, ...], kind: type[T]) -> T:
     """What came with the event, checked."""
-    if len(given) > 1:
+    if len(args) > 1:
         raise BadInput("Send one object with the event.")
     try:
-        raw = msgspec.json.encode(given[0] if given else {})
+        raw = msgspec.json.encode(args[0] if args else {})
         return msgspec.json.decode(raw, type=kind)
     except (msgspec.MsgspecError, UnicodeError, TypeError, RecursionError) as error:
         raise BadInput(f"The payload does not fit: {error}.") from None
 
 
 def explained(error: TurnlogError) -> dict[str, Any]:
-    told: dict[str, Any] = {"code": error.code, "detail": str(error)}
+    document: dict[str, Any] = {"code": error.code, "detail": str(error)}
     if isinstance(error, TooMany):
-        told["retryAfter"] = error.retry_after
-    return told
+        document["retryAfter"] = error.retry_after
+    return document

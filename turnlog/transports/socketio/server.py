@@ -1,7 +1,7 @@
-"""Socket.IO: a client joins sessions, asks, stops, and is told every event once and in order.
+"""Socket.IO: a client joins sessions, asks, stops, and gets every event once and in order.
 
 Whatever a client sends is answered `{ok: true, …}` or `{ok: false, error}`, as the user of its
-token. `socket_asks` has what it may send, `socket_client` what it is told.
+token. `requests` has what it may send, `client` what it gets.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from turnlog.ports import Backend, Decision, Question
 from turnlog.transports import problem
 from turnlog.transports.auth import Auth
 from turnlog.transports.deadlines import Sends
-from turnlog.transports.http.origins import Door
 from turnlog.transports.http.request import MOST_BYTES
+from turnlog.transports.origins import Door
 from turnlog.transports.socketio import client as socket_client
-from turnlog.transports.socketio import requests as asks
+from turnlog.transports.socketio import requests
 from turnlog.transports.socketio.client import Client, Packets
 
 PATH = "/socket.io"
@@ -65,13 +65,13 @@ class Sockets:
             async_handlers=False,  # one at a time: a client's events keep their order
             cors_allowed_origins=self._is_welcome,
             max_http_buffer_size=MOST_BYTES,
-            serializer=asks.JsonPacket,
+            serializer=requests.JsonPacket,
             logger=_protocol,
             engineio_logger=_protocol,
         )
         self._sio.on("connect", self._connect)
         self._sio.on("disconnect", self._gone)
-        self._sio.on(asks.ASKED, self._asked)
+        self._sio.on(requests.REQUEST, self._request)
         self._spawn(self._go_round())
 
     async def __aexit__(self, *exc: object) -> None:
@@ -158,24 +158,24 @@ class Sockets:
         if not client.socket.closing:
             client.socket.queue.put_nowait(END)
 
-    # what it asks for
+    # requests
 
-    async def _asked(self, sid: str, number: int | None, *said: Any) -> None:
+    async def _request(self, sid: str, number: int | None, *items: Any) -> None:
         client = self._clients.get(sid)
         if client is None:
             return
         await client.room()
-        event, given = (said[0], said[1:]) if said else ("", ())
+        event, args = (items[0], items[1:]) if items else ("", ())
         try:
             if not isinstance(event, str) or event not in ACTIONS:
                 raise BadInput(f"There is no event {event!r}. There are: {', '.join(ACTIONS)}.")
             kind, act = ACTIONS[event]
-            asked = asks.payload(given, kind)
+            request = requests.payload(args, kind)
         except BadInput as error:
-            client.answer(number, {"ok": False, "error": asks.explained(error)})
+            client.answer(number, {"ok": False, "error": requests.explained(error)})
             return
-        answering = self._answer(client, number, act(self, client, asked))
-        if isinstance(asked, asks.Message) and asked.on_busy == "enqueue":
+        answering = self._answer(client, number, act(self, client, request))
+        if isinstance(request, requests.Message) and request.on_busy == "enqueue":
             self._spawn(answering)  # or its pongs, and a stop, would wait behind it
         else:
             await answering
@@ -185,44 +185,44 @@ class Sockets:
     ) -> None:
         try:
             answer = {"ok": True, **await acting}
-        except asks.EXPLAINED as error:
-            answer = {"ok": False, "error": asks.explained(error)}
+        except requests.EXPLAINED as error:
+            answer = {"ok": False, "error": requests.explained(error)}
         except Exception:
-            _log.exception("what a socket asked for failed")
-            answer = {"ok": False, "error": asks.BUG}
+            _log.exception("the request of a socket failed")
+            answer = {"ok": False, "error": requests.BUG}
         client.answer(number, answer)
 
-    async def _join(self, client: Client, asked: asks.Join) -> Answer:
-        after = parse(asked.after) if asked.after else None
-        session = await self._backend.store.get_session(client.user.id, asked.session_id)
+    async def _join(self, client: Client, request: requests.Join) -> Answer:
+        after = parse(request.after) if request.after else None
+        session = await self._backend.store.get_session(client.user.id, request.session_id)
         if session.id not in client.joined and len(client.joined) >= MOST_JOINED:
             raise BadInput(f"A socket can join {MOST_JOINED} sessions. Leave one first.")
         if self._clients.get(client.sid) is client:  # it may have gone in the meantime
             batches = self._backend.follow(client.user.id, session.id, after)
-            client.join(session, asked.after, batches)
+            client.join(session, request.after, batches)
         return {}
 
-    async def _leave(self, client: Client, asked: asks.Leave) -> Answer:
-        client.leave(*(client.joined if asked.session_id is None else [asked.session_id]))
+    async def _leave(self, client: Client, request: requests.Leave) -> Answer:
+        client.leave(*(client.joined if request.session_id is None else [request.session_id]))
         return {}
 
-    async def _message(self, client: Client, asked: asks.Message) -> Answer:
-        fields = msgspec.structs.asdict(asked)
+    async def _message(self, client: Client, request: requests.Message) -> Answer:
+        fields = msgspec.structs.asdict(request)
         session_id = fields.pop("session_id")
         question = Question(**fields)
-        if asked.on_busy == "enqueue":
+        if request.on_busy == "enqueue":
             async with client.in_line(session_id):
                 turn = await self._backend.start_turn(client.user.id, session_id, question)
         else:
             turn = await self._backend.start_turn(client.user.id, session_id, question)
         return {"turnId": turn.turn_id}
 
-    async def _stop(self, client: Client, asked: asks.Stop) -> Answer:
-        return {"stopped": await self._backend.stop_turn(client.user.id, asked.session_id)}
+    async def _stop(self, client: Client, request: requests.Stop) -> Answer:
+        return {"stopped": await self._backend.stop_turn(client.user.id, request.session_id)}
 
-    async def _respond(self, client: Client, asked: asks.Respond) -> Answer:
-        decision = Decision(approved=asked.approved, reason=asked.reason, args=asked.args)
-        await self._backend.answer_approval(client.user.id, asked.approval_id, decision)
+    async def _respond(self, client: Client, request: requests.Respond) -> Answer:
+        decision = Decision(approved=request.approved, reason=request.reason, args=request.args)
+        await self._backend.answer_approval(client.user.id, request.approval_id, decision)
         return {}
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -235,11 +235,11 @@ class Sockets:
 Act = Callable[[Sockets, Client, Any], Coroutine[Any, Any, Answer]]
 # fmt: off
 ACTIONS: dict[str, tuple[type[msgspec.Struct], Act]] = {
-    "session:join":     (asks.Join, Sockets._join),
-    "session:leave":    (asks.Leave, Sockets._leave),
-    "chat:message":     (asks.Message, Sockets._message),
-    "chat:stop":        (asks.Stop, Sockets._stop),
-    "approval:respond": (asks.Respond, Sockets._respond),
+    "session:join":     (requests.Join, Sockets._join),
+    "session:leave":    (requests.Leave, Sockets._leave),
+    "chat:message":     (requests.Message, Sockets._message),
+    "chat:stop":        (requests.Stop, Sockets._stop),
+    "approval:respond": (requests.Respond, Sockets._respond),
 }
 # fmt: on
 

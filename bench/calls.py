@@ -1,0 +1,112 @@
+"""How many Python calls a streamed chunk makes in the server, and in which files.
+
+Claude is another process and the client another thread, so that neither is counted. A turn of
+2N chunks minus one of N chunks leaves what a chunk costs; the pace is slower than the pacing
+window, so that each chunk is an event of its own. A resumed coroutine counts as a call.
+"""
+
+import asyncio
+import sys
+import sysconfig
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import aiohttp
+
+from bench.parts import Say, head, line
+from bench.turns import CHARACTERS, simulator
+from bench.watchers import joined, new_session
+from turnlog.app import create_app
+from turnlog.config import Settings
+from turnlog.ports import Agent
+from turnlog.simulator import Reply, to_json
+from turnlog.testing.tabs import serve_sockets
+
+CHUNKS = 40  # of the shorter turn
+PACE = 0.04  # seconds between two chunks
+LIBRARIES = (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"))
+HERE = str(Path(__file__).parent.parent)
+Client = Callable[[str], Awaitable[None]]  # asks once at the server of that url, reads to the end
+
+
+async def by_sse(url: str) -> None:
+    """The client's own stream of its turn."""
+    async with aiohttp.ClientSession() as http:
+        path = f"{url}/api/sessions/{await new_session(http, url)}/messages"
+        accept = {"accept": "text/event-stream"}
+        async with http.post(path, json={"message": "Go on."}, headers=accept) as response:
+            assert b"event: complete" in await response.read()
+
+
+async def by_socket(url: str) -> None:
+    async with aiohttp.ClientSession() as http:
+        watcher = await joined(http, url, await new_session(http, url))
+        await watcher.ask()
+        await watcher.watch()
+        await watcher.line.close()
+
+
+CLIENTS: dict[str, Client] = {"SSE": by_sse, "Socket.IO": by_socket}
+
+
+async def measure(say: Say, folder: Path) -> None:
+    """Print the tables for one watcher over each transport."""
+    async with simulator() as claude, aiohttp.ClientSession(claude) as http:
+        settings = Settings(api_key="bench", base_url=claude, data=str(folder))
+        app = create_app([Agent("assistant", prompt="You help.")], settings=settings)
+        async with app, serve_sockets(app) as url:
+            for name, client in CLIENTS.items():
+                turn = _Turn(http, url, client)
+                await turn.calls(1)  # the first turn imports what the others need
+                one, short, long = [await turn.calls(n) for n in (1, CHUNKS, 2 * CHUNKS)]
+                _print(say, name, _each(short, long), one)
+
+
+class _Turn:
+    def __init__(self, claude: aiohttp.ClientSession, url: str, client: Client) -> None:
+        self._claude = claude
+        self._url = url
+        self._client = client
+
+    async def calls(self, chunks: int) -> Counter[str]:
+        """The calls of one turn with so many chunks, by file; with the client's connection."""
+        reply = Reply("x" * CHARACTERS * chunks, chunk=CHARACTERS, delay=PACE)
+        async with self._claude.post("/sim/script", json={"entries": [to_json(reply)]}) as answer:
+            answer.raise_for_status()
+        calls: Counter[str] = Counter()
+
+        def count(frame: FrameType, event: str, _: Any) -> None:
+            if event == "call":
+                calls[frame.f_code.co_filename] += 1
+
+        sys.setprofile(count)
+        try:
+            await asyncio.to_thread(asyncio.run, self._client(self._url))
+        finally:
+            sys.setprofile(None)
+        return calls
+
+
+def _each(short: Counter[str], long: Counter[str]) -> dict[str, float]:
+    """Calls of one chunk, by file."""
+    return {name: (long[name] - short[name]) / CHUNKS for name in long}
+
+
+def _print(say: Say, name: str, each: dict[str, float], one: Counter[str]) -> None:
+    files = {file: calls for file, calls in each.items() if calls >= 0.5}
+    say(head(f"Python calls of the server, one watcher over {name}", "a chunk", "files"))
+    say(line("all of them", f"{sum(each.values()):.1f}", str(len(files))))
+    ours = {file: calls for file, calls in files.items() if _short(file).startswith("turnlog/")}
+    say(line("of these turnlog's own", f"{sum(ours.values()):.1f}", str(len(ours))))
+    for file, calls in sorted(files.items(), key=lambda item: -item[1]):
+        say(line(f"  {_short(file)}", f"{calls:.1f}"))
+    say(line("a turn of one chunk, with its connection", f"{one.total():,}", str(len(one))))
+
+
+def _short(file: str) -> str:
+    for folder in (*LIBRARIES, HERE):
+        file = file.removeprefix(folder + "/")
+    return file

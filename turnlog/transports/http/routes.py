@@ -1,0 +1,109 @@
+"""Every route, once. The application, its OpenAPI document and the two-users test come of it."""
+
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from starlette.responses import HTMLResponse, Response
+
+from turnlog.transports import mcp_server
+from turnlog.transports.http import approvals, billing, openapi, sessions, status, turns
+from turnlog.transports.http.request import UserRequest, json_response
+
+Handler = Callable[[UserRequest], Awaitable[Response]]
+Who = Literal["none", "user", "admin", "scraper", "mcp"]
+# Who may ask, beside those whom the handler refuses:
+#   none     anybody, without a token
+#   user     whoever has a token; what is somebody else's is not found
+#   admin    a user whose token says so
+#   scraper  the `metrics_token`, or an admin
+#   mcp      a user, or the turn of a user: the MCP server checks it
+
+
+class Route(NamedTuple):
+    """One method of one path."""
+
+    method: Literal["GET", "POST", "PATCH"]
+    path: str
+    who: Who
+    handler: Handler | None  # None: the MCP server
+    summary: str
+    answer: str = "JSON, as the summary says."
+    status: int = 200
+    query: tuple[str, ...] = ()  # see openapi.QUERY
+    body: type[msgspec.Struct] | None = None
+    example: dict[str, Any] | None = None  # of a body
+
+
+async def describe(request: UserRequest) -> Response:
+    return json_response(openapi.document(ROUTES, version("turnlog")))
+
+
+async def docs(request: UserRequest) -> Response:
+    return HTMLResponse(openapi.page(ROUTES))
+
+
+SESSION = "/api/sessions/{session_id}"
+# fmt: off
+ROUTES: tuple[Route, ...] = (
+    Route("GET",   "/",             "none", status.welcome, "What runs here.", "A page."),
+    Route("GET",   "/docs",         "none", docs,           "This document, to read.", "A page."),
+    Route("GET",   "/openapi.json", "none", describe,       "This document.", "OpenAPI 3.1."),
+    Route("GET",   "/healthz",      "none", status.health,  "The process lives.", "{status}"),
+    Route("GET",   "/readyz",       "none", status.ready,   "The store answers.", "{status}"),
+    Route("GET",   "/metrics",      "scraper", status.metrics, "Counters for Prometheus.", "Text."),
+    Route("GET",   "/api/config",   "none", status.config, "What a user interface needs to know.",
+          "{model, agents, limits, simulated, …}"),
+
+    Route("GET",   "/api/sessions", "user", sessions.find, "The user's sessions, newest first.",
+          "{sessions, cursor}", query=("limit", "cursor", "archived")),
+    Route("POST",  "/api/sessions", "user", sessions.create, "Start a conversation.",
+          "The session.", 201, body=sessions.NewSession, example={"title": "Ducks"}),
+    Route("GET",   SESSION, "user", sessions.get, "One session.", "The session."),
+    Route("PATCH", SESSION, "user", sessions.change, "Rename or archive a session, let it search.",
+          "The session.", body=sessions.Change, example={"title": "Geese"}),
+    Route("PATCH", f"{SESSION}/thinking", "user", sessions.set_thinking,
+          "Let the model think, or not.", "{success, enabled, budgetTokens}",
+          body=sessions.ThinkingChange, example={"enabled": True, "budgetTokens": 5000}),
+
+    Route("GET",   f"{SESSION}/messages", "user", turns.reload,
+          "The reload: the newest page of kept events, and the cursor to go on from.",
+          "{events, before, cursor}", query=("before", "limit")),
+    Route("POST",  f"{SESSION}/messages", "user", turns.send,
+          "Ask. With `Accept: text/event-stream` the answer streams until `complete` or `error`;"
+          " otherwise 202.", "{turnId}", 202, body=turns.NewMessage, example={"message": "Hi"}),
+    Route("POST",  f"{SESSION}/stop", "user", turns.stop,
+          "Stop what runs, on whichever node; what was shown is kept.", "{stopped}"),
+    Route("GET",   f"{SESSION}/stream", "user", turns.stream,
+          "Server-sent events from the cursor on, then live.", "An event stream.",
+          query=("after",)),
+    Route("GET",   f"{SESSION}/events", "user", turns.events,
+          "The log itself; internal events for admins.", "{events, after}",
+          query=("after", "limit", "internal")),
+    Route("GET",   f"{SESSION}/verify", "user", turns.verify,
+          "The proof that nothing is missing.", "{first, last, count, gaps, …, ok}"),
+
+    Route("GET",   "/api/approvals", "user", approvals.approvals,
+          "What the user is asked to allow, oldest first.", "{approvals}",
+          query=("status", "limit")),
+    Route("POST",  "/api/approvals/{approval_id}", "user", approvals.answer,
+          "Allow a call, refuse it, or allow it with other arguments; once.", "The approval.",
+          body=approvals.Answer, example={"approved": True}),
+    Route("GET",   "/api/doubts", "user", approvals.doubts,
+          "Writes of which nobody knows whether they took effect.", "{doubts}"),
+    Route("POST",  f"{SESSION}/doubts/{{tool_use_id}}", "user", approvals.settle,
+          "Say what became of a write that is in doubt.", "{success}",
+          body=approvals.Finding, example={"happened": True}),
+
+    Route("GET",   "/api/billing/sessions/{session_id}", "user", billing.session,
+          "What a session has used and what that cost; as rows with `format=csv`.",
+          "The bill.", query=("timezone", "format")),
+    Route("GET",   "/api/billing/user/{user_id}", "user", billing.user,
+          "The same of a user, for the user and for admins. `startDate` is in, `endDate` is not.",
+          "The bill.", query=("startDate", "endDate", "timezone", "format")),
+
+    Route("POST",  mcp_server.PATH, "mcp", None,
+          "The task tools, for MCP clients (streamable HTTP).", "JSON-RPC."),
+)
+# fmt: on
