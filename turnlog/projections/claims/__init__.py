@@ -1,4 +1,4 @@
-"""Claims of an answer, compared with what its turn did. `checking` is where to begin."""
+"""Claims of an answer, compared with what its turn did. `check` is where to begin."""
 
 from turnlog.projections.claims.check import (
     Finding,
