@@ -56,6 +56,7 @@ from turnlog.transports.socketio.server import Sockets
 from turnlog.turns.active import RunningTurns
 from turnlog.turns.approvals import Decisions
 from turnlog.turns.budgets import Budgets
+from turnlog.turns.claims import ClaimNotes
 from turnlog.turns.follow import follow
 from turnlog.turns.limits import UserLimits
 from turnlog.turns.sessions import check_changes, new_session
@@ -132,14 +133,17 @@ class Turnlog:
         self._bus = MemoryBus()
         self._book = PriceBook.of(settings.prices)
         self._budgets = Budgets(settings.budgets, store, self._book.rate, self.timezone)
+        self._notes = ClaimNotes(store, lambda *batch: self._bus.publish(*batch))
         self._turns = RunningTurns(
             store,
             self._parts_for,
-            lambda session_id, batch: self._bus.publish(session_id, batch),
+            lambda *batch: self._bus.publish(*batch),
             limits,
             settings.turn_timeout,
             self._book.rate,
+            on_end=[self._notes],
         )
+        self.rest = self._turns.rest  # wait until no turn runs here, and what follows is done
         self._decisions = Decisions(store, self._turns)
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
         self._open: AsyncExitStack | None = None
@@ -172,6 +176,7 @@ class Turnlog:
             self._book.price(self.settings.model, now())  # read now, not while one waits
             await self.store.open()
             stack.push_async_callback(self.store.close)
+            await stack.enter_async_context(self._notes)
             await stack.enter_async_context(self._answering())
             await stack.enter_async_context(self._door)
             await stack.enter_async_context(self._mcp)
@@ -339,8 +344,5 @@ class Turnlog:
 def _context(turn: Turn, tool_use_id: str) -> ToolContext:
     """For whom a tool acts: decided here, from the session, never by the model."""
     return ToolContext(
-        user_id=turn.user_id,
-        session_id=turn.session_id,
-        turn_id=turn.id,
-        tool_use_id=tool_use_id,
+        user_id=turn.user_id, session_id=turn.session_id, turn_id=turn.id, tool_use_id=tool_use_id
     )

@@ -31,9 +31,14 @@ class Channel:
         self.size = 0  # bytes of these events
         self.dropped = 0  # how many events came before these
         self.watchers: set[Bell] = set()
+        self.internal = -1  # the newest number of an internal event: no gap, and shown to nobody
         self._forgotten: Cursor | None = None  # up to where this turn is not here any more
 
     def publish(self, batch: Sequence[Stamped]) -> None:
+        self.internal = max([self.internal, *(at.position for at in batch if at.placed.internal)])
+        batch = [at for at in batch if not at.placed.internal]
+        if not batch:
+            return
         if isinstance(batch[0].event, UserMessageSent):  # a new turn: the one before is kept
             self._drop()
             self._forgotten = None
@@ -134,7 +139,7 @@ class MemoryBus:
                 waiting = channel.events[place - channel.dropped :]
                 place += len(waiting)
                 new = [at for at in waiting if after is None or cursor_of(at) > after]
-                if new and _skips(new[0], after, from_nothing):
+                if new and _skips(new[0], after, from_nothing, channel.internal):
                     break
                 if new:
                     from_nothing = False
@@ -182,7 +187,7 @@ def _size(at: Stamped) -> int:
     return ENVELOPE + len(event.content if isinstance(event, CHUNKS) else _encode(event))
 
 
-def _skips(at: Stamped, after: Cursor | None, from_nothing: bool) -> bool:
+def _skips(at: Stamped, after: Cursor | None, from_nothing: bool, internal: int) -> bool:
     """Whether something came before this that was never shown here.
 
     A turn begins, or is the first thing that a channel holds, and the log has more than the
@@ -192,4 +197,4 @@ def _skips(at: Stamped, after: Cursor | None, from_nothing: bool) -> bool:
     if after is None:
         return not begins
     known_before = at.position - (at.seq is not None)
-    return (begins or from_nothing) and known_before > after.position
+    return (begins or from_nothing) and known_before > max(after.position, internal)

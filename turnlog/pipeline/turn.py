@@ -61,7 +61,6 @@ from turnlog.ports import (
     no_price,
 )
 from turnlog.turns.budgets import NO_BUDGETS, Budgets
-from turnlog.turns.claims import check_claims
 from turnlog.turns.drafts import DraftKeeper
 from turnlog.turns.pace import Pacer
 
@@ -213,8 +212,7 @@ async def _end(state: TurnState, failure: BaseException | None, parts: Parts) ->
         if error := _error(state, failure):
             await _deliver(Said([*left_open, error]), state, parts)
             return
-        doubtful = await check_claims(state, parts.store) if failure is None else []
-        await _deliver(Said([*left_open, *doubtful]), state, parts)
+        await _deliver(Said(left_open), state, parts)
         await parts.store.finish_turn(state.turn.id)
         await _deliver(Said([_complete(state)]), state, parts)
 

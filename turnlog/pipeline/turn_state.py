@@ -25,7 +25,6 @@ from turnlog.ports import (
     Standing,
     Turn,
 )
-from turnlog.projections.claims import may_claim
 
 REMARKS = (k.ApprovalRefused, k.ToolSettled)  # about a turn, by nobody who speaks in it
 
@@ -102,7 +101,6 @@ class TurnState:
         self.usage = TokenUsage()
         self.costs: list[Decimal | None] = []  # of the calls so far
         self.last_message: k.Message | None = None
-        self.may_claim = False  # whether some answer has words of claiming in it
         self.tools_used: list[str] = []
         self._stem = _stem()
         self._made = 0
@@ -148,7 +146,6 @@ class TurnState:
                 self.usage += event.token_usage
                 self.costs.append(event.cost_usd)
                 self.last_message = event
-                self.may_claim = self.may_claim or may_claim(event.content)
             case k.ToolUse():
                 self.asked_tools.add(event.tool_use_id)
                 self.open_tools[event.tool_use_id] = event

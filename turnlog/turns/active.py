@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from turnlog.errors import (
@@ -45,6 +45,18 @@ PartsFor = Callable[[Session, Show], pipeline.Parts]
 Publish = Callable[[str, Sequence[Stamped]], None]  # to those who watch a session
 
 
+class OnEnd(Protocol):
+    """Has something to do when a turn is over and its end was shown. Nobody waits for it."""
+
+    def add(self, state: TurnState) -> None:
+        """This turn is over. Returns at once."""
+        ...
+
+    async def done(self) -> None:
+        """Wait until all of it is done."""
+        ...
+
+
 class RunningTurns:
     """Starts turns and keeps them in sight until they are over, or wait for a person."""
 
@@ -56,6 +68,7 @@ class RunningTurns:
         limits: UserLimits,
         longest: float,
         rate: Rate = no_price,
+        on_end: Sequence[OnEnd] = (),
     ) -> None:
         """`longest`: how many seconds a turn may take."""
         self._store = store
@@ -64,6 +77,7 @@ class RunningTurns:
         self._limits = limits
         self._longest = longest
         self._rate = rate
+        self._on_end = on_end
         self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -212,6 +226,13 @@ class RunningTurns:
                 live.stop(pipeline.ShuttingDown())
             await asyncio.wait(self._tasks)
 
+    async def rest(self) -> None:
+        """Wait until no turn runs here, and what follows on their ends is done."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        for follow_up in self._on_end:
+            await follow_up.done()
+
     async def stop(self, user_id: str, session_id: str) -> bool:
         """Stop what runs or waits in the session. Says whether anything did."""
         await self._store.get_session(user_id, session_id)
@@ -256,12 +277,20 @@ class RunningTurns:
         """Let the turn run by itself."""
         live.deliver = lambda event: pipeline.deliver(Said([event]), state, parts)
         work = pipeline.work(question, state, parts)
-        end = watch.around(partial(pipeline.end, state, parts=parts))
+        end = watch.around(partial(self._end, state, parts))
         with watch.started(parts.agent.ref, parts.agent.model or parts.limits.model):
             task = asyncio.create_task(live.run(work, end, self._longest))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: self._forget(live, state.turn.user_id))
+
+    async def _end(
+        self, state: TurnState, parts: pipeline.Parts, failure: BaseException | None
+    ) -> None:
+        await pipeline.end(state, failure, parts)
+        if not state.paused:
+            for follow_up in self._on_end:
+                follow_up.add(state)
 
     def _let_go(self, live: LiveTurn, user_id: str) -> None:
         """It does not run by itself. Somebody may be waiting for it to be over."""

@@ -207,6 +207,17 @@ class BusContract:
             bus.publish("s", [message, complete])
             assert await reading == [complete]
 
+    async def test_internal_events_are_shown_to_nobody_and_are_no_gap(self, bus: Bus) -> None:
+        claim = k.ClaimUnfounded(message_id="m", claim="Yes.", why="No.")
+        *first, note = turn(s.said("Yes."), claim)
+        second = turn(s.said("No."), after=note.position, turn_id="t2")
+        bus.publish("s", first)
+        async with aclosing(bus.follow("s", None)) as following:
+            await until(following, first[-1])
+            bus.publish("s", [note])
+            bus.publish("s", second)
+            assert await until(following, second[-1]) == second
+
     @pytest.mark.parametrize("watched", [True, False])
     async def test_a_gap_in_the_log_is_not_passed_over(self, bus: Bus, watched: bool) -> None:
         first, third = turn(s.said("Yes.")), turn(s.said("Oh."), after=3, turn_id="t3")
