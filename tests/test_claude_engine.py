@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 
 from turnlog import ToolContext, tool
-from turnlog.engines.claude.engine import ClaudeEngine, Patience, _seconds
+from turnlog.engines.claude.engine import ClaudeEngine, Patience
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.ports import Ask
@@ -112,17 +112,8 @@ def test_our_own_wait_doubles_up_to_a_limit():
         assert 0.75 * most <= engine._wait(attempt, None) <= most
 
 
-@pytest.mark.parametrize(("header", "wait"), [("7", 7.0), ("0.5", 0.5), ("-3", 0.0)])
-def test_the_wait_is_what_the_header_says(header, wait):
-    assert ClaudeEngine(api_key="k")._wait(0, _seconds(header)) == wait
-
-
-@pytest.mark.parametrize(
-    "header", ["Wed, 21 Oct 2026 07:28:00 GMT", "soon", "inf", "nan", "", None]
-)
-def test_a_header_that_is_no_number_is_not_understood_and_our_own_wait_holds(header):
-    engine = ClaudeEngine(api_key="k", patience=Patience(first_wait=1.0))
-    assert 0.75 <= engine._wait(0, _seconds(header)) <= 1.0
+def test_the_wait_that_the_api_asks_for_counts_instead_of_our_own():
+    assert ClaudeEngine(api_key="k")._wait(0, 7.0) == 7.0
 
 
 @pytest.mark.parametrize(
