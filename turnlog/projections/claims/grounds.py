@@ -13,7 +13,7 @@ from turnlog.events.base import Event, Stamped
 from turnlog.projections.claims.deeds import ASKED
 from turnlog.projections.claims.question import Question
 from turnlog.projections.claims.results import MOST_CHARACTERS, Held, names_one
-from turnlog.projections.claims.text import MOST_TEXT, number, words_of
+from turnlog.projections.claims.text import MOST_TEXT, numbers_in, words_of
 from turnlog.projections.claims.words import DEEDS
 from turnlog.projections.tool_words import VERBS
 from turnlog.projections.tool_words import words_of as words_in_name
@@ -173,7 +173,7 @@ class Before:
 
     @cached_property
     def numbers(self) -> frozenset[int]:
-        return frozenset(n for n in map(number, self.words) if n is not None)
+        return numbers_in(self.words)
 
 
 def _had_other_sources(events: Iterable[Stamped]) -> bool:

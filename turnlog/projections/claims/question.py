@@ -5,7 +5,7 @@ from functools import cached_property
 
 from turnlog.projections.claims import words as w
 from turnlog.projections.claims.deeds import ASKED, ENGLISH, GERMAN, record_at, record_in
-from turnlog.projections.claims.text import Phrases, Sentence, first_word, number, sentences
+from turnlog.projections.claims.text import Phrases, Sentence, first_word, numbers_in, sentences
 
 _JOINS = frozenset({"and", "then", "und", "dann"})
 _OPENS, _ADVICE = Phrases(w.OPENS_A_QUESTION), Phrases(w.ASKS_FOR_ADVICE).words
@@ -92,7 +92,7 @@ class Question:
 
     @cached_property
     def numbers(self) -> frozenset[int]:
-        return frozenset(n for n in map(number, self.words) if n is not None)
+        return numbers_in(self.words)
 
     @cached_property
     def has_digits(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.projections.claims.text import number, words_of
+from turnlog.projections.claims.text import number, numbers_in, words_of
 from turnlog.projections.tool_words import words_of as words_in_name
 
 MOST_VALUES = 20_000  # of all results together
@@ -67,8 +67,8 @@ class Held:
 
     @cached_property
     def _counts(self) -> set[int]:
-        said = (number(word) for words in self.loose for word in words)
-        return {*self.groups, *self.numbers, sum(self.numbers), *(n for n in said if n is not None)}
+        said = numbers_in(word for words in self.loose for word in words)
+        return {*self.groups, *self.numbers, sum(self.numbers), *said}
 
     def lists_without_count(self, record: str) -> bool:
         """Whether there is text that may list such records in any form, and does not count them."""

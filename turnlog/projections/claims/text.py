@@ -84,6 +84,10 @@ def number(word: str) -> int | None:
     return NUMBER_WORDS.get(word)
 
 
+def numbers_in(words: Iterable[str]) -> frozenset[int]:
+    return frozenset(n for n in map(number, words) if n is not None)
+
+
 def is_word(word: str) -> bool:
     return word[0].isalnum()
 
