@@ -63,12 +63,12 @@ def unfounded(turn: Sequence[Stamped], before: Sequence[Stamped] = ()) -> list[F
     `before`: the events of the session just before it; the last MOST_BEFORE of them count.
     """
     ground = Ground(turn, before[-MOST_BEFORE:])
-    found = (
+    findings = (
         Finding(message.message_id, claim, why)
         for message in ground.answers
         for claim, why in _unfounded_in(message.content[:MOST_TEXT], ground)
     )
-    return list(islice(found, MOST_FINDINGS))
+    return list(islice(findings, MOST_FINDINGS))
 
 
 def by_turn(log: Sequence[Stamped]) -> list[tuple[Stamped, Finding]]:
@@ -93,12 +93,12 @@ def _unfounded_in(text: str, ground: Ground) -> Iterator[tuple[str, str]]:
     """Each sentence that claims too much, once, and the first reason against it."""
     if not may_claim(text) or ground.writes_for_the_user:
         return
-    found = list(sentences(text))
-    if any(map(_opens_a_letter, found)):
+    read = list(sentences(text))
+    if any(map(_opens_a_letter, read)):
         return
     shown = "```" in text  # then "I added a function" may be about what is shown
     seen: set[str] = set()
-    for place, sentence in enumerate(found):
+    for place, sentence in enumerate(read):
         if sentence.text in seen:
             continue
         seen.add(sentence.text)
@@ -106,7 +106,7 @@ def _unfounded_in(text: str, ground: Ground) -> Iterator[tuple[str, str]]:
         reasons = chain(
             (_why_not(claim, ground) for claim in claims),
             (_why_not_so_many(counted, ground) for counted in counts_of(sentence)),
-            (_why_not_these(listed, ground) for listed in lists_at(found, place)),
+            (_why_not_these(listed, ground) for listed in lists_at(read, place)),
         )
         if why := next(filter(None, reasons), None):
             yield sentence.text, why
@@ -151,7 +151,7 @@ def _is_of_this_turn(claim: Claim, ground: Ground) -> bool:
 
 def _is_told_by(claim: Claim, results: Held) -> bool:
     """Whether a result speaks of such work: a status, a date of creation."""
-    return not results.words.isdisjoint(deeds.PAST[claim.kind])
+    return results.cut or not results.words.isdisjoint(deeds.PAST[claim.kind])
 
 
 def _why_not_many(claim: Claim, ground: Ground) -> str | None:
@@ -182,8 +182,9 @@ def _why_not_so_many(counted: Counted, ground: Ground) -> str | None:
     if ground.elsewhere or many in question.numbers:
         return None
     if not ground.succeeded:
-        told = _is_told_before(counted, ground) or not _is_from_nowhere(counted, ground)
-        return None if told else f"No tool was called that could have counted {many}."
+        if _is_told_before(counted, ground) or not _is_from_nowhere(counted, ground):
+            return None
+        return f"No tool was called that could have counted {many}."
     if not misses(counted, ground.results, len(ground.succeeded), ground.written, question):
         return None
     return f"No tool result of this turn holds a count of {many}."

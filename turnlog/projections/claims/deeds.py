@@ -85,10 +85,10 @@ def claims_of(sentence: Sentence) -> list[Claim]:
         return []
     if "|" in sentence.vocabulary or len(sentence.text) > LONGEST:
         return []
-    found: dict[str, Claim] = {}
+    claims: dict[str, Claim] = {}
     for claim in _Reading(sentence).claims():
-        found.setdefault(claim.kind, claim)
-    return list(found.values())
+        claims.setdefault(claim.kind, claim)
+    return list(claims.values())
 
 
 class _Reading:
@@ -119,8 +119,8 @@ class _Reading:
 
     @cached_property
     def _all_verbs(self) -> list[Verb]:
-        english = [Verb(*found, german=False) for found in ENGLISH.all(self.words)]
-        german = [Verb(*found, german=True) for found in GERMAN.all(self.words)]
+        english = [Verb(*place, german=False) for place in ENGLISH.all(self.words)]
+        german = [Verb(*place, german=True) for place in GERMAN.all(self.words)]
         return [verb for verb in sorted(english + german) if self._is_deed(verb)]
 
     def _is_deed(self, verb: Verb) -> bool:

@@ -64,14 +64,14 @@ class Ground:
         return [m for m in messages[-MOST_ANSWERS:] if m.stop_reason not in _UNFINISHED]
 
     @cached_property
-    def _asked(self) -> str:
+    def _request(self) -> str:
         events = (at.event for at in self._turn)
-        asked = (event.content for event in events if isinstance(event, k.UserMessageSent))
-        return "\n".join(asked)[:MOST_TEXT]
+        texts = (event.content for event in events if isinstance(event, k.UserMessageSent))
+        return "\n".join(texts)[:MOST_TEXT]
 
     @cached_property
     def question(self) -> Question:
-        return Question(self._asked)
+        return Question(self._request)
 
     @cached_property
     def succeeded(self) -> list[Call]:
@@ -102,13 +102,17 @@ class Ground:
     @cached_property
     def known(self) -> frozenset[str]:
         """Every word that a result, an argument, or the user's question holds."""
-        arguments = Held(call.args for call in self.calls)
-        return frozenset(self.results.words | arguments.words).union(words_of(self._asked))
+        return frozenset(self.results.words | self._arguments.words).union(words_of(self._request))
+
+    @cached_property
+    def _arguments(self) -> Held:
+        return Held(call.args for call in self.calls)
 
     @cached_property
     def elsewhere(self) -> bool:
         """Whether the answer had sources that are not read here: files, searches of the web."""
-        return _had_other_sources(self._turn) or self.results.cut
+        unread = self.results.cut or self._arguments.cut
+        return unread or _had_other_sources(self._turn)
 
     @cached_property
     def writes_for_the_user(self) -> bool:
@@ -168,8 +172,7 @@ class Before:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        said = (word for text in self._texts for word in words_of(text))
-        return frozenset(self.results.words).union(said)
+        return frozenset(self.results.words).union(*map(words_of, self._texts))
 
     @cached_property
     def numbers(self) -> frozenset[int]:
@@ -216,14 +219,14 @@ def _succeeded(result: k.ToolResult | None) -> bool:
 
 def _edited(events: Iterable[Event]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The arguments that a person changed, by call."""
-    asked: dict[str, str] = {}
+    tools: dict[str, str] = {}  # by approval
     for event in events:
         match event:
             case k.ApprovalRequested(approval_id=approval, tool_use_id=tool):
-                asked[approval] = tool
+                tools[approval] = tool
             case k.ApprovalResolved(approval_id=approval, args=args):
-                if args is not UNSET and approval in asked:
-                    yield asked[approval], args
+                if args is not UNSET and approval in tools:
+                    yield tools[approval], args
 
 
 def does(call: Call, tools: frozenset[str]) -> bool:
@@ -245,8 +248,8 @@ def is_for_one(call: Call) -> bool:
 
 def _says(call: Call, kind: str) -> bool:
     """Whether a word of the call's name asks for such work."""
-    found = (ASKED.all([word]) for word in words_in_name(call.name))
-    return any(kind == each for words in found for _, _, each in words)
+    kinds = (ASKED.all([word]) for word in words_in_name(call.name))
+    return any(kind == each for places in kinds for _, _, each in places)
 
 
 def _short(args: dict[str, Any]) -> Iterator[str]:

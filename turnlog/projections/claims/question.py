@@ -34,8 +34,8 @@ class Question:
     @cached_property
     def requested(self) -> frozenset[str]:
         """The kinds of work that it asks for."""
-        found = (ASKED.all(piece) for piece in self._requests())
-        return frozenset(kind for kinds in found for _, _, kind in kinds)
+        places = (place for piece in self._requests() for place in ASKED.all(piece))
+        return frozenset(kind for _, _, kind in places)
 
     def _requests(self) -> Iterator[Sequence[str]]:
         """The pieces that may ask for work."""

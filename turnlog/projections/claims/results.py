@@ -67,8 +67,8 @@ class Held:
 
     @cached_property
     def _counts(self) -> set[int]:
-        said = numbers_in(word for words in self.loose for word in words)
-        return {*self.groups, *self.numbers, sum(self.numbers), *said}
+        in_texts = numbers_in(word for words in self.loose for word in words)
+        return {*self.groups, *self.numbers, sum(self.numbers), *in_texts}
 
     def lists_without_count(self, record: str) -> bool:
         """Whether there is text that may list such records in any form, and does not count them."""

@@ -63,7 +63,7 @@ class Sentence:
 def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of a text, without code, quoted lines and marks."""
     for line, is_item in _lines(text[:MOST_TEXT]):
-        tokens = _without_quotes(_WORD.finditer(line), line)
+        tokens = _tokens(line)
         start = 0
         for place, (_, _, after) in enumerate(tokens, 1):
             mark = tokens[place - 1][0] in _ENDS and line[after : after + 1].isspace()
@@ -126,9 +126,9 @@ def _sentence(
     )
 
 
-def _without_quotes(found: Iterator[re.Match[str]], line: str) -> list[tuple[str, int, int]]:
+def _tokens(line: str) -> list[tuple[str, int, int]]:
     """Each word with its place; what is quoted is one word."""
-    marks = [(match[0], match.start(), match.end()) for match in found]
+    marks = [(match[0], match.start(), match.end()) for match in _WORD.finditer(line)]
     tokens: list[tuple[str, int, int]] = []
     place = 0
     while place < len(marks):
