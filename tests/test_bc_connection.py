@@ -158,7 +158,7 @@ PAUSES = [  # method, status, Retry-After, which try -> seconds
     ("GET", 503, "Mon, 01 Jan 2001 00:00:00 GMT", 1, 0.0),
     ("GET", 429, "-5", 1, 0.0),
     ("GET", 429, "nan", 1, 0.5),
-    ("GET", 429, "inf", 1, None),
+    ("GET", 429, "inf", 1, 0.5),
     ("GET", 429, str(LONGEST_PAUSE + 1), 1, None),
     ("GET", 429, "1", 4, None),
     ("POST", 503, "1", 1, None),

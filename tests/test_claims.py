@@ -25,24 +25,39 @@ class Row(NamedTuple):
     question: str
     tools: str
     answer: str
+    earlier: str = ""
 
 
 def rows(name):
     lines = (TABLES / f"{name}.md").read_text().splitlines()
-    cells = [line.strip("|").split("|") for line in lines if line.startswith("|")]
-    return [Row(*(cell.strip() for cell in row)) for row in cells[2:]]
-
-
-def turn_of(row):
-    """The events of a turn as the row tells it; `…` before the question: it is a later one."""
-    calls = [
-        each
-        for n, c in enumerate(filter(None, row.tools.split("; ")))
-        for each in called(f"c{n}", c)
+    cells = [
+        line.removeprefix("|").removesuffix("|").split("|") for line in lines if line[:1] == "|"
     ]
-    question, answer = s.asked(row.question.lstrip("… ")), s.said(row.answer.replace("\\n", "\n"))
-    turn = [question, *calls, answer]
-    return s.log_of([s.asked()], turn)[1:] if row.question.startswith("…") else s.log_of(turn)
+    names, _, *table = [[cell.strip() for cell in row] for row in cells]
+    return [Row(**dict(zip(names, row, strict=True))) for row in table]
+
+
+def turns_of(row):
+    """The turn as the row tells it, and the events before it.
+
+    `…` before the question: it is a later one, and nobody sees what came before.
+    """
+    earlier = [turn.split(" =>") for turn in row.earlier.split(" // ") if turn]
+    turns = [events_of(*map(str.strip, turn)) for turn in earlier]
+    turn = events_of(row.question.lstrip("… "), row.tools, row.answer)
+    if row.question.startswith("…"):
+        return s.log_of([s.asked()], turn)[1:], []
+    log = s.log_of(*turns, turn)
+    return log[-len(turn) :], log[: -len(turn)]
+
+
+def events_of(question, tools, answer):
+    calls = [e for n, c in enumerate(filter(None, tools.split("; "))) for e in called(f"c{n}", c)]
+    return [s.asked(question), *calls, s.said(answer.replace("\\n", "\n"))]
+
+
+def findings(row):
+    return unfounded(*turns_of(row))
 
 
 def called(id, text):
@@ -60,7 +75,7 @@ def called(id, text):
 
 
 def flagged(row):
-    return bool(unfounded(turn_of(row)))
+    return bool(findings(row))
 
 
 def measured(false, true):
@@ -73,7 +88,12 @@ def measured(false, true):
 
 @pytest.mark.parametrize(
     ("false", "true", "least"),
-    [("unfounded", "founded", 0.94), ("unseen_unfounded", "unseen_founded", 0.94)],
+    [
+        ("unfounded", "founded", 0.94),
+        ("unasked_unfounded", "unasked_founded", 0.94),
+        ("unseen_unfounded", "unseen_founded", 0.94),
+        ("unseen_unasked_unfounded", "unseen_unasked_founded", 0.94),
+    ],
 )
 def test_the_check_is_right_and_finds_most(false, true, least, capsys):
     precision, recall, missed, wrong = measured(false, true)
@@ -87,6 +107,8 @@ def test_the_check_is_right_and_finds_most(false, true, least, capsys):
 def test_the_tables_are_as_large_as_promised():
     assert len(rows("unfounded")) >= 60
     assert len(rows("founded")) >= 80
+    assert len(rows("unasked_unfounded")) >= 20
+    assert len(rows("unasked_founded")) >= 20
 
 
 WHY = {
@@ -103,12 +125,14 @@ WHY = {
         "List my tasks", "list_tasks -> [1]", "You have 4 tasks."),
     "No tool was called that could have counted 4.": (
         "How many tasks do I have?", "", "You have 4 tasks."),
+    "No tool was called that could have told of these tasks.": (
+        "Show my tasks", "", "Your tasks are: Buy milk and Call Bob."),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("why", "row"), WHY.items(), ids=WHY)
 def test_a_finding_says_why(why, row):
-    (finding,) = unfounded(turn_of(Row(*row)))
+    (finding,) = findings(Row(*row))
     assert (finding.why, finding.claim) == (why, row[2])
 
 
@@ -165,13 +189,12 @@ def test_plain_talk_is_not_worth_a_closer_look():
     assert all(map(may_claim, [row.answer for row in rows("unfounded")]))
 
 
-LONG = [
+PIECES = st.sampled_from([
     "I've created ", "created ", "you have 3 ", "The task was ", "“", '"', "```", "'a' ", "(", ", ",
-    "I've added a-", "ich habe ", " ", "\n", "3 tasks ", "was deleted and ", "**",
-]  # fmt: skip
-PIECES = st.sampled_from(
-    [*LONG, "I've deleted ", "the task", "it", ".", "?", "not ", "order INV-1001", "|"]
-)
+    "I've added a-", "ich habe ", " ", "\n", "3 tasks ", "was deleted and ", "**", "I've deleted ",
+    "the task", "it", ".", "?", "not ", "order INV-1001", "|", "Your tasks are: ", "- ",
+    "by the way ", "_", "’s ", "„", "gelöscht ", "your ", "list ", "the ", "one ",
+])  # fmt: skip
 
 
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join)), st.text())
@@ -191,9 +214,3 @@ def test_no_result_upsets_the_check(result):
         s.result("a", result, "list_tasks"),
     ]
     unfounded(s.log_of([*turn, s.said("You have 7 tasks. I've created task 1000.")]))
-
-
-@pytest.mark.parametrize("piece", LONG)
-def test_a_long_answer_of_one_piece_is_read_to_its_bound(piece):
-    """It would not come back if some expression could backtrack without end."""
-    unfounded(s.log_of([s.asked("Delete " + piece * 50), s.said(piece * 20_000)]))

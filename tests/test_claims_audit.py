@@ -1,7 +1,8 @@
 """Where an unfounded claim is seen: in the log, for admins, on the command line; never by users."""
 
 import asyncio
-from contextlib import asynccontextmanager
+import threading
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import httpx2
@@ -11,6 +12,7 @@ from turnlog import Agent, Settings, create_app
 from turnlog.cli import main
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
+from turnlog.projections.claims import by_turn, unfounded
 from turnlog.projections.proof import prove
 from turnlog.simulator import (
     Cut,
@@ -56,6 +58,10 @@ async def kept(store):
     return [stamped(row) for row in (await store.evidence(session_id)).log]
 
 
+async def newest_turn(store):
+    return (await kept(store))[-1].turn_id
+
+
 def claims(log):
     return [at for at in log if isinstance(at.event, k.ClaimUnfounded)]
 
@@ -78,6 +84,7 @@ async def test_a_claim_is_in_the_log_for_admins_and_on_nobody_s_screen():
         path = f"{url}/api/sessions"
         path += "/" + (await http.post(path)).json()["id"]
         result = await app.run_turn("Create it", session_id=path.split("/")[-1], user_id="ann")
+        await app.rest()
         whole = (await http.get(f"{path}/events?internal=true")).json()["events"]
         shown = await http.get(f"{path}/messages")
     (found,) = [event for event in whole if event["type"] == "claim_unfounded"]
@@ -86,31 +93,107 @@ async def test_a_claim_is_in_the_log_for_admins_and_on_nobody_s_screen():
     assert "claim_unfounded" not in shown.text + str(result.events)
 
 
-async def test_the_session_with_a_claim_is_whole_and_its_end_is_numbered_after_it():
+async def test_the_note_comes_after_the_end_of_the_turn_and_the_session_goes_on():
     async with app_of(Reply(CLAIM), Reply("Hello.")) as app:
         result = await app.run_turn("Create it")
+        await app.rest()
         log = await kept(app.store)
         assert [at.event.type for at in log[-2:]] == ["message", "claim_unfounded"]
-        assert result.events[-1].position == log[-1].seq
+        assert result.events[-1].position == log[-2].seq
         assert prove(await app.store.evidence(log[0].session_id)).problems == []
         assert (await app.run_turn("Hi", session_id=log[0].session_id)).text == "Hello."
 
 
-async def test_a_check_that_fails_fails_no_turn(monkeypatch, caplog):
-    def broken(turn):
+@pytest.fixture
+def held_up(monkeypatch):
+    """The check does not come back before it is let go."""
+    let_go = threading.Event()
+
+    def slow(turn, before):
+        assert let_go.wait(60)
+        return unfounded(turn, before)
+
+    monkeypatch.setattr(claim_check, "unfounded", slow)
+    yield let_go
+    let_go.set()
+
+
+async def test_a_check_holds_up_no_turn_and_no_next_message(held_up):
+    async with app_of(Reply(CLAIM), Reply("Hello.")) as app:
+        session_id = (await app.create_session("local")).id
+        await app.run_turn("Create it", session_id=session_id, user_id="local")
+        second = await app.run_turn("Hi", session_id=session_id, user_id="local")
+        assert second.text == "Hello."
+        assert claims(await kept(app.store)) == []
+        held_up.set()
+        await app.rest()
+        log = await kept(app.store)
+        (note,) = claims(log)
+        assert (note.turn_id, note.seq) == (log[0].turn_id, len(log) - 1)
+        assert prove(await app.store.evidence(session_id)).problems == []
+
+
+async def test_a_server_that_stops_writes_the_last_notes():
+    store = MemoryStore()
+    async with app_of(Reply(CLAIM), store=store) as app:
+        await app.run_turn("Create it")
+    assert len(claims(await kept(store))) == 1
+
+
+async def test_a_server_that_stops_leaves_a_check_that_takes_too_long(held_up, monkeypatch, caplog):
+    monkeypatch.setattr(claim_check, "PATIENCE", 0)
+    store = MemoryStore()
+    async with app_of(Reply(CLAIM), store=store) as app:
+        await app.run_turn("Create it")
+    held_up.set()
+    assert claims(await kept(store)) == []
+    assert "the claims of 1 turns were not checked" in caplog.text
+
+
+async def test_too_many_turns_that_wait_are_not_checked(held_up, monkeypatch, caplog):
+    monkeypatch.setattr(claim_check, "MOST_WAITING", 1)
+    async with app_of(*[Reply(CLAIM)] * 4) as app:
+        for _ in range(4):  # one is being checked, one waits
+            await app.run_turn("Create it")
+        held_up.set()
+    assert caplog.text.count("too many wait") == 2
+
+
+async def test_who_watches_sees_the_next_turn_and_no_note():
+    async with app_of(Reply(CLAIM), Reply("Hello.")) as app:
+        session_id = (await app.create_session("local")).id
+        seen = []
+        async with aclosing(app.follow("local", session_id, None)) as watching:
+            for question in ("Create it", "Hi"):
+                await app.run_turn(question, session_id=session_id, user_id="local")
+                await app.rest()
+                while not seen or seen[-1].turn_id != await newest_turn(app.store):
+                    seen += await anext(watching)
+    types = [at.event.type for at in seen]
+    assert types.count("user_message_sent") == 2
+    assert {"claim_unfounded", "resync_required"}.isdisjoint(types)
+
+
+async def test_a_check_that_fails_fails_no_turn_and_no_later_check(monkeypatch, caplog):
+    def broken(turn, before):
+        monkeypatch.setattr(claim_check, "unfounded", unfounded)
         raise RuntimeError("a rule broke")
 
     monkeypatch.setattr(claim_check, "unfounded", broken)
-    async with app_of(Reply(CLAIM)) as app:
-        result = await app.run_turn("Create it")
-        assert result.events[-1].event.reason == "success"
-        assert claims(await kept(app.store)) == []
+    async with app_of(Reply(CLAIM), Reply(CLAIM)) as app:
+        session_id = (await app.create_session("local")).id
+        for _ in range(2):
+            result = await app.run_turn("Create it", session_id=session_id, user_id="local")
+            assert result.events[-1].event.reason == "success"
+        await app.rest()
+        assert len(claims(await kept(app.store))) == 1
     assert "could not be checked" in caplog.text
 
 
-async def test_a_turn_that_broke_off_is_not_checked():
+async def test_a_turn_that_broke_off_claims_nothing():
     async with app_of(Reply(Text(CLAIM), ending=Cut(4))) as app:
         await app.run_turn("Create it")
+        await app.rest()
         assert claims(await kept(app.store)) == []
 
 
@@ -128,6 +211,29 @@ async def test_an_ordinary_turn_is_not_read_back():
     async with app_of(Reply(CLAIM), store=claiming) as app:
         await app.run_turn("Hi")
     assert claiming.reads == plain.reads + 1
+
+
+async def test_a_note_that_a_crash_lost_is_found_by_folding_the_log():
+    store = MemoryStore()
+    async with app_of(Reply(CLAIM), store=store) as app:
+        await app.run_turn("Create it")
+    log = await kept(store)
+    without = [at for at in log if not isinstance(at.event, k.ClaimUnfounded)]
+    ((_, finding),) = by_turn(without)
+    (note,) = claims(log)
+    assert (finding.claim, finding.why) == (note.event.claim, note.event.why)
+    assert by_turn(log) == by_turn(without)
+
+
+@pytest.mark.parametrize(("earlier", "notes"), [("I have 3 open tasks", 0), ("I have tasks", 1)])
+async def test_what_was_said_in_an_earlier_turn_may_be_repeated(earlier, notes):
+    async with app_of(Reply("Okay."), Reply("Hi! By the way, you have 3 open tasks.")) as app:
+        session_id = (await app.create_session("local")).id
+        for question in (earlier, "hello"):
+            await app.run_turn(question, session_id=session_id, user_id="local")
+        await app.rest()
+        log = await kept(app.store)
+    assert len(claims(log)) == len(by_turn(log)) == notes
 
 
 # the command line

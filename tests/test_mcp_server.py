@@ -1,11 +1,9 @@
 """`/mcp`, asked by the official client: the task tools, as the token's user and nobody else."""
 
 import asyncio
-import time
 from contextlib import asynccontextmanager
 
 import httpx2
-import jwt
 import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
@@ -151,12 +149,10 @@ async def test_without_a_token_nothing_is_told():
 
 
 async def test_a_token_for_someone_else_is_refused():
-    now = int(time.time())
-    claims = {"sub": "alice", "exp": now + 60}
     forged = [
-        jwt.encode(claims | {"aud": "turnlog:mcp"}, SECRET, algorithm="HS256"),
-        jwt.encode(claims | {"aud": "turnlog:mcp"}, "x" * 64, algorithm="HS256"),
-        jwt.encode(claims | {"exp": now - 60}, SECRET, algorithm="HS256"),
+        mint(SECRET, "alice", aud="turnlog:mcp"),
+        mint("x" * 64, "alice", aud="turnlog:mcp"),
+        mint(SECRET, "alice", days=-1),
     ]
     async with served() as app, served() as other:
         for token in (*forged, other._door.mint("alice")):

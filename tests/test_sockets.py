@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import aiohttp
-import jwt
 import pytest
 import socketio
 from waiting_app import waiting_app
@@ -179,7 +178,7 @@ async def test_broken_packets_hurt_nobody_else(raw):
 
 
 def token(**claims):
-    return jwt.encode({"sub": "alice", "exp": time.time() + 3600} | claims, SECRET)
+    return mint(SECRET, "alice", **claims)
 
 
 EXPIRED = {"token": token(exp=time.time() - 60)}

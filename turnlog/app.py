@@ -61,6 +61,7 @@ from turnlog.transports.socketio.server import Sockets
 from turnlog.turns.active import RunningTurns
 from turnlog.turns.approvals import Decisions
 from turnlog.turns.budgets import Budgets
+from turnlog.turns.claims import ClaimNotes
 from turnlog.turns.drafts import DraftKeeper
 from turnlog.turns.engines import Engines, Make
 from turnlog.turns.follow import Following, Live
@@ -143,8 +144,18 @@ class Turnlog:
         self._following = Following(store, bus, wire.encode)
         self._book = PriceBook.of(settings.prices)
         self._budgets = Budgets(settings.budgets, store, self._book.rate, self.timezone)
-        longest, rate = settings.turn_timeout, self._book.rate
-        self._turns = RunningTurns(store, self._parts_for, bus, limits, longest, rate, self.metrics)
+        self._notes = ClaimNotes(store, bus.publish)
+        self._turns = RunningTurns(
+            store,
+            self._parts_for,
+            bus,
+            limits,
+            settings.turn_timeout,
+            self._book.rate,
+            self.metrics,
+            on_end=[self._notes],
+        )
+        self.rest = self._turns.all_at_rest  # no turn runs here, and what follows is done
         self._message_ids = MessageIds(store)
         self._decisions = Decisions(store, self._turns)
         self._healer = Healer(self._turns)
@@ -180,6 +191,7 @@ class Turnlog:
             stack.push_async_callback(self.store.close)
             await self._bus.open(self._turns.hear)
             stack.push_async_callback(self._bus.close)
+            await stack.enter_async_context(self._notes)
             await stack.enter_async_context(self.tasks)
             await stack.enter_async_context(self._answering())
             await stack.enter_async_context(self._door)
@@ -350,8 +362,5 @@ class Turnlog:
 def _context(turn: Turn, tool_use_id: str) -> ToolContext:
     """For whom a tool acts: decided here, from the session, never by the model."""
     return ToolContext(
-        user_id=turn.user_id,
-        session_id=turn.session_id,
-        turn_id=turn.id,
-        tool_use_id=tool_use_id,
+        user_id=turn.user_id, session_id=turn.session_id, turn_id=turn.id, tool_use_id=tool_use_id
     )

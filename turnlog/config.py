@@ -10,13 +10,13 @@ from typing import Any
 
 from turnlog.contrib.business_central.place import Place
 from turnlog.errors import BadInput, ConfigError
+from turnlog.net import LOOPBACK
 from turnlog.ports import Agent
 from turnlog.projections.billing.budgets import Budget, read_budgets
 from turnlog.projections.billing.calendar import zone
 from turnlog.tools.mcp.server import McpServer, servers
 from turnlog.tools.tool import Approval
 from turnlog.transports.jwks import Issuer
-from turnlog.transports.origins import LOOPBACK
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 

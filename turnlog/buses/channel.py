@@ -33,6 +33,8 @@ class Channel:
         self.watchers = 0
         self._encode = encode
         self._dropped = 0  # how many events came before these
+        self._reaches = -1  # who has seen the log up to this number has missed nothing before them
+        self._hidden = 0  # how many internal events came since the last one that was shown
         self._calls = 0  # how often watchers were woken
         self._sleeping: set[asyncio.Future[None]] = set()  # watchers who have read all there is
         self._quiet = False  # since the last heartbeat
@@ -53,13 +55,14 @@ class Channel:
     # writing
 
     def add(self, batch: Sequence[Stamped]) -> None:
-        """Show these events. Internal ones are left out, whoever let them come this far."""
+        """Show these events. Internal ones are left out: they are only known to be no gap."""
         for at in batch:
             if at.placed.internal:
+                self._hidden += 1
                 continue
             if type(at.placed.event) is UserMessageSent:  # a new turn: the log has the one before
-                self._drop()
-                self._forgotten = None
+                self._begin(at)
+            self._hidden = 0
             json = self._encode(at)
             self.events.append(LiveEvent(at, json))
             self.size += OVERHEAD + len(json)
@@ -69,6 +72,13 @@ class Channel:
         for sleep in sleeping:
             if not sleep.done():
                 sleep.set_result(None)
+
+    def _begin(self, first: Stamped) -> None:
+        known = _known_before(first)
+        last = self.events[-1].at.position if self.events else known
+        self._reaches = last if known - last == self._hidden else known
+        self._drop()
+        self._forgotten = None
 
     def beat(self) -> None:
         """Give a sign of life where nothing was shown since the last one."""
@@ -107,7 +117,8 @@ class Channel:
                     batch = self._read(place)
                     first = batch[0].at
                     begins = type(first.placed.event) is UserMessageSent
-                    if (begins or from_nothing) and _known_before(first) > position:
+                    reaches = self._reaches if begins else _known_before(first)
+                    if (begins or from_nothing) and reaches > position:
                         break  # the log has something that was never shown here
                     place, position = self._dropped + len(self.events), batch[-1].at.position
                     fresh = from_nothing = False
@@ -133,7 +144,8 @@ class Channel:
             return True
         first, last = self.events[0].at, cursor_of(self.events[-1].at)
         foreign = after.position == last.position and after > last  # no event of ours had it
-        return not foreign and after.position >= first.position - 1
+        begins = type(first.placed.event) is UserMessageSent
+        return not foreign and after.position >= (self._reaches if begins else first.position - 1)
 
     def _place_of(self, after: Cursor) -> int:
         """How many events a client with this cursor has seen, counted from the first ever."""

@@ -21,7 +21,6 @@ from turnlog.events.content import (
 from turnlog.events.grammar import GOES_ON
 from turnlog.events.internal import HANDOVER
 from turnlog.ports import CallStarted, OpenCall, Permission, Standing, Turn
-from turnlog.projections.claims import may_claim
 
 
 class DraftBlock(msgspec.Struct):
@@ -109,7 +108,6 @@ class TurnState:
         self.costs: list[Decimal | None] = []  # of the calls so far
         self.message_ids: set[str] = set()  # of the answers that are kept
         self.last_message: k.Message | None = None
-        self.may_claim = False  # whether some answer has words of claiming in it
         self.tools_used: list[str] = []
         self._stem = _stem()
         self._made = 0
@@ -186,7 +184,6 @@ class TurnState:
         self.last_message = message
         self.usage += message.token_usage
         self.costs.append(message.cost_usd)
-        self.may_claim = self.may_claim or may_claim(message.content)
 
     def _decided(self, event: k.ApprovalResolved) -> None:
         for tool_use_id, asked in self.standing.permissions.items():

@@ -96,6 +96,7 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
             live += await send(app, session.id, turn)
         for step in turn.people:
             live += await ACTS.get(send, act_by_library)(app, session.id, live, step)
+        await app.rest()  # then the log has the notes about this turn, before the next one
         wanted = turn.thinking or (await app.store.get_session(USER, session.id)).thinking_enabled
         thoughtless += thinking.asked_otherwise(sim.requests[before:], wanted)
     evidence = await app.store.evidence(session.id)

@@ -11,14 +11,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import aiohttp
 import jwt
 import msgspec
 
 from turnlog.errors import ConfigError
-from turnlog.transports.origins import LOOPBACK
+from turnlog.net import TooMuch, is_on_loopback, keeps_secrets, read_bounded
 
 FRESH = 600.0  # seconds after which the keys are fetched again
 PAUSE = 10.0  # seconds between two fetches, whatever the reason
@@ -77,7 +76,7 @@ class Issuer:
     jwks_url: str | None = None  # without it, the provider is asked where its keys are
 
     def __post_init__(self) -> None:
-        if not _may_be_asked(self.asked_first):
+        if not keeps_secrets(self.asked_first):
             setting = "auth_jwks_url" if self.jwks_url else "auth_issuer"
             raise ConfigError(f"{setting!r} must be https://…, not {self.asked_first!r}.")
 
@@ -120,7 +119,7 @@ class ProviderKeys:
         self._quiet_until = self._clock() + PAUSE
         try:
             self._known = await _fetch(self._issuer)
-        except (aiohttp.ClientError, OSError, ValueError, _Unusable) as error:
+        except (aiohttp.ClientError, OSError, ValueError, TooMuch, _Unusable) as error:
             why, stay = repr(error), len(self._known)
             _log.warning("No keys from %s, %d known ones stay: %s", self._issuer.name, stay, why)
         else:
@@ -138,7 +137,7 @@ async def _discover(issuer: Issuer) -> str:
     # "The issuer value returned MUST be identical" (OpenID Connect Discovery 1.0, 4.3)
     if document.issuer != issuer.name:
         raise _Unusable(f"It says that it is {document.issuer!r}.")
-    if not _may_be_asked(document.jwks_uri):
+    if not keeps_secrets(document.jwks_uri):
         raise _Unusable(f"Its keys are at {document.jwks_uri!r}, which is not https.")
     return document.jwks_uri
 
@@ -148,21 +147,12 @@ async def _get(url: str, kind: type[T]) -> T:
         timeout=aiohttp.ClientTimeout(total=TIMEOUT),
         headers={"accept": "application/json", "accept-encoding": "identity"},
         auto_decompress=False,  # what is counted is what is read
-        trust_env=not _on_loopback(url),  # the proxy, where there is one
+        trust_env=not is_on_loopback(url),  # the proxy, where there is one
     )
     async with session, session.get(url, allow_redirects=False) as response:
         if response.status != 200:
             raise _Unusable(f"{url} answers {response.status}.")
-        return _decoded(await _bounded(response), kind)
-
-
-async def _bounded(response: aiohttp.ClientResponse) -> bytes:
-    read = bytearray()
-    async for piece in response.content.iter_any():
-        read += piece
-        if len(read) > MOST_BYTES:
-            raise _Unusable(f"{response.url} answers more than {MOST_BYTES} bytes.")
-    return bytes(read)
+        return _decoded(await read_bounded(response.content.iter_any(), MOST_BYTES), kind)
 
 
 def _decoded(raw: bytes, kind: type[T]) -> T:
@@ -182,16 +172,3 @@ def _usable(stated: Any) -> jwt.PyJWK | None:
         return jwt.PyJWK(msgspec.to_builtins(jwk), algorithm)
     except (msgspec.ValidationError, jwt.PyJWTError, ValueError, TypeError):
         return None
-
-
-def _may_be_asked(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        secure = parts.scheme == "https" or (parts.scheme == "http" and _on_loopback(url))
-        return secure and bool(parts.hostname)
-    except ValueError:  # not even an address
-        return False
-
-
-def _on_loopback(url: str) -> bool:
-    return urlsplit(url).hostname in LOOPBACK

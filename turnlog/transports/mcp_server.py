@@ -7,7 +7,6 @@ official server does the protocol. It is imported with the first request, which 
 import asyncio
 import logging
 import secrets
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
@@ -21,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from turnlog.errors import TurnlogError
 from turnlog.ports import Offer
 from turnlog.transports import problem
-from turnlog.transports.auth import Auth, User
+from turnlog.transports.auth import DAY, Auth, User, mint
 from turnlog.transports.http.request import MOST_BYTES
 from turnlog.transports.origins import is_same_site
 
@@ -46,9 +45,7 @@ class McpDoor:
 
     def mint(self, user_id: str) -> str:
         """A token with which a turn of this process acts as its user, here and nowhere else."""
-        issued = int(time.time())
-        claims = {"sub": user_id, "aud": _AUDIENCE, "iat": issued, "exp": issued + TOKEN_SECONDS}
-        return jwt.encode(claims, self._secret, algorithm="HS256")
+        return mint(self._secret, user_id, days=TOKEN_SECONDS / DAY, aud=_AUDIENCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not is_same_site(scope, self._origins):

@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from turnlog.net import is_on_loopback
 from turnlog.transports import problem
-
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Door:
@@ -37,7 +36,7 @@ class Door:
 def welcome(scope: Scope, origins: Collection[str] = ()) -> bool:
     host = Headers(scope=scope).get("host", "")
     try:
-        asked_here = urlsplit(f"//{host}").hostname in LOOPBACK
+        asked_here = is_on_loopback(f"//{host}")
     except ValueError:  # not even an address
         return False
     return asked_here and is_same_site(scope, origins) and _comes_from_here(scope)

@@ -5,9 +5,9 @@ What they show goes to the bus, and what other processes want of them comes from
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from turnlog.errors import AlreadyAsked, BadInput, Busy, NotFound, Reused, ToolError
@@ -48,6 +48,18 @@ LINE_LOOKS = 5.0  # seconds until a line looks again: signals may get lost, and 
 STOP_LOOKS = 0.25  # and until a stop does
 
 
+class OnEnd(Protocol):
+    """Has something to do when a turn is over and its end was shown. Nobody waits for it."""
+
+    def add(self, state: TurnState) -> None:
+        """This turn is over. Returns at once."""
+        ...
+
+    async def done(self) -> None:
+        """Wait until all of it is done."""
+        ...
+
+
 class RunningTurns:
     """Starts turns and keeps them in sight until they are over, or wait for a person."""
 
@@ -60,6 +72,7 @@ class RunningTurns:
         longest: float,
         rate: Rate = no_price,
         metrics: Metrics | None = None,
+        on_end: Sequence[OnEnd] = (),
     ) -> None:
         """`longest`: how many seconds a turn may take."""
         self._store = store
@@ -69,6 +82,7 @@ class RunningTurns:
         self._longest = longest
         self._rate = rate
         self._metrics = metrics or Metrics()
+        self._on_end = on_end
         self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -239,6 +253,13 @@ class RunningTurns:
                 live.stop(ShuttingDown())
             await asyncio.wait(self._tasks)
 
+    async def all_at_rest(self) -> None:
+        """Wait until no turn runs here, and what follows on their ends is done."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        for follow_up in self._on_end:
+            await follow_up.done()
+
     async def stop(self, user_id: str, session_id: str) -> bool:
         """Stop what runs or waits in the session, in whichever process. Says whether anything did.
 
@@ -305,11 +326,19 @@ class RunningTurns:
         """Let the turn run by itself."""
         live.deliver = lambda event: pipeline.deliver([Said([event])], state, parts)
         work = pipeline.work(question, state, parts)
-        end = watch.around(partial(pipeline.end, state, parts=parts))
+        end = watch.around(partial(self._end, state, parts))
         with watch.started(parts.agent.ref, parts.agent.model or parts.limits.model):
             task = asyncio.create_task(self._run(live, work, end, state.turn.user_id))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _end(
+        self, state: TurnState, parts: pipeline.Parts, failure: BaseException | None
+    ) -> None:
+        await pipeline.end(state, failure, parts)
+        if not state.paused:
+            for follow_up in self._on_end:
+                follow_up.add(state)
 
     async def _run(
         self, live: LiveTurn, work: Coroutine[Any, Any, None], end: End, user_id: str

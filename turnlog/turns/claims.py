@@ -1,30 +1,109 @@
-"""At the end of a turn: what the answer claims, compared with what the turn did.
+"""When a turn is over: what its answers claim, compared with what it did.
 
-An ordinary turn costs one look at its text. Only an answer with a word of claiming in it has
-its turn read back from the log. Whatever goes wrong here, the turn ends as it would have.
+This is beside the turns, not in them. Turns that are over wait in a queue, and one task checks
+them, one after the other. Nobody waits for it: a note is missing where the process dies first,
+and `turnlog verify --claims` finds the same by folding the log.
 """
 
 import asyncio
 import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import NamedTuple, Self
 
 from turnlog.events import kinds as k
-from turnlog.events.base import Event
+from turnlog.events.base import Stamped
 from turnlog.pipeline.turn_state import TurnState
-from turnlog.ports import Store
-from turnlog.projections.claims import unfounded
+from turnlog.ports import Store, Turn
+from turnlog.projections.claims import MOST_BEFORE, may_claim, unfounded
+from turnlog.turns.server_event import placed_by_server
 
 _log = logging.getLogger(__name__)
+MOST_WAITING = 1_000  # turns; what comes on top is not checked
+PATIENCE = 5.0  # seconds that the last checks get when the server stops
+Publish = Callable[[str, Sequence[Stamped]], None]
 
 
-async def check_claims(state: TurnState, store: Store) -> list[Event]:
-    """An event for each claim that nothing bears out."""
-    if not state.may_claim:
-        return []
-    turn = state.turn
-    try:
-        log = await store.read(turn.user_id, turn.session_id, after=turn.first_seq - 1)
-        found = await asyncio.to_thread(unfounded, [at for at in log if at.turn_id == turn.id])
-    except Exception:
-        _log.exception("the claims of turn %s could not be checked", turn.id)
-        return []
-    return [k.ClaimUnfounded(message_id=f.message_id, claim=f.claim, why=f.why) for f in found]
+class EndedTurn(NamedTuple):
+    """A turn that is over."""
+
+    turn: Turn
+    text: str  # of its last answer
+    calls: int  # of the model
+
+    @property
+    def may_claim(self) -> bool:
+        """One look at the text. Only where there were more answers they are all read."""
+        return self.calls > 1 or may_claim(self.text)
+
+
+class ClaimNotes:
+    """Notes about turns that are over. `async with` it for as long as turns end."""
+
+    def __init__(self, store: Store, publish: Publish) -> None:
+        """`publish`: whoever watches a session is told which numbers the notes have."""
+        self._store = store
+        self._publish = publish
+        self._waiting: asyncio.Queue[EndedTurn] = asyncio.Queue(MOST_WAITING)
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._waiting = asyncio.Queue(MOST_WAITING)
+        self._task = asyncio.create_task(self._work(), name="claims")
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Write the last notes, or leave them unwritten."""
+        assert self._task is not None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self.done()
+        except TimeoutError:
+            _log.warning("the claims of %s turns were not checked", self._waiting.qsize() + 1)
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    def add(self, state: TurnState) -> None:
+        """Check this turn, soon. It is over."""
+        last = state.last_message
+        if last is None:
+            return
+        try:
+            self._waiting.put_nowait(EndedTurn(state.turn, last.content, len(state.costs)))
+        except asyncio.QueueFull:
+            _log.warning("the claims of turn %s are not checked: too many wait", state.turn.id)
+
+    async def done(self) -> None:
+        """Wait until every turn so far is checked."""
+        await self._waiting.join()
+
+    async def _work(self) -> None:
+        while True:
+            ended = await self._waiting.get()
+            try:
+                if ended.may_claim:
+                    await self._check(ended.turn)
+            except Exception:
+                _log.exception("the claims of turn %s could not be checked", ended.turn.id)
+            finally:
+                self._waiting.task_done()
+
+    async def _check(self, turn: Turn) -> None:
+        first = max(turn.first_seq - MOST_BEFORE, 0)
+        log = await self._store.read(turn.user_id, turn.session_id, after=first - 1)
+        own = [at for at in log if at.turn_id == turn.id]
+        before = [at for at in log if at.position < turn.first_seq]
+        findings = await asyncio.to_thread(unfounded, own, before)
+        notes = [
+            placed_by_server(k.ClaimUnfounded(message_id=f.message_id, claim=f.claim, why=f.why))
+            for f in findings
+        ]
+        if not notes:
+            return
+        number = await self._store.annotate(turn, notes)
+        stamped = [
+            Stamped(session_id=turn.session_id, turn_id=turn.id, placed=note, seq=n, position=n)
+            for n, note in enumerate(notes, number)
+        ]
+        self._publish(turn.session_id, stamped)

@@ -16,9 +16,10 @@ import msgspec
 from yarl import URL
 
 from turnlog.errors import ToolError
+from turnlog.net import TooMuch, is_on_loopback, read_bounded
 
 from .failures import UNREACHABLE, failure, lost
-from .place import Place, on_loopback
+from .place import Place
 from .retry import pause
 from .sign_in import SignIn
 from .where import SCHEMA, Where
@@ -62,7 +63,7 @@ class BusinessCentral:
             self._company_id, self._finding = "", asyncio.Lock()
             self._at_once = asyncio.Semaphore(AT_ONCE)
             timeout = aiohttp.ClientTimeout(total=ANSWERS_WITHIN, connect=CONNECTS_WITHIN)
-            outside = not on_loopback(self._place.base_url)
+            outside = not is_on_loopback(self._place.base_url)
             http = aiohttp.ClientSession(timeout=timeout, trust_env=outside)
             self._http = await stack.enter_async_context(http)
             self._open = stack.pop_all()
@@ -266,11 +267,10 @@ def _chosen(wanted: str | None, companies: list[Row]) -> str:
 
 async def _bounded(response: aiohttp.ClientResponse) -> Any:
     """The body as JSON; None where it is empty or something else, such as a gateway's page."""
-    read = bytearray()
-    async for piece in response.content.iter_any():
-        read += piece
-        if len(read) > MOST_BYTES:
-            raise ToolError("Business Central's answer is too large. Ask for less.")
+    try:
+        read = await read_bounded(response.content.iter_any(), MOST_BYTES)
+    except TooMuch:
+        raise ToolError("Business Central's answer is too large. Ask for less.") from None
     try:
         return msgspec.json.decode(read)
     except (msgspec.MsgspecError, UnicodeDecodeError):

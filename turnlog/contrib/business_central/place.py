@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
 from turnlog.errors import ConfigError
+from turnlog.net import keeps_secrets
 
 BASE_URL = "https://api.businesscentral.dynamics.com"
 AUTH_URL = "https://login.microsoftonline.com"
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Place:
 
     def __post_init__(self) -> None:
         for name in ("base_url", "auth_url"):
-            if not _is_safe(getattr(self, name)):
+            if not keeps_secrets(getattr(self, name)):
                 raise ConfigError(f"'bc_{name}' must be https://…, not {getattr(self, name)!r}.")
 
     @property
@@ -39,20 +39,6 @@ class Place:
     def owns(self, url: str) -> bool:
         """Whether a link leads to the same server: a token goes nowhere else."""
         return _origin(url) == _origin(self.base_url)
-
-
-def on_loopback(url: str) -> bool:
-    return urlsplit(url).hostname in _LOOPBACK
-
-
-def _is_safe(url: str) -> bool:
-    """A secret and a token travel there."""
-    try:
-        parts = urlsplit(url)
-        secure = parts.scheme == "https" or (parts.scheme == "http" and on_loopback(url))
-        return secure and bool(parts.hostname)
-    except ValueError:
-        return False
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

@@ -4,9 +4,7 @@
 have happened: only what reads is.
 """
 
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from math import isnan
+from turnlog.net import back_off, seconds_asked
 
 MOST_TRIES = 4
 LONGEST_PAUSE = 15.0  # seconds; who is told to wait longer is told so, and does not wait
@@ -20,23 +18,7 @@ def pause(method: str, status: int, retry_after: str | None, tried: int) -> floa
     """Seconds to wait before the next try; None: this was the last one."""
     if method not in AGAIN.get(status, ()) or tried >= MOST_TRIES:
         return None
-    wait = _seconds(retry_after)
+    wait = seconds_asked(retry_after)
     if wait is None:
-        wait = FIRST_PAUSE * 2 ** (tried - 1)
+        wait = back_off(tried, FIRST_PAUSE, LONGEST_PAUSE)
     return wait if wait <= LONGEST_PAUSE else None
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """A number of seconds, or a date."""
-    if retry_after is None:
-        return None
-    try:
-        seconds = float(retry_after)
-        return None if isnan(seconds) else max(0.0, seconds)
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(retry_after)
-        return max(0.0, (until - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None

@@ -9,11 +9,13 @@ import aiohttp
 import msgspec
 
 from turnlog.errors import ToolError
+from turnlog.net import TooMuch, read_bounded
 
 from .failures import UNREACHABLE
 from .place import Place
 
 SCOPE = "https://api.businesscentral.dynamics.com/.default"
+MOST_BYTES = 100_000  # of an answer
 MARGIN = 60.0  # seconds before its end in which a token is not used any more
 _log = logging.getLogger(__name__)
 
@@ -54,8 +56,9 @@ class SignIn:
         try:
             at = self._place.token_url
             async with http.post(at, data=form, allow_redirects=False) as response:
-                return _granted(response.status, await response.read())
-        except (aiohttp.ClientError, TimeoutError, OSError):
+                raw = await read_bounded(response.content.iter_any(), MOST_BYTES)
+                return _granted(response.status, raw)
+        except (aiohttp.ClientError, TimeoutError, OSError, TooMuch):
             raise ToolError(UNREACHABLE) from None
 
 

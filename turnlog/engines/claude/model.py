@@ -3,14 +3,11 @@
 import asyncio
 import contextlib
 import logging
-import math
-import random
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -20,6 +17,7 @@ from turnlog.engines.claude.request import body_of, counted, without_thoughts
 from turnlog.engines.claude.search import paused, with_searches
 from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.errors import EngineFailed
+from turnlog.net import back_off, is_on_loopback, seconds_asked, spread
 from turnlog.ports import CallOutput, KeepRaw, Prompt
 from turnlog.telemetry.metrics import Metrics
 
@@ -154,7 +152,7 @@ class ClaudeModel:
             )
         except anthropic.APIStatusError as error:
             _log.warning("the API answered %s: %s", error.status_code, error.message)
-            retry_after = _seconds(error.response.headers.get("retry-after"))
+            retry_after = seconds_asked(error.response.headers.get("retry-after"))
             failure = errors.status_error(error.status_code, error.body, retry_after)
             self._metrics.provider_errors.add(1, failure.code)
             if failure.retryable and error.status_code != 400:  # that would be refused again
@@ -168,8 +166,8 @@ class ClaudeModel:
     def _wait(self, attempt: int, retry_after: float | None) -> float:
         if retry_after is not None:
             return retry_after
-        doubled = self._patience.first_wait * 2.0**attempt
-        return min(doubled, self._patience.longest_wait) * random.uniform(0.75, 1.0)
+        patience = self._patience
+        return spread(back_off(attempt + 1, patience.first_wait, patience.longest_wait))
 
     async def _client(self) -> "AsyncAnthropic":
         if self._sdk is not None:
@@ -183,14 +181,12 @@ class ClaudeModel:
                 max_retries=0,
                 http_client=anthropic.DefaultAioHttpClient(
                     timeout=anthropic.Timeout(self._patience.silence, connect=10.0),
-                    trust_env=not _is_here(self._base_url),  # no proxy leads to this machine
+                    trust_env=not is_on_loopback(
+                        self._base_url or ""
+                    ),  # no proxy leads to this machine
                 ),
             )
         return self._made
-
-
-def _is_here(url: str | None) -> bool:
-    return url is not None and urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost")
 
 
 class _Again(Exception):
@@ -200,15 +196,6 @@ class _Again(Exception):
         super().__init__(str(failure))
         self.failure = failure
         self.retry_after = retry_after
-
-
-def _seconds(header: str | None) -> float | None:
-    """The wait that a `retry-after` asks for. A date is not understood."""
-    try:
-        seconds = float(header or "")
-    except ValueError:
-        return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 async def _pieces(response: "Response") -> AsyncGenerator[bytes, None]:

@@ -1,10 +1,11 @@
-"""Claims of an answer, compared with what its turn did. `checking` is where to begin."""
+"""Claims of an answer, compared with what its turn did. `check` is where to begin."""
 
 from turnlog.projections.claims.check import (
+    MOST_BEFORE,
     Finding,
     by_turn,
     may_claim,
     unfounded,
 )
 
-__all__ = ["Finding", "by_turn", "may_claim", "unfounded"]
+__all__ = ["MOST_BEFORE", "Finding", "by_turn", "may_claim", "unfounded"]

@@ -1,28 +1,27 @@
-"""What a turn has to found a claim on: its tool calls, and what their results hold.
-
-Results may be huge. They are read up to a bound; beyond it a turn counts as unread, and
-whoever compares numbers with it stays silent.
+"""What claims may be founded on: the calls of a turn and their results, the user's question,
+and what the session spoke of before.
 """
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec import UNSET
 
 from turnlog.events import kinds as k
-from turnlog.events.base import Event
-from turnlog.events.internal import is_reserved
-from turnlog.projections.tool_words import VERBS, words_of
+from turnlog.events.base import Event, Stamped
+from turnlog.projections.claims.deeds import ASKED
+from turnlog.projections.claims.question import Question
+from turnlog.projections.claims.results import MOST_CHARACTERS, Held, names_one
+from turnlog.projections.claims.text import MOST_TEXT, numbers_in, words_of
+from turnlog.projections.claims.words import DEEDS
+from turnlog.projections.tool_words import VERBS
+from turnlog.projections.tool_words import words_of as words_in_name
 
-MOST_VALUES = 20_000  # of all results together
-MOST_CHARACTERS = 200_000
+MOST_ANSWERS = 10  # of a turn that are checked: the last ones
+MOST_NAMES = 10  # of tools in a reason
+_UNFINISHED = ("cancelled", "interrupted")
 _VERBS = VERBS[True] | VERBS[False]
-_NAMES_ONE = re.compile(r"(?:^|_)(?:id|no|number|nr|code|key)$|(?:Id|No|Number|Code)$")
-_DIGITS = re.compile(r"(?<![\w.,-])\d{1,6}(?![\w-]|[.,]\d)")
 
 
 class Call(NamedTuple):
@@ -36,70 +35,165 @@ class Call(NamedTuple):
     @property
     def reads(self) -> bool:
         """Whether its name says that it changes nothing."""
-        said = (word in VERBS[False] for word in words_of(self.name) if word in _VERBS)
-        return next(said, False)
-
-
-@dataclass
-class Held:
-    """What values hold: the lengths of their lists, their numbers, their words."""
-
-    lengths: list[int] = field(default_factory=list)
-    groups: set[int] = field(default_factory=set)  # how many of a list have a value in common
-    numbers: list[int] = field(default_factory=list)
-    loose: list[str] = field(default_factory=list)  # results that are text, and no JSON
-    words: list[str] = field(default_factory=list)
-    values: int = 0
-    characters: int = 0
+        verbs = (word in VERBS[False] for word in words_in_name(self.name) if word in _VERBS)
+        return next(verbs, False)
 
     @property
-    def cut(self) -> bool:
-        return self.values > MOST_VALUES or self.characters > MOST_CHARACTERS
+    def writes(self) -> bool:
+        """Whether its name says that it changes something."""
+        verbs = (word in VERBS[True] for word in words_in_name(self.name) if word in _VERBS)
+        return next(verbs, False)
+
+
+class Ground:
+    """What the turn's claims may be founded on. Each part is read when it is first asked for."""
+
+    def __init__(self, turn: Sequence[Stamped], before: Sequence[Stamped]) -> None:
+        self._turn = turn
+        self.first = bool(turn) and turn[0].position == 0  # nothing came before this turn
+        self.before = Before(before, first=self.first)
+        self.calls = calls_of(turn)
+        self.done = cache(self._done)
+        self.tried = cache(self._tried)
+        self.done_one_by_one = cache(self._done_one_by_one)
 
     @property
-    def text(self) -> str:
-        return "\n".join(self.words)
+    def answers(self) -> list[k.Message]:
+        shown = (at.event for at in self._turn if not at.placed.internal)
+        messages = [event for event in shown if isinstance(event, k.Message)]
+        return [m for m in messages[-MOST_ANSWERS:] if m.stop_reason not in _UNFINISHED]
 
-    def take(self, value: Any) -> None:
-        """Read a result with all that is in it, a level at a time; no recursion, it may be deep."""
-        level = list(_unpacked(value))
-        self.loose += [text for text in level if isinstance(text, str)]
-        while level and not self.cut:
-            self.lengths.append(sum(len(each) for each in level if isinstance(each, list)))
-            level = [inner for each in level for inner in self._inside(each)]
+    @cached_property
+    def _request(self) -> str:
+        events = (at.event for at in self._turn)
+        texts = (event.content for event in events if isinstance(event, k.UserMessageSent))
+        return "\n".join(texts)[:MOST_TEXT]
 
-    def _inside(self, value: Any) -> Sequence[Any]:
-        self.values += 1
-        match value:
-            case dict():
-                return self._fields(value)
-            case list() | tuple():
-                self.lengths.append(len(value))
-                self.groups |= _groups(value)
-                return list(value)
-            case bool() | None:
-                return ()
-        self._word(str(value))
-        self.numbers += [int(found) for found in _DIGITS.findall(str(value)[:2000])]
-        return ()
+    @cached_property
+    def question(self) -> Question:
+        return Question(self._request)
 
-    def _fields(self, value: dict[Any, Any]) -> Sequence[Any]:
-        self._word(" ".join(map(str, value)))
-        if all(isinstance(each, dict | list) for each in value.values()):  # keyed by id or name
-            self.lengths.append(len(value))
-        named = [name for name in value if _NAMES_ONE.search(str(name))]
-        self._word(" ".join(str(value[name]) for name in named))
-        return [each for name, each in value.items() if name not in named]
+    @cached_property
+    def succeeded(self) -> list[Call]:
+        return [call for call in self.calls if call.succeeded]
 
-    def _word(self, text: str) -> None:
-        self.characters += len(text)
-        if not self.cut:
-            self.words.append(text)
+    @cached_property
+    def written(self) -> int:
+        return sum(not call.reads for call in self.succeeded)
+
+    @cached_property
+    def names(self) -> str:
+        """Of the tools that were called."""
+        names = list(dict.fromkeys(call.name for call in self.calls))
+        return ", ".join(names[:MOST_NAMES]) + (", …" if len(names) > MOST_NAMES else "")
+
+    @cached_property
+    def results(self) -> Held:
+        return Held(call.result for call in self.succeeded)
+
+    @cached_property
+    def looked_up(self) -> bool:
+        """Whether a call of this turn may have told of records: it did not only write, and it
+        brought something back.
+        """
+        returned = [call.result for call in self.succeeded if not call.writes]
+        return bool(returned) and not Held(returned).says_nothing
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every word that a result, an argument, or the user's question holds."""
+        return frozenset(self.results.words | self._arguments.words).union(words_of(self._request))
+
+    @cached_property
+    def _arguments(self) -> Held:
+        return Held(call.args for call in self.calls)
+
+    @cached_property
+    def elsewhere(self) -> bool:
+        """Whether the answer had sources that are not read here: files, searches of the web."""
+        unread = self.results.cut or self._arguments.cut
+        return unread or _had_other_sources(self._turn)
+
+    @cached_property
+    def writes_for_the_user(self) -> bool:
+        """Whether words were asked for, and no work."""
+        return self.question.asks_for_words and all(call.reads for call in self.calls)
+
+    def _done(self, kind: str) -> list[Call]:
+        tools = frozenset(DEEDS[kind].tools.split())
+        return [call for call in self.succeeded if does(call, tools)]
+
+    def _tried(self, kind: str) -> Call | None:
+        """The last call that did not succeed and whose name says just this."""
+        failed = (call for call in reversed(self.calls) if not call.succeeded)
+        return next((call for call in failed if _says(call, kind)), None)
+
+    def _done_one_by_one(self, kind: str) -> Held | None:
+        """What the calls that did it hold, if each did it to one thing."""
+        done = self.done(kind)
+        if not all(map(is_for_one, done)):
+            return None
+        return Held(value for call in done for value in (call.args, call.result))
 
 
-def calls_of(events: Iterable[Event]) -> list[Call]:
+class Before:
+    """What the session spoke of before the turn: what tools returned, and what was said.
+
+    Whoever repeats it is right to. An answer that was wrong was noted in its own turn.
+    """
+
+    def __init__(self, events: Sequence[Stamped], *, first: bool) -> None:
+        self._events = events
+        self._reaches_start = first or (bool(events) and events[0].position == 0)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether all of it is seen here, so that what it lacks was never spoken of."""
+        if not self._reaches_start or _had_other_sources(self._events):
+            return False
+        return not self.results.cut and sum(map(len, self._texts)) <= MOST_CHARACTERS
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        return [call for call in calls_of(self._events) if call.succeeded]
+
+    @cached_property
+    def written(self) -> int:
+        return sum(not call.reads for call in self.calls)
+
+    @cached_property
+    def results(self) -> Held:
+        return Held(value for call in self.calls for value in (call.result, call.args))
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        events = (at.event for at in self._events)
+        return [e.content for e in events if isinstance(e, k.UserMessageSent | k.Message)]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(self.results.words).union(*map(words_of, self._texts))
+
+    @cached_property
+    def numbers(self) -> frozenset[int]:
+        return numbers_in(self.words)
+
+
+def _had_other_sources(events: Iterable[Stamped]) -> bool:
+    """Files and searches of the web, which are not read here."""
+    for at in events:
+        match at.event:
+            case k.UserMessageSent(files=[_, *_]):
+                return True
+            case k.Message(blocks=blocks):
+                if any(block["type"] == "server_tool_use" for block in blocks):
+                    return True
+    return False
+
+
+def calls_of(turn: Iterable[Stamped]) -> list[Call]:
     """Each call with its result. A write in doubt counts as done once a person has said so."""
-    events = list(events)
+    events = [at.event for at in turn if not _is_handover(at)]
     results = {e.tool_use_id: e for e in events if isinstance(e, k.ToolResult)}
     settled = {e.tool_use_id for e in events if isinstance(e, k.ToolSettled) and e.happened}
     edited = dict(_edited(events))
@@ -111,8 +205,12 @@ def calls_of(events: Iterable[Event]) -> list[Call]:
             result.result if (result := results.get(e.tool_use_id)) else None,
         )
         for e in events
-        if isinstance(e, k.ToolUse) and not is_reserved(e.tool_name)
+        if isinstance(e, k.ToolUse)
     ]
+
+
+def _is_handover(at: Stamped) -> bool:
+    return at.placed.internal and isinstance(at.event, k.ToolUse)
 
 
 def _succeeded(result: k.ToolResult | None) -> bool:
@@ -121,26 +219,19 @@ def _succeeded(result: k.ToolResult | None) -> bool:
 
 def _edited(events: Iterable[Event]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The arguments that a person changed, by call."""
-    asked: dict[str, str] = {}
+    tools: dict[str, str] = {}  # by approval
     for event in events:
         match event:
             case k.ApprovalRequested(approval_id=approval, tool_use_id=tool):
-                asked[approval] = tool
+                tools[approval] = tool
             case k.ApprovalResolved(approval_id=approval, args=args):
-                if args is not UNSET and approval in asked:
-                    yield asked[approval], args
-
-
-def held_by(values: Iterable[Any]) -> Held:
-    held = Held()
-    for value in values:
-        held.take(value)
-    return held
+                if args is not UNSET and approval in tools:
+                    yield tools[approval], args
 
 
 def does(call: Call, tools: frozenset[str]) -> bool:
     """Whether the call may be such work. A name that says nothing may be any work."""
-    words = words_of(call.name)
+    words = words_in_name(call.name)
     for word in words:
         if word in tools or word in VERBS[True]:
             return bool(tools & {*words, *_short(call.args)})
@@ -151,44 +242,16 @@ def does(call: Call, tools: frozenset[str]) -> bool:
 
 def is_for_one(call: Call) -> bool:
     """Whether its arguments name the one thing that it was for, and no other."""
-    named = any(_NAMES_ONE.search(name) or name in ("name", "title") for name in call.args)
+    named = any(names_one(name) or name in ("name", "title") for name in call.args)
     return named and not any(isinstance(value, list | dict) for value in call.args.values())
+
+
+def _says(call: Call, kind: str) -> bool:
+    """Whether a word of the call's name asks for such work."""
+    kinds = (ASKED.all([word]) for word in words_in_name(call.name))
+    return any(kind == each for places in kinds for _, _, each in places)
 
 
 def _short(args: dict[str, Any]) -> Iterator[str]:
     """Arguments of one word, such as `{"action": "delete"}`."""
     return (v.lower() for v in args.values() if isinstance(v, str) and v.isalpha())
-
-
-def _unpacked(value: Any) -> Iterator[Any]:
-    """JSON that comes as text, and the text blocks of tool servers, as what they stand for."""
-    if isinstance(value, dict) and isinstance(value.get("content"), list):
-        value = value["content"]
-    match value:
-        case str():
-            yield _parsed(value)
-        case [{"type": "text"}, *_]:
-            yield from (_parsed(b.get("text")) if isinstance(b, dict) else b for b in value)
-        case _:
-            yield value
-
-
-def _parsed(text: Any) -> Any:
-    if not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
-        return text
-    try:
-        return msgspec.json.decode(text[:MOST_CHARACTERS])
-    except (msgspec.DecodeError, RecursionError):
-        return text
-
-
-def _groups(values: Sequence[Any]) -> set[int]:
-    """In how many of the values each field has the same value."""
-    fields = (
-        (name, str(value))
-        for each in values[:2000]
-        if isinstance(each, dict)
-        for name, value in each.items()
-        if isinstance(value, str | int | None)
-    )
-    return set(Counter(fields).values())

@@ -4,152 +4,216 @@ Here the doubts live that make the check silent: work that an answer does by wha
 ("I created a summary"), reports about records, and work of another time.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from turnlog.projections.claims import words
-from turnlog.projections.claims.sentences import (
-    FORMS,
-    RECORD,
-    Claim,
-    number,
-)
+from turnlog.projections.claims import words as w
+from turnlog.projections.claims.deeds import Claim, named_at, record_at, record_in
+from turnlog.projections.claims.question import Question
+from turnlog.projections.claims.text import QUOTE, Phrases, Sentence, is_word, number
 
-_WRITING = re.compile(rf"\b(?:{words.WRITINGS})\b", re.I)
-_BACK = re.compile(rf"\b(?:{words.BACK})\b", re.I)
-_DATED = re.compile(
-    r"\b(?:on|in|at|since|am|im|vom|seit|um) (?:\w+ )?\d|\d{4}-\d\d|\d{1,2}[./]\d{1,2}[./]|"
-    r"\b(?:january|february|march|april|june|july|august|september|october|november|december|"
-    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday|today at|"
-    r"januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|"
-    r"freitag|samstag|sonntag)\b|\bby (?!me\b|you\b)\w|\bvon (?!mir\b|ihnen\b|dir\b)[A-ZÄÖÜ]",
+_WRITINGS, _BACK, _FRESH = Phrases(w.WRITINGS).words, Phrases(w.BACK), Phrases(w.FRESH).words
+_HERE, _DATES, _BEFORE_DATE = (
+    Phrases(w.POINTS_HERE),
+    Phrases(w.DATES),
+    Phrases(w.BEFORE_A_DATE).words,
 )
-_POINTS_HERE = re.compile(r"\b(?:above|below|oben|unten|mentally|in this chat)\b", re.I)
-_FRESH = re.compile(r"\b(?:just|now|also|successfully|jetzt|nun|soeben|gerade|erfolgreich)\b", re.I)
-_PRONOUN = re.compile(
-    r"^\s*(?:(?:for you|both|all) )?(?:it|them|this|that|these|those|all|both|everything|"
-    r"each|they|the \w+ one|sie|es|ihn|alle|beide|alles|diese[nrs]?)\b"
-    r"(?:\s*$|\s*[.!,]|\s+(?:of|for|from|as|to|now|too|successfully|have|has|was|were|wurden?|erfolgreich)\b)",
-    re.I,
-)
-_DETERMINED = re.compile(  # words that may stand between the verb and what it was done to
-    r"^\s+(?:(?:(?:copy|all|both|each|one) of|"
-    r"(?!(?:of|for|to|in|on|with|from|about|by|per|at|into|up|some|your own)\b)"
-    r"[\w#'’.&“”…-]+)\s+){0,6}$",
-    re.I,
-)
-_PART_OF = re.compile(
-    r"^\s+(?:the|its|their|your|his|her|den|die|das)\s+"
-    r"(?!order\b|sequence|sort|layout|format|grouping|wording|way\b|reihenfolge)(?:[\w-]+\s+){1,3}"
-    r"(?:of|for|on|in|from|to|at|as|für|von|der|des|auf)\s+(?:[\w#'’.&“”-]+\s+){0,4}$",
-    re.I,
-)
-_NAMED = re.compile(r"^\s+(?:the |a |an |new |den |die |das )?(“…*”|(?:[A-ZÄÖÜ][\w'’-]*\s?){1,5})")
-_INTO = re.compile(r"^\s+(?P<what>[^.!?\n]{1,80}?)\s+(?:to|from|zu|aus|von)\s+(?:[\w-]+\s+){0,3}$")
-_MANY = re.compile(
-    r"^\s+(?:all |the |your |these |those |alle |die )?(?:of )?(?P<n>\d{1,4}|"
-    + "|".join(words.NUMBER_WORDS)
-    + rf")\s+(?:[\w-]+\s+){{0,2}}(?:{words.RECORDS})\b",
-    re.I,
-)
-_SPLIT_REQUEST = re.compile(r"[,;:]\s|\s(?:and|then|und|dann)\s", re.I)
-_OPENS_QUESTION = re.compile(rf"^\s*(?:{words.OPENS_A_QUESTION})\b", re.I)
-_ADVICE = re.compile(rf"\b(?:{words.ASKS_FOR_ADVICE})\b", re.I)
-_GO_AHEAD = re.compile(rf"^\W*(?:{words.GO_AHEAD})\b", re.I)
-_THANKS = re.compile(r"\b(?:thanks?|thank you|danke|thx)\b", re.I)
+_PRONOUNS, _AFTER_PRONOUN = Phrases(w.PRONOUNS).words, Phrases(w.AFTER_A_PRONOUN).words
+_FOR_ALL = Phrases("for you|both|all")
+_WHOLE_OF, _NOT_BETWEEN = Phrases(w.WHOLE_OF), Phrases(w.NOT_BETWEEN)
+_PART_BEGINS, _NO_PART = Phrases(w.PART_BEGINS).words, Phrases(w.NO_PART).words
+_PART_OF, _INTO = Phrases(w.PART_OF).words, Phrases(w.INTO).words
+_BEFORE_NAME, _BEFORE_ID = Phrases(w.BEFORE_A_NAME).words, Phrases(w.BEFORE_AN_ID).words
+_BEFORE_MANY = Phrases("all|the|your|these|those|alle|die|of").words
+_JOINTS = frozenset("#.&-'…")  # marks that may stand inside of a name
+_SPEAKERS = frozenset({"me", "you", "mir", "ihnen", "dir"})
+_ID_LETTERS = frozenset("0123456789abcdef-")
 
 
 def refers_back(claim: Claim) -> bool:
-    return _BACK.search(claim.sentence) is not None
+    return _BACK.within(claim.sentence.words)
 
 
 def is_fresh(claim: Claim) -> bool:
-    return _FRESH.search(claim.sentence) is not None
+    return not _FRESH.isdisjoint(claim.sentence.vocabulary)
 
 
 def is_dated(claim: Claim) -> bool:
     """With a date or a doer it tells of a record's past."""
-    return _DATED.search(claim.sentence) is not None
+    sentence = claim.sentence
+    return any(_dates(sentence, place) for place in range(len(sentence.words)))
+
+
+def _dates(sentence: Sentence, place: int) -> bool:
+    word, following = sentence.words[place], sentence.words[place + 1 : place + 3]
+    if word[:4].isdecimal() and word[4:5] == "-":  # 2026-01-05
+        return True
+    if word in _BEFORE_DATE:
+        return any(each[0].isdecimal() for each in following)
+    if word in ("by", "von") and following and following[0] not in _SPEAKERS:
+        named = sentence.written[place + 1][0]
+        return named.isalnum() if word == "by" else named.isupper()
+    return bool(_DATES.at(sentence.words, place)) or (word[0].isdecimal() and word.count(".") > 1)
 
 
 def many(claim: Claim) -> int | None:
     """How many things the work was done to, where it says so."""
-    found = _MANY.match(claim.about)
-    return number(found["n"]) if found else None
+    about = _about(claim)
+    place = 0
+    while place < min(2, len(about)) and about[place] in _BEFORE_MANY:
+        place += 1
+    if place == len(about) or (many := number(about[place])) is None:
+        return None
+    return many if record_after(about, place + 1) is not None else None
 
 
-def is_told_by(claim: Claim, text: str) -> bool:
-    """Whether a result speaks of such work: a status, a date of creation."""
-    return re.search(f"{claim.deed.english}|{claim.deed.german}", text, re.I) is not None
+def record_after(words: Sequence[str], place: int) -> int | None:
+    """Where a record is named, with two words before it at the most."""
+    for record in range(place, min(place + 3, len(words))):
+        if record_at(words, record):
+            return record
+        if not is_word(words[record]):
+            return None
+    return None
 
 
-def was_wanted(claim: Claim, question: str) -> bool:
-    """Whether the user asked for it in this turn, or said yes to it."""
-    if _GO_AHEAD.match(question) and len(question) < 80 and not _THANKS.search(question):
-        return True
-    return _is_requested(claim, question)
+def new_id(claim: Claim) -> str | None:
+    """`created the invoice INV-1001`: the id that it was given, as it was written."""
+    about, place, named = _about(claim), 0, 0
+    while place < len(about) and named < 6 and not is_id(about[place]):
+        length = record_at(about, place) or (about[place] in _BEFORE_ID)
+        if not length:
+            return None
+        place, named = place + length, named + 1
+    return claim.sentence.written[claim.about[0] + place] if named and place < len(about) else None
 
 
-def was_asked_about(claim: Claim, question: str) -> bool:
-    """`Did you delete it?` asks for no work; the answer is about another turn's."""
-    past = FORMS[claim.kind].past.search(question)
-    return past is not None and not _is_requested(claim, question)
-
-
-def is_about_records(claim: Claim, question: str) -> bool:
-    """Whether only a tool can have done this, and not the answer by what it says."""
-    if _POINTS_HERE.search(claim.sentence):
+def is_id(word: str) -> bool:
+    """`S-ORD101001`, `103241`, a UUID; a year is none."""
+    if len(word) == 36:
+        return word.count("-") == 4 and _ID_LETTERS.issuperset(word)
+    if len(word) > 20:
         return False
-    if claim.kind == "canceled" and not re.search(r"\w", _PRONOUN.sub("", claim.about, count=1)):
-        return RECORD.search(question) is not None  # else it is what was being talked about
+    letters = word.rstrip("0123456789")
+    digits = len(word) - len(letters)
+    if not letters:
+        return 4 <= digits <= 10 and not (digits == 4 and word[:2] in ("19", "20"))
+    head, _, tail = letters.partition("-")
+    plain = head.isalpha() and head.isascii() and (not tail or (tail.isalpha() and tail.isascii()))
+    return digits >= 3 and plain and len(head) <= 10 and len(tail) <= 4
+
+
+def was_wanted(claim: Claim, question: Question) -> bool:
+    """Whether the user asked for it in this turn, or said yes to it."""
+    return question.says_yes or claim.kind in question.requested
+
+
+def was_asked_about(claim: Claim, question: Question) -> bool:
+    """`Did you delete it?` asks for no work; the answer is about another turn's."""
+    return claim.kind in question.tells_of and claim.kind not in question.requested
+
+
+def is_about_records(claim: Claim, question: Question) -> bool:
+    """Whether only a tool can have done this, and not the answer by what it says."""
+    if _HERE.within(claim.sentence.words):
+        return False
+    about = _about(claim)
+    pronoun = _pronoun(about)
+    if claim.kind == "canceled" and named_at(about, pronoun, len(about)) == len(about):
+        return question.names_a_record  # else it is what was being talked about
     if not claim.deed.of_records or _is_done_to_a_record(claim):
         return True
-    if _WRITING.search(claim.about) or _WRITING.search(question):
+    if not _WRITINGS.isdisjoint(about) or question.names_a_writing:
         return False
-    if _PRONOUN.match(claim.about):
-        return bool(RECORD.search(question)) or claim.kind in ("deleted", "completed")
+    if pronoun:
+        return question.names_a_record or claim.kind in ("deleted", "completed")
     return _is_done_to_what_was_named(claim, question)
 
 
+def _about(claim: Claim) -> list[str]:
+    return claim.sentence.words[slice(*claim.about)]
+
+
+def _pronoun(words: list[str]) -> int:
+    """How many words at the beginning only point at what was named before."""
+    for start in {_FOR_ALL.at(words, 0), 0}:
+        one = words[start : start + 1] == ["the"] and words[start + 2 : start + 3] == ["one"]
+        end = start + (3 if one else 1)
+        points = one or not _PRONOUNS.isdisjoint(words[start : start + 1])
+        if points and (end >= len(words) or words[end] in _AFTER_PRONOUN):
+            return end + 1
+    return 0
+
+
 def _is_done_to_a_record(claim: Claim) -> bool:
-    about = claim.about
-    record, writing = RECORD.search(about), _WRITING.search(about)
-    if record is None or (writing and writing.start() < record.start()):
+    about = _about(claim)
+    record = record_in(about)
+    if record is None or not _WRITINGS.isdisjoint(about[:record]):
         return False
-    return _leads_to_it(claim.kind, about[: record.start()]) and not _is_compound(about, record)
+    written = claim.sentence.written[slice(*claim.about)]
+    return _leads_to_it(claim.kind, about[:record], written) and not _is_compound(about, record)
 
 
-def _leads_to_it(kind: str, between: str) -> bool:
+def _leads_to_it(kind: str, between: list[str], written: Sequence[str]) -> bool:
     """Whether a record that stands after these words is what the work was done to."""
-    if _DETERMINED.match(between):
+    if _only_determines(between):
         return True
-    if kind in ("created", "deleted"):
-        into = _INTO.match(between)
-        return into is not None and bool(_NAMED.match(between) or _PRONOUN.match(into["what"]))
-    return _PART_OF.match(between) is not None
-
-
-def _is_compound(text: str, record: re.Match[str]) -> bool:
-    """`task list` and `invoice email` are writings."""
-    following = _WRITING.match(text[record.end() :].lstrip())
-    return following is not None and not record[0].lower().endswith("list")
-
-
-def _is_done_to_what_was_named(claim: Claim, question: str) -> bool:
-    """`Deleted Buy milk`, where the user had named it so."""
-    named = _NAMED.match(claim.about)
-    if named is None or not was_wanted(claim, question):
+    if kind not in ("created", "deleted"):
+        return _is_part_of(between)
+    into = next((p for p in range(len(between) - 1, 0, -1) if between[p] in _INTO), 0)
+    if not into or len(between) - into > 4:
         return False
-    return named[1][0] == "“" or named[1].strip().lower() in question.lower()
+    return _name(between, written) > 0 or _pronoun(between[:into]) > 0
 
 
-def _is_requested(claim: Claim, question: str) -> bool:
-    return any(FORMS[claim.kind].asked.search(piece) for piece in _requests(question))
+def _only_determines(between: Sequence[str]) -> bool:
+    """`the new sales (order)`, `all of your (tasks)`."""
+    place = units = 0
+    while place < len(between):
+        word = between[place]
+        length = _WHOLE_OF.at(between, place)
+        if not length and (_NOT_BETWEEN.at(between, place) or not _may_be_in_name(word)):
+            return False
+        place += length or 1
+        units += word[0] not in _JOINTS
+    return units <= 6
 
 
-def _requests(question: str) -> Iterator[str]:
-    """The pieces of a question that may ask for work."""
-    for sentence in re.split(r"[.!?]\s|[?\n]", question):
-        if not _ADVICE.search(sentence):
-            pieces = _SPLIT_REQUEST.split(sentence)
-            yield from (piece for piece in pieces if not _OPENS_QUESTION.match(piece))
+def _may_be_in_name(word: str) -> bool:
+    return is_word(word) or word == QUOTE or word[0] in _JOINTS
+
+
+def _is_part_of(between: Sequence[str]) -> bool:
+    """`the phone number of the (customer)`."""
+    if len(between) < 3 or len(between) > 9 or between[0] not in _PART_BEGINS:
+        return False
+    if between[1] in _NO_PART or not all(map(_may_be_in_name, between)):
+        return False
+    return any(
+        between[p] in _PART_OF and len(between) - p <= 5 for p in range(2, min(5, len(between)))
+    )
+
+
+def _is_compound(words: Sequence[str], record: int) -> bool:
+    """`task list` and `invoice email` are writings."""
+    end = record + record_at(words, record)
+    return end < len(words) and words[end] in _WRITINGS and words[end - 1] != "list"
+
+
+def _name(words: Sequence[str], written: Sequence[str]) -> int:
+    """Where a name ends that stands at the beginning, perhaps after an article; 0: nowhere."""
+    place = start = int(bool(words) and words[0] in _BEFORE_NAME)
+    if start < len(words) and words[start] == QUOTE:
+        return start + 1
+    while place < min(start + 5, len(words)) and written[place][0].isupper():
+        place += 1
+    return place if place > start else 0
+
+
+def _is_done_to_what_was_named(claim: Claim, question: Question) -> bool:
+    """`Deleted Buy milk`, where the user had named it so."""
+    about, written = _about(claim), claim.sentence.written[slice(*claim.about)]
+    end = _name(about, written)
+    if not end or not was_wanted(claim, question):
+        return False
+    name = about[int(about[0] in _BEFORE_NAME) : end]
+    return name[0] == QUOTE or question.vocabulary.issuperset(name)

@@ -346,3 +346,16 @@ class BusContract:
             await here.close()
             there.publish("s", rest)
             assert await until(following, rest[-1]) == rest
+
+    async def test_internal_events_are_shown_to_nobody_and_are_no_gap(self, bus: Bus) -> None:
+        claim = k.ClaimUnfounded(message_id="m", claim="Yes.", why="No.")
+        *first, note = turn(s.said("Yes."), claim)
+        second = turn(s.said("No."), after=note.position, turn_id="t2")
+        bus.publish("s", first)
+        async with aclosing(bus.follow("s", BEGINNING)) as following:
+            await until(following, first[-1])
+            bus.publish("s", [note])
+            bus.publish("s", second)
+            assert await until(following, second[-1]) == second
+        async with aclosing(bus.follow("s", cursor_of(first[-1]))) as following:
+            assert await until(following, second[-1]) == second

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from turnlog.errors import ToolError
+from turnlog.net import back_off
 from turnlog.tools.mcp.catalog import (
     Left,
     Listed,
@@ -108,16 +109,15 @@ class Connection:
         self._listed_at = None
 
     async def _keep(self) -> None:
-        wait = 0.0
+        tried = 0  # since it last was steady
         try:
             while True:
                 began = time.monotonic()
                 await self._lived()
-                steady = time.monotonic() - began > STEADY
-                wait = 0.0 if steady else min(max(FIRST_WAIT, 2 * wait), LONGEST_WAIT)
-                if wait:
+                tried = 0 if time.monotonic() - began > STEADY else tried + 1
+                if tried:
                     self._settled.set()
-                    await asyncio.sleep(wait)
+                    await asyncio.sleep(back_off(tried, FIRST_WAIT, LONGEST_WAIT))
                     self._settled.clear()
         finally:
             self._settled.set()

@@ -15,6 +15,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from turnlog.net import TooMuch, read_bounded
 from turnlog.tools.mcp.server import McpServer
 
 MOST_BYTES = 8_000_000  # of one answer over HTTP
@@ -142,13 +143,13 @@ def failed(kind: str) -> httpx2.Response:
 
 async def _read(response: httpx2.Response) -> httpx2.Response:
     try:
-        body = bytearray()
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        async for piece in response.stream:  # as it came: compressed, it would have no bound
-            body += piece
-            if len(body) > MOST_BYTES or "content-encoding" in response.headers:
-                return failed("AnswerTooLarge")
-        return httpx2.Response(response.status_code, headers=response.headers, content=bytes(body))
+        body = await read_bounded(response.stream, MOST_BYTES)
+        if body and "content-encoding" in response.headers:
+            raise TooMuch("Unpacked, it would have no bound.")
+        return httpx2.Response(response.status_code, headers=response.headers, content=body)
+    except TooMuch:
+        return failed("AnswerTooLarge")
     finally:
         await response.aclose()
 

@@ -9,6 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from turnlog.errors import BadInput, TooLarge
+from turnlog.net import TooMuch, read_bounded
 from turnlog.ports import Backend
 from turnlog.transports.auth import User
 
@@ -76,14 +77,10 @@ def json_response(value: Any, status: int = 200) -> Response:
 
 
 async def _bounded(request: Request) -> bytes:
-    pieces, size = [], 0
     try:
         async with asyncio.timeout(SLOWEST_BODY):
-            async for piece in request.stream():
-                size += len(piece)
-                if size > MOST_BYTES:
-                    raise TooLarge(f"The body is larger than {MOST_BYTES} bytes.")
-                pieces.append(piece)
+            return await read_bounded(request.stream(), MOST_BYTES)
+    except TooMuch:
+        raise TooLarge(f"The body is larger than {MOST_BYTES} bytes.") from None
     except (ClientDisconnect, TimeoutError):
         raise BadInput("The body did not arrive as a whole.") from None
-    return b"".join(pieces)
