@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from turnlog.buses.memory import MemoryBus
 from turnlog.config import Settings, for_clients, load
 from turnlog.contrib import demo
-from turnlog.contrib.business_central import BusinessCentral, erp_agent
+from turnlog.contrib.business_central import BusinessCentral, endpoint_from, erp_agent
 from turnlog.contrib.tasks import agent as tasks
 from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events.base import Stamped
@@ -96,8 +96,9 @@ def create_app(
 ) -> "Turnlog":
     """A server with these agents; the first one answers where a session names none."""
     settings = settings or load()
+    endpoint = endpoint_from(settings.contrib)  # also checked where nobody uses it
     if not agents:
-        erp = BusinessCentral(settings.business_central)
+        erp = BusinessCentral(endpoint)
         agents, connections = demo.agents(erp_agent(erp)), [erp]
     checks.check(agents)
     _check(store, engine)
