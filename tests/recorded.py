@@ -6,6 +6,8 @@ Ours are in `recordings/`, which `python tests/recordings/write.py` writes. A fo
 
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 OURS = ROOT / "tests" / "recordings"
 
@@ -28,8 +30,17 @@ STREAMS = recordings("*.sse")
 REQUESTS = recordings("*.request.json")
 
 
+def is_ours(path):
+    return path.is_relative_to(OURS)
+
+
 def name(path):
     """As `ours/thinking/signed`, for the names of tests."""
-    if path.is_relative_to(OURS):
-        return f"ours/{path.relative_to(OURS)}".removesuffix(".sse")
-    return str(path.relative_to(SHARED[0])).removesuffix(".sse")
+    parts = ("ours", path.relative_to(OURS)) if is_ours(path) else (path.relative_to(SHARED[0]),)
+    return str(Path(*parts)).removesuffix(".sse")
+
+
+def each(paths):
+    """A test for each recording; those of others are left out of `make quick`."""
+    slow = pytest.mark.slow
+    return [pytest.param(p, id=name(p), marks=() if is_ours(p) else slow) for p in paths]

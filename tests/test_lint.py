@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import typing_extensions
 from histories import AND, BROKEN, GOOD, HI, HO, LOOK, SEEN, ask, claude, image, search, user
-from recorded import REQUESTS, name
+from recorded import REQUESTS, each
 
 from turnlog.projections.history.blocks import KINDS, SERVER_RESULT
 from turnlog.projections.history.lint import RULES, advise, lint
@@ -168,6 +168,6 @@ def test_the_fields_of_blocks_are_those_of_anthropics_sdk():
     assert compared >= KINDS.keys() - {"fallback"}
 
 
-@pytest.mark.parametrize("path", REQUESTS, ids=name)
+@pytest.mark.parametrize("path", each(REQUESTS))
 def test_a_request_that_the_api_has_taken_is_clean(path):
     assert lint(request(json.loads(path.read_bytes()))) == []

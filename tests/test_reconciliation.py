@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import msgspec
 import pytest
-from recorded import STREAMS, name
+from recorded import STREAMS, each
 from test_claude_stream import split
 from test_recordings import BROKEN, WHOLE, sdks, without_nulls
 
@@ -58,12 +58,12 @@ def differences(path):
 FINAL = [path for path in STREAMS if sdks(path)]
 
 
-@pytest.mark.parametrize("path", FINAL, ids=name)
+@pytest.mark.parametrize("path", each(FINAL))
 def test_the_usage_of_a_recorded_stream_is_what_the_sdk_says(path):
     assert differences(path) == set()
 
 
-@pytest.mark.parametrize("path", FINAL, ids=name)
+@pytest.mark.parametrize("path", each(FINAL))
 def test_the_parts_of_a_recorded_stream_add_up(path):
     """The model's own calls to the API's sums; the advisor and the compaction come on top."""
     message = played(path)

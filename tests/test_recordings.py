@@ -11,10 +11,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recorded import FOLDERS, OURS, STREAMS, name
+from recorded import FOLDERS, OURS, STREAMS, each
 from recordings import write
 
-from turnlog.diagnosis.captures import Recorded
+from turnlog.diagnosis.captures import RecordedCall
 from turnlog.engines.claude.drops import Lost, reason
 from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.events import codec
@@ -24,7 +24,7 @@ from turnlog.events.chunks import as_one
 from turnlog.projections.history.messages import history, without_blanks
 from turnlog.testing import samples as s
 
-WHOLE = [path for path in STREAMS if Recorded(path.read_bytes()).whole]
+WHOLE = [path for path in STREAMS if RecordedCall(path.read_bytes()).whole]
 BROKEN = [path for path in STREAMS if path not in WHOLE]
 SMALL = [path for path in STREAMS if path.stat().st_size < 20_000]
 
@@ -40,9 +40,9 @@ def read(stream, cuts=()):
     else:
         out += call.feed(splitter.close())
     joined = out[:1]
-    for each in out[1:]:
-        one = as_one(joined[-1], each)
-        joined[-1:] = [joined[-1], each] if one is None else [one]
+    for event in out[1:]:
+        merged = as_one(joined[-1], event)
+        joined[-1:] = [joined[-1], event] if merged is None else [merged]
     return call, joined
 
 
@@ -83,21 +83,21 @@ def verdict(path):
         return "unknown to the SDK"
     mine, other = without_nulls(ours(message)), without_nulls(sdks(path))
     differing = [key for key in mine.keys() | other.keys() if mine.get(key) != other.get(key)]
-    starts = [each for each in Recorded(stream).events if each["type"] == "message_start"]
+    starts = [each for each in RecordedCall(stream).events if each["type"] == "message_start"]
     reasons = {
         reason(Lost(path=key, values=[other], restarted=len(starts) > 1)) for key in differing
     }
     return "agrees" if not differing else f"differs by name: {reasons}"
 
 
-@pytest.mark.parametrize("path", WHOLE, ids=name)
+@pytest.mark.parametrize("path", each(WHOLE))
 def test_a_whole_stream_is_read_as_anthropics_sdk_reads_it(path):
     seen = verdict(path)
     known = seen == "agrees" or ("begun again" in seen and "None" not in seen)
     assert known or f"{path.parent.name}/{path.stem}" in write.NO_FINAL
 
 
-@pytest.mark.parametrize("path", BROKEN, ids=name)
+@pytest.mark.parametrize("path", each(BROKEN))
 def test_a_stream_that_broke_is_never_taken_for_an_answer(path):
     assert verdict(path).startswith("no answer")
 
@@ -181,7 +181,7 @@ def damaged(value, draw):
 @settings(deadline=None, max_examples=300)
 @given(data=st.data())
 def test_a_damaged_stream_never_raises_and_what_is_kept_can_be_read_again(data):
-    raws = Recorded(data.draw(st.sampled_from(SMALL), label="stream").read_bytes()).events
+    raws = RecordedCall(data.draw(st.sampled_from(SMALL), label="stream").read_bytes()).events
     place = data.draw(st.integers(0, len(raws) - 1), label="place")
     raws[place] = damaged(raws[place], data.draw)
     call = Call(clock=lambda: 0.0)
@@ -194,7 +194,7 @@ def test_a_damaged_stream_never_raises_and_what_is_kept_can_be_read_again(data):
     assert history(s.log_of([s.asked(), *kept], [s.asked()]))  # the session can go on
 
 
-@pytest.mark.parametrize("path", SMALL[::7], ids=name)
+@pytest.mark.parametrize("path", each(SMALL[::7]))
 def test_a_recording_may_come_byte_by_byte(path):
     stream = path.read_bytes()
     assert read(stream, range(len(stream)))[1] == read(stream)[1]

@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
-from recorded import STREAMS, name
+from recorded import STREAMS, each
 
 from turnlog import Agent, create_app
 from turnlog.config import Settings
@@ -204,7 +204,7 @@ def searched_in(path):
     return call, [e for e in with_searches(outputs, []) if isinstance(e, k.WebSearched)]
 
 
-@pytest.mark.parametrize("path", SEARCHES, ids=name)
+@pytest.mark.parametrize("path", each(SEARCHES))
 def test_every_search_of_a_recorded_stream_has_a_query_and_what_it_found(path):
     call, searches = searched_in(path)
     results = [block for block in call.blocks if block["type"] == "web_search_tool_result"]

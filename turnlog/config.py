@@ -85,7 +85,7 @@ CONTRIB_PREFIXES = ("bc_",)  # Business Central
 _PREFIX = "TURNLOG_"
 _FILE_ONLY = ("budgets", "mcp")
 NAMES = [f.name for f in fields(Settings) if f.name != "contrib"]
-_ENVIRONMENT = {f"{_PREFIX}{name.upper()}": name for name in NAMES if name not in _FILE_ONLY} | {
+ENVIRONMENT = {f"{_PREFIX}{name.upper()}": name for name in NAMES if name not in _FILE_ONLY} | {
     "ANTHROPIC_API_KEY": "api_key",
     "ANTHROPIC_BASE_URL": "base_url",
 }
@@ -180,7 +180,7 @@ def _from_file(file: Path) -> dict[str, Any]:
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
-    ours = {name: env[key] for key, name in _ENVIRONMENT.items() if env.get(key)}
+    ours = {name: env[key] for key, name in ENVIRONMENT.items() if env.get(key)}
     lowered = {key.removeprefix(_PREFIX).lower(): key for key in env if key.startswith(_PREFIX)}
     return ours | {n: env[key] for n, key in lowered.items() if _is_contrib(n) and env[key]}
 

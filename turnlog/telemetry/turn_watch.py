@@ -1,7 +1,7 @@
-"""Watches one turn: reads off its shown events what is to be counted, logged and traced.
+"""Watches one turn: counts, logs and traces its shown events.
 
-It sees what a client sees, so it needs no hook in stages, engines or tools; and it costs a
-look at each event, which are few, because chunks are joined before they are shown.
+It sees what a client sees, so it needs no hook in stages, engines or tools. It looks at each event,
+and there are few, because chunks are joined before they are shown.
 """
 
 import logging
@@ -24,7 +24,7 @@ End = Callable[[BaseException | None], Awaitable[None]]
 
 
 class TurnWatch:
-    """What is known of a turn from the outside."""
+    """The state of a turn, as its events show it."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class TurnWatch:
         self._show = show
 
     def show(self, batch: Sequence[Stamped]) -> None:
-        """Show first, then look."""
+        """Show the events, then note them."""
         self._show(batch)
         for at in batch:
             note = NOTES.get(type(at.event))
@@ -58,7 +58,7 @@ class TurnWatch:
 
     @contextmanager
     def started(self, agent: AgentRef, model: str) -> Iterator[None]:
-        """The question is on disk. Tasks that are made inside belong to the turn."""
+        """The question is on disk. Tasks that begin inside belong to the turn."""
         self.model = model
         self.metrics.turns_started.add()
         self.metrics.turns_running.add()
@@ -74,7 +74,7 @@ class TurnWatch:
                 yield
 
     def around(self, end: End) -> End:
-        """The same end, but we know what stopped the work, and when it is all over."""
+        """The same end, which also notes what stopped the work, and that the turn is over."""
 
         async def noted(failure: BaseException | None) -> None:
             self.ending = True
@@ -87,7 +87,7 @@ class TurnWatch:
         return noted
 
     def ended(self) -> None:
-        """Nothing more comes."""
+        """Count, log and trace the end of the turn."""
         seconds = (time.time_ns() - self.began) / 1e9
         self.metrics.turns_running.add(-1)
         self.metrics.turns_ended.add(1, self.outcome)
@@ -103,12 +103,12 @@ class TurnWatch:
             facts["code"] = self.code
         _log.info("turn ended", extra={"facts": facts})
 
-    def trace_call(self, answered: spans.Attributes) -> None:
-        """One model call, known when it is over."""
+    def trace_call(self, answer: spans.Attributes) -> None:
+        """Trace a model call, which is over."""
         if self.tracer is not None:
-            asked = spans.chat_attributes(self.model, self.ids[0])
+            attributes = spans.chat_attributes(self.model, self.ids[0])
             code = self.failure.code if self.failure else None
-            self._trace("chat " + self.model, "CLIENT", self.call_began, asked | answered, code)
+            self._trace("chat " + self.model, "CLIENT", self.call_began, attributes | answer, code)
 
     def trace_tool(self, result: k.ToolResult) -> None:
         if self.tracer is not None:
@@ -157,7 +157,7 @@ def _tool_result(watch: TurnWatch, result: k.ToolResult) -> None:
     watch.call_began = time.time_ns()  # the model is asked again after the last of them
 
 
-def _approval(watch: TurnWatch, asked: k.ApprovalRequested) -> None:
+def _approval(watch: TurnWatch, question: k.ApprovalRequested) -> None:
     watch.outcome = "waiting"  # unless more comes
 
 

@@ -23,6 +23,8 @@ from turnlog.testing.business_central import INVOICE
 from turnlog.testing.server import serving
 from turnlog.transports.auth import LOCAL_USER
 
+pytestmark = pytest.mark.slow
+
 
 def calling(name, args):
     """A model that calls a tool, and the event that is set when it has got the result."""
