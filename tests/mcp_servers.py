@@ -198,6 +198,7 @@ async def on_http(server, port):
     config = uvicorn.Config(server.streamable_http_app(), port=port, log_level="error")
     serving = uvicorn.Server(config)
     listening = config.bind_socket()
+    listening.listen()  # from here on a client can connect, and waits
     print(listening.getsockname()[1], flush=True)  # noqa: T201 - the test reads the port here
     await serving.serve([listening])
 

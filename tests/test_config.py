@@ -2,6 +2,7 @@
 
 import pytest
 
+from turnlog import Agent, create_app
 from turnlog.config import Settings, load, refuse_open_door
 from turnlog.errors import ConfigError
 
@@ -52,6 +53,7 @@ def test_a_key_switches_from_the_simulation_to_claude(file):
     [
         ("port = ", "cannot be read"),
         ("colour = 1", "unknown setting: 'colour'"),
+        ("prot = 1", "unknown setting: 'prot'. Did you mean 'port'"),
         ('port = "many"', "'port' must be int, not 'many'"),
         ("grace = []", "'grace' must be float"),
     ],
@@ -99,21 +101,18 @@ def test_secrets_are_not_printed():
         auth_secret=SECRET,
         api_key="sk-secret",
         metrics_token="mt-secret",
-        bc_client_secret="bc-secret",
+        contrib={"bc_client_secret": "bc-secret"},
     )
     assert SECRET not in repr(settings)
     assert "-secret" not in repr(settings)
 
 
-def test_business_central_is_a_sandbox_until_it_is_named(file):
-    assert load({}, file).business_central is None
-    env = {"TURNLOG_BC_TENANT": "t", "TURNLOG_BC_CLIENT_ID": "c", "TURNLOG_BC_CLIENT_SECRET": "s"}
-    place = load(env, file).business_central
-    assert (place.tenant, place.environment, place.company) == ("t", "Production", None)
-    assert place.api.startswith("https://api.businesscentral.dynamics.com/v2.0/t/Production/")
+def test_settings_of_contrib_are_carried_by_name(file):
+    file.write_text('bc_tenant = "one"\nbc_company = "Mine"\n')
+    settings = load({"TURNLOG_BC_TENANT": "two", "TURNLOG_BC_CLIENT_ID": ""}, file)
+    assert settings.contrib == {"bc_tenant": "two", "bc_company": "Mine"}
 
 
-def test_half_of_a_business_central_is_refused(file):
-    settings = load({"TURNLOG_BC_TENANT": "t", "TURNLOG_BC_CLIENT_ID": "c"}, file)
-    with pytest.raises(ConfigError, match="needs 'bc_client_secret' as well"):
-        _ = settings.business_central
+def test_an_app_refuses_an_unknown_setting_of_contrib():
+    with pytest.raises(ConfigError, match="'bc_tennant'. Did you mean 'bc_tenant'"):
+        create_app([Agent("a")], settings=Settings(contrib={"bc_tennant": "t"}), store="memory:")

@@ -1,5 +1,6 @@
 """Every golden page, over every store and transport."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,14 @@ TRANSPORTS = {
 }
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("store", STORES)
+# Every page once is fast; the other stores and transports are for `make test`.
+COMBINATIONS = [
+    pytest.param(store, transport, marks=() if at == 0 else pytest.mark.slow)
+    for at, (store, transport) in enumerate(product(STORES, TRANSPORTS))
+]
+
+
+@pytest.mark.parametrize(("store", "transport"), COMBINATIONS)
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 async def test_flow(path, store, transport, tmp_path, request):
     page = pages.read_page(path)

@@ -4,11 +4,14 @@ import asyncio
 import sys
 
 import aiohttp
+import pytest
 
 from turnlog.projections.proof import prove
 from turnlog.simulator import SimulatedClaude
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.server import serving
+
+pytestmark = pytest.mark.slow
 
 # A stream does not end by itself; `test_live.py` has it.
 OPTIONS = ["--checks", "not_a_server_error", "--exclude-path-regex", "/stream$", "--seed", "1"]

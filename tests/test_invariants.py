@@ -5,6 +5,7 @@ import itertools
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,8 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows
 from turnlog.testing.pages import Page, ToolStep, UserStep
+
+pytestmark = pytest.mark.slow
 
 ids = itertools.count()
 words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)

@@ -27,6 +27,8 @@ from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.server import serving, start
 from turnlog.transports import wire
 
+pytestmark = pytest.mark.slow
+
 _log = logging.getLogger(__name__)
 
 # The promise is a second. The rest is for the machine: a draft waits 0.9 s, is written to

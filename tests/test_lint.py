@@ -2,7 +2,6 @@
 
 import io
 import json
-from pathlib import Path
 from typing import get_args
 
 import aiohttp
@@ -10,6 +9,7 @@ import msgspec
 import pytest
 import typing_extensions
 from histories import AND, BROKEN, GOOD, HI, HO, LOOK, SEEN, ask, claude, image, search, user
+from recorded import REQUESTS, each
 
 from turnlog.projections.history.blocks import KINDS, SERVER_RESULT
 from turnlog.projections.history.lint import RULES, advise, lint
@@ -168,13 +168,6 @@ def test_the_fields_of_blocks_are_those_of_anthropics_sdk():
     assert compared >= KINDS.keys() - {"fallback"}
 
 
-PLACES = [Path("/work/shared/captures"), Path(__file__).parents[2] / "shared" / "captures"]
-CAPTURES = next((place for place in PLACES if place.exists()), None)
-RECORDED = sorted(CAPTURES.rglob("*.request.json")) if CAPTURES else []
-
-
-@pytest.mark.skipif(not RECORDED, reason="there are no recorded requests in shared/captures")
-def test_requests_that_the_api_has_taken_are_clean():
-    assert len(RECORDED) > 150
-    for path in RECORDED:
-        assert lint(request(json.loads(path.read_bytes()))) == [], path.name
+@pytest.mark.parametrize("path", each(REQUESTS))
+def test_a_request_that_the_api_has_taken_is_clean(path):
+    assert lint(request(json.loads(path.read_bytes()))) == []

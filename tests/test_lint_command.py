@@ -1,4 +1,4 @@
-"""`turnlog lint`: anybody's history, named and mended; any file at all, and never a traceback."""
+"""`turnlog lint`: findings and repairs of a history; a sentence for any other file."""
 
 import io
 import json
@@ -14,7 +14,7 @@ BLANK = ask(HI, claude("\n", "Ho"), AND)
 
 @pytest.fixture
 def lint(tmp_path, capsysbinary, monkeypatch):
-    """Runs the command on a file with this in it: the exit code, stdout and stderr."""
+    """Runs the command on a file with this content. Returns exit code, stdout and stderr."""
 
     def run(content, *options, by="file"):
         raw = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -36,7 +36,7 @@ def test_a_good_history_is_ok(lint, history, by):
     assert (code, out.splitlines()[-1].split(": ")[1], err) == (0, "ok", "")
 
 
-def test_a_broken_one_names_the_place_the_rule_what_is_wrong_and_what_would_be_done(lint):
+def test_a_finding_names_the_place_the_rule_the_problem_and_the_fix(lint):
     code, out, _ = lint(BLANK)
     first, last = out.splitlines()
     assert first == (
@@ -46,7 +46,7 @@ def test_a_broken_one_names_the_place_the_rule_what_is_wrong_and_what_would_be_d
 
 
 @pytest.mark.parametrize("by", ["file", "stdin"])
-def test_fix_prints_the_history_in_the_form_that_it_came_in(lint, by):
+def test_fix_prints_the_history_in_its_own_form(lint, by):
     code, out, err = lint(BLANK, "--fix", by=by)
     assert (code, json.loads(out)) == (0, ask(HI, HO, AND))
     assert "text-is-not-blank" in err
@@ -54,7 +54,7 @@ def test_fix_prints_the_history_in_the_form_that_it_came_in(lint, by):
     assert (code, json.loads(out)) == (0, [HI, HO, AND])
 
 
-def test_write_puts_it_into_the_file_and_keeps_its_mode(lint, tmp_path):
+def test_write_changes_the_file_and_keeps_its_mode(lint, tmp_path):
     file = tmp_path / "history.json"
     file.touch()
     file.chmod(0o640)
@@ -64,14 +64,14 @@ def test_write_puts_it_into_the_file_and_keeps_its_mode(lint, tmp_path):
     assert os.listdir(tmp_path) == ["history.json"]
 
 
-def test_a_good_file_is_given_back_byte_for_byte(lint, tmp_path):
+def test_fix_leaves_a_good_file_unchanged(lint, tmp_path):
     raw = json.dumps(ask(HI, HO, AND), indent=7).encode()
     assert lint(raw, "--fix")[1] == raw.decode()
     lint(raw, "--fix", "--write")
     assert (tmp_path / "history.json").read_bytes() == raw
 
 
-def test_the_model_decides_whether_the_assistant_may_come_last(lint):
+def test_only_some_models_allow_an_assistant_message_at_the_end(lint):
     assert lint([HI, HO], "--model", "claude-haiku-4-5")[0] == 0
     code, out, _ = lint([HI, HO], "--model", "claude-opus-4-6")
     assert (code, "prefill-is-taken" in out) == (1, True)
@@ -79,18 +79,18 @@ def test_the_model_decides_whether_the_assistant_may_come_last(lint):
     assert json.loads(out)[:2] == [HI, HO]
 
 
-def test_advice_is_given_and_is_no_mistake(lint):
+def test_advice_does_not_fail_the_command(lint):
     code, out, _ = lint(ask(user("Hi", image())))
     assert (code, "files-come-before-text" in out, "(advice: nothing" in out) == (0, True, True)
 
 
-def test_what_cannot_be_mended_says_so(lint):
+def test_a_history_that_cannot_be_repaired_fails(lint):
     code, _, err = lint(ask(user("x" * 34_000_000)), "--fix")
     assert code == 1
-    assert "request  request-is-small: cannot be mended" in err
+    assert "request  request-is-small: cannot be repaired" in err
 
 
-def test_a_thousand_findings_are_not_all_told(lint):
+def test_at_most_200_findings_are_printed(lint):
     code, out, _ = lint([HI, *[LOOK, SEEN] * 1000])
     assert (code, len(out.splitlines())) == (1, 202)
     assert "... and 799 more" in out
@@ -114,7 +114,7 @@ NO_HISTORIES = {
 
 @pytest.mark.parametrize("options", [[], ["--fix"], ["--fix", "--write"]], ids=" ".join)
 @pytest.mark.parametrize(("raw", "why"), NO_HISTORIES.values(), ids=NO_HISTORIES)
-def test_what_is_no_history_is_answered_with_a_sentence(lint, tmp_path, raw, why, options):
+def test_a_file_that_is_not_a_history_gets_a_sentence(lint, tmp_path, raw, why, options):
     code, out, err = lint(raw, *options)
     assert (code, out) == (2, "")
     assert err.startswith("turnlog: ") and why in err
@@ -122,23 +122,23 @@ def test_what_is_no_history_is_answered_with_a_sentence(lint, tmp_path, raw, why
 
 
 @pytest.mark.parametrize("depth", [50, 150, 300, 600, 900])
-def test_a_deep_argument_is_no_problem_or_a_sentence(lint, depth):
+def test_deep_arguments_are_repaired_or_get_a_sentence(lint, depth):
     deep = json.loads('{"a":' * depth + "1" + "}" * depth)
     call = {"type": "tool_use", "id": "a b", "name": "look", "input": deep}
     code, _, err = lint(ask(HI, claude(call), SEEN), "--fix")
     assert code == 0 or "nested too deeply" in err
 
 
-def test_a_file_that_is_not_there_is_no_history(capsys, tmp_path):
+def test_a_missing_file_gets_a_sentence(capsys, tmp_path):
     assert main(["lint", str(tmp_path / "none.json")]) == 2
     assert main(["lint", str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("it cannot be read") == 2
 
 
-def test_write_needs_a_file_and_fix(lint):
+def test_write_needs_fix_and_a_file(lint):
     assert lint(BLANK, "--write")[0] == 2
     assert lint(BLANK, "--fix", "--write", by="stdin")[0] == 2
 
 
-def test_a_byte_order_mark_does_not_matter(lint):
+def test_a_byte_order_mark_is_ignored(lint):
     assert lint(b"\xef\xbb\xbf" + json.dumps([HI]).encode())[0] == 0

@@ -15,6 +15,8 @@ from turnlog.ports import Decision
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def shared():

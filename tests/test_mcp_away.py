@@ -12,6 +12,8 @@ from turnlog.tools.mcp import connection
 from turnlog.tools.mcp import source as source_module
 from turnlog.tools.mcp.connection import NoAnswer
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["shared"]  # the fixture
 
 

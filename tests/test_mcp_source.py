@@ -19,6 +19,8 @@ from turnlog.tools.mcp.source import KEY_META, Sources
 from turnlog.tools.runner import ToolRunner
 from turnlog.tools.tool import Tool
 
+pytestmark = pytest.mark.slow
+
 AGENT = "a"
 
 

@@ -1,4 +1,4 @@
-"""What we count is what Claude reported: on every recorded stream, and after a migration."""
+"""We count the tokens that Claude reported: on every recorded stream, and after a migration."""
 
 import json
 import sqlite3
@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import msgspec
 import pytest
-from recordings import CAPTURES, STREAMS, name
+from recorded import STREAMS, each
 from test_claude_stream import split
 from test_recordings import BROKEN, WHOLE, sdks, without_nulls
 
@@ -59,12 +59,12 @@ def differences(path):
 FINAL = [path for path in STREAMS if sdks(path)]
 
 
-@pytest.mark.parametrize("path", FINAL, ids=name)
+@pytest.mark.parametrize("path", each(FINAL))
 def test_the_usage_of_a_recorded_stream_is_what_the_sdk_says(path):
     assert differences(path) == set()
 
 
-@pytest.mark.parametrize("path", FINAL, ids=name)
+@pytest.mark.parametrize("path", each(FINAL))
 def test_the_parts_of_a_recorded_stream_add_up(path):
     """The model's own calls to the API's sums; the advisor and the compaction come on top."""
     message = played(path)
@@ -81,7 +81,6 @@ def test_the_parts_of_a_recorded_stream_add_up(path):
     assert message.token_usage.total_tokens == sum(part.total_tokens for part in parts)
 
 
-@pytest.mark.skipif(CAPTURES is None, reason="there are no recorded streams in shared/captures")
 def test_all_recorded_streams_are_compared_and_most_have_a_price(capsys):
     book = PriceBook()
     messages = [played(path) for path in FINAL]
@@ -93,7 +92,7 @@ def test_all_recorded_streams_are_compared_and_most_have_a_price(capsys):
             f"\n{len(FINAL)} recorded streams, {len(set(FINAL) & set(BROKEN))} of them cut:"
             f" {tokens:,} tokens as the SDK counts them, {len(known)} priced, ${total(known)}"
         )
-    assert len(FINAL) >= 225 and len(known) >= 200
+    assert len(known) >= len(FINAL) * 0.8
     assert len(FINAL) >= len(WHOLE)
 
 

@@ -55,6 +55,7 @@ async def kept(store, session):
     return [wire.decode(wire.encode(at)) for at in log if not at.placed.internal]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 async def test_a_reload_of_a_golden_page_shows_the_same_screen(path):
     async def send(app, session, turn):

@@ -11,6 +11,8 @@ from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.testing.server import serving
 
+pytestmark = pytest.mark.slow
+
 APP = """
 import asyncio
 from pathlib import Path

@@ -18,6 +18,8 @@ from turnlog.testing.tabs import tab
 from turnlog.transports.socketio import client as socket_client
 from turnlog.transports.socketio import server as sockets
 
+pytestmark = pytest.mark.slow
+
 OPEN = "/socket.io/?EIO=4&transport="
 BOTH = pytest.mark.parametrize("transport", ["websocket", "polling"])
 

@@ -1,10 +1,10 @@
 """Web search: off unless the agent and the session allow it, limited, recorded, counted."""
 
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import httpx2
 import pytest
+from recorded import STREAMS, each
 
 from turnlog import Agent, create_app
 from turnlog.config import Settings
@@ -23,10 +23,7 @@ from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports.auth import LOCAL_USER, mint
 
-ROOT = Path(__file__).parent.parent
-PLACES = [Path("/work/shared/captures"), ROOT.parent / "shared" / "captures"]
-CAPTURES = next((place for place in PLACES if place.exists()), None)
-RECORDED = sorted(CAPTURES.glob("*web_search*/*.sse")) if CAPTURES else []
+SEARCHES = [path for path in STREAMS if "web_search" in path.parent.name]
 SECRET = "a secret of at least thirty-two characters"
 
 
@@ -197,7 +194,7 @@ async def test_the_session_goes_on_with_the_results_of_its_searches():
         assert told == ["server_tool_use", "web_search_tool_result", "text"]
 
 
-# real recordings
+# recordings
 
 
 def searched_in(path):
@@ -207,7 +204,7 @@ def searched_in(path):
     return call, [e for e in with_searches(outputs, []) if isinstance(e, k.WebSearched)]
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", each(SEARCHES))
 def test_every_search_of_a_recorded_stream_has_a_query_and_what_it_found(path):
     call, searches = searched_in(path)
     results = [block for block in call.blocks if block["type"] == "web_search_tool_result"]
@@ -222,9 +219,8 @@ def test_every_search_of_a_recorded_stream_has_a_query_and_what_it_found(path):
         )
 
 
-@pytest.mark.skipif(not RECORDED, reason="there are no recorded streams in shared/captures")
-def test_there_are_recorded_searches():
-    assert sum(len(searched_in(path)[1]) for path in RECORDED) > 5
+def test_the_recordings_hold_searches():
+    assert sum(len(searched_in(path)[1]) for path in SEARCHES) >= 3
 
 
 # the provider's other tools

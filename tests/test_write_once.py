@@ -19,6 +19,8 @@ from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.server import serving
 
+pytestmark = pytest.mark.slow
+
 _log = logging.getLogger(__name__)
 LONGEST = 1.2  # seconds until the kill: a write takes about 0.6 after it was asked for
 APP = """

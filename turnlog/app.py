@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from turnlog.config import Settings, for_clients, load
 from turnlog.contrib import demo
-from turnlog.contrib.business_central import BusinessCentral, erp_agent
+from turnlog.contrib.business_central import BusinessCentral, endpoint_from, erp_agent
 from turnlog.contrib.tasks import agent as tasks
 from turnlog.contrib.tasks.storage import tasks_beside
 from turnlog.errors import BadInput, ConfigError, NotFound
@@ -104,8 +104,9 @@ def create_app(
 ) -> "Turnlog":
     """A server with these agents; the first one answers where a session names none."""
     settings = settings or load()
+    endpoint = endpoint_from(settings.contrib)  # also checked where nobody uses it
     if not agents:
-        erp = BusinessCentral(settings.business_central)
+        erp = BusinessCentral(endpoint)
         agents, connections = demo.agents(erp_agent(erp)), [erp]
     checks.check(agents)
     if isinstance(bus, str) and bus not in BUSES:

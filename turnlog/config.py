@@ -5,10 +5,10 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from turnlog.contrib.business_central.place import Place
 from turnlog.errors import BadInput, ConfigError
 from turnlog.net import LOOPBACK
 from turnlog.ports import Agent
@@ -59,13 +59,8 @@ class Settings:
     api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
     base_url: str | None = None  # ANTHROPIC_BASE_URL
     mcp: tuple[McpServer, ...] = ()  # [mcp.NAME] in turnlog.toml, and nowhere else
-    bc_tenant: str | None = None  # Business Central; without it, an embedded sandbox
-    bc_client_id: str | None = None
-    bc_client_secret: str | None = field(default=None, repr=False)
-    bc_environment: str | None = None
-    bc_company: str | None = None  # its name or id
-    bc_base_url: str | None = None
-    bc_auth_url: str | None = None
+    # Settings of what ships beside the server, by name; secrets are among them.
+    contrib: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
     @property
     def store_url(self) -> str:
@@ -74,7 +69,7 @@ class Settings:
 
     @property
     def simulated(self) -> bool:
-        """Without a key, and without a place that needs none, the simulation answers."""
+        """Without a key, and without an address that needs none, the simulation answers."""
         return self.api_key is None and self.base_url is None
 
     @property
@@ -89,21 +84,14 @@ class Settings:
                 raise ConfigError(f"{name!r} needs 'auth_issuer': whose tokens are they?")
         return None
 
-    @property
-    def business_central(self) -> Place | None:
-        """Where Business Central is. Raises ConfigError where the settings name half of it."""
-        named = {one.name: getattr(self, f"bc_{one.name}") for one in fields(Place)}
-        given = {name: value for name, value in named.items() if value is not None}
-        missing = [f"'bc_{name}'" for name in _BC_NEEDED if name not in given]
-        if given and missing:
-            raise ConfigError(f"Business Central needs {', '.join(missing)} as well.")
-        return Place(**given) if given else None
 
-
-_BC_NEEDED = ("tenant", "client_id", "client_secret")
+# Settings of what ships beside the server begin like this. Only their names are read here, into
+# `contrib`; each part of `turnlog.contrib` checks its own and refuses what it does not know.
+CONTRIB_PREFIXES = ("bc_",)  # Business Central
+_PREFIX = "TURNLOG_"
 _FILE_ONLY = ("budgets", "mcp")
-_NAMES = [f.name for f in fields(Settings) if f.name not in _FILE_ONLY]
-_ENVIRONMENT = {f"TURNLOG_{name.upper()}": name for name in _NAMES} | {
+NAMES = [f.name for f in fields(Settings) if f.name != "contrib"]
+ENVIRONMENT = {f"{_PREFIX}{name.upper()}": name for name in NAMES if name not in _FILE_ONLY} | {
     "ANTHROPIC_API_KEY": "api_key",
     "ANTHROPIC_BASE_URL": "base_url",
 }
@@ -139,8 +127,16 @@ def load(
     named = _from_file(file) | _from_environment(env)
     named |= {name: value for name, value in given.items() if value is not None}
     mcp = servers(named.pop("mcp", {}), env)
+    contrib = {name: str(named.pop(name)) for name in list(named) if _is_contrib(name)}
     typed = {name: _typed(name, value) for name, value in named.items()}
-    return replace(Settings(), mcp=mcp, **typed)
+    return replace(Settings(), mcp=mcp, contrib=contrib, **typed)
+
+
+def unknown_setting(name: str, known: Iterable[str], where: str = "There") -> ConfigError:
+    """The error for a name that nobody reads, with the known name that it may stand for."""
+    nearest = get_close_matches(name, list(known), n=1)
+    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    return ConfigError(f"{where} has an unknown setting: {name!r}.{hint}")
 
 
 def for_clients(settings: Settings, agents: Iterable[Agent]) -> dict[str, Any]:
@@ -183,14 +179,20 @@ def _from_file(file: Path) -> dict[str, Any]:
         named = tomllib.loads(file.read_text(), parse_float=Decimal)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file.name} cannot be read: {error}.") from None
-    known = {f.name for f in fields(Settings)}
-    if unknown := sorted(named.keys() - known):
-        raise ConfigError(f"{file.name} has an unknown setting: {unknown[0]!r}.")
+    for name in sorted(named.keys() - set(NAMES)):
+        if not _is_contrib(name):
+            raise unknown_setting(name, NAMES, file.name)
     return named
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
-    return {name: env[key] for key, name in _ENVIRONMENT.items() if env.get(key)}
+    ours = {name: env[key] for key, name in ENVIRONMENT.items() if env.get(key)}
+    lowered = {key.removeprefix(_PREFIX).lower(): key for key in env if key.startswith(_PREFIX)}
+    return ours | {n: env[key] for n, key in lowered.items() if _is_contrib(n) and env[key]}
+
+
+def _is_contrib(name: str) -> bool:
+    return name.startswith(CONTRIB_PREFIXES)
 
 
 def _typed(name: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`turnlog diagnose`: record what the API sends, and see what becomes of it here."""
+"""`turnlog diagnose`: record what the API sends, and compare it with our events."""
 
 import argparse
 import asyncio
@@ -13,14 +13,13 @@ NAMES = ("thinking", "tools", "thinking-tools", "citations", "interleaved", "vis
 
 
 def diagnose(args: argparse.Namespace) -> int:
-    """Record the API's raw events, or compare recorded ones with what we make of them."""
+    """Record the API's raw events, or compare recorded ones with our events."""
     return int(args.task(args))
 
 
 def capture(args: argparse.Namespace) -> int:
-    """One file for each capability."""
-    from turnlog.diagnosis import captures
-    from turnlog.diagnosis import recorder as capturing
+    """Write one file for each capability."""
+    from turnlog.diagnosis import captures, recorder
     from turnlog.diagnosis.capabilities import CAPABILITIES
 
     wanted = NAMES if args.all else args.names
@@ -30,32 +29,30 @@ def capture(args: argparse.Namespace) -> int:
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
     for capability in (each for each in CAPABILITIES if each.name in wanted):
-        recorded = asyncio.run(capturing.capture(capability, settings))
+        recording = asyncio.run(recorder.capture(capability, settings))
         path = folder / f"{capability.name}.jsonl"
-        captures.write(recorded, path)
-        events = sum(len(call.timed) for call in recorded.calls)
-        by = settings.model + (" (simulated)" if settings.simulated else "")
-        say(f"{str(path):40} {len(recorded.calls)} calls, {events:4} events, {by}")
+        captures.write(recording, path)
+        events = sum(len(call.timed) for call in recording.calls)
+        model = settings.model + (" (simulated)" if settings.simulated else "")
+        say(f"{str(path):40} {len(recording.calls)} calls, {events:4} events, {model}")
     return 0
 
 
 def compare(args: argparse.Namespace) -> int:
-    """1 when anything is lost that `claude_drops` does not name."""
-    from turnlog.diagnosis import captures, table
-    from turnlog.diagnosis import comparison as comparing
-    from turnlog.diagnosis import player as playing
+    """Print a table for each capture. The exit code is 1 if anything is lost without a name."""
+    from turnlog.diagnosis import captures, comparison, player, table
 
-    logging.disable(logging.WARNING)  # captures of failures fail, as they should
+    logging.disable(logging.WARNING)  # recorded failures fail again, as they should
     bad = 0
     paths = captures.find(map(Path, args.captures))
     for path in paths:
         capture = captures.read(path)
-        seen = comparing.compare(capture, asyncio.run(playing.play(capture)))
-        bad += not seen.ok
-        if args.brief and seen.ok:
-            say(f"{seen.name}: {table.summary(seen)}")
+        compared = comparison.compare(capture, asyncio.run(player.play(capture)))
+        bad += not compared.ok
+        if args.brief and compared.ok:
+            say(f"{compared.name}: {table.summary(compared)}")
         else:
-            for line in table.lines(seen):
+            for line in table.lines(compared):
                 say(line)
     say(f"\n{len(paths)} captures: {'nothing lost without a name' if not bad else f'{bad} bad'}")
     return 1 if bad else 0

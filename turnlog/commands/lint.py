@@ -1,6 +1,6 @@
-"""`turnlog lint`: whether the Messages API would take a history, and one that it would take.
+"""`turnlog lint`: whether the Messages API accepts a history, and a repaired one that it accepts.
 
-Reads anybody's file: a request body, or just its messages. Whatever is in it, the answer is a
+It reads any file: a request body, or just its messages. Whatever the file holds, the answer is a
 sentence.
 """
 
@@ -25,11 +25,11 @@ OK, BROKEN, NO_HISTORY = 0, 1, 2
 
 
 class _NotAHistory(Exception):
-    """Says what is wrong with the file."""
+    """The file is not a history; the message says why."""
 
 
 def lint(args: argparse.Namespace) -> int:
-    """Name every rule of the API that a history breaks; mend it with --fix."""
+    """Name every rule of the API that a history breaks; repair it with --fix."""
     try:
         return _lint(args)
     except _NotAHistory as error:
@@ -47,7 +47,7 @@ def _lint(args: argparse.Namespace) -> int:
     if args.write and (not args.fix or args.file == "-"):
         raise _NotAHistory("--write goes with --fix, and needs a file to write to.")
     raw = _read(args.file)
-    value = _decoded(raw)
+    value = _decode(raw)
     body = value if isinstance(value, dict) else {"messages": value}
     request = Request(body, size=len(msgspec.json.encode(value)), for_model=args.model or "")
     repaired = repair(request)
@@ -55,8 +55,8 @@ def _lint(args: argparse.Namespace) -> int:
     _report(findings, len(body["messages"]), sys.stderr if args.fix else sys.stdout)
     if not args.fix:
         return BROKEN if repaired.found else OK
-    _write(args, _encoded(value, repaired) if repaired.found else raw)
-    return _report_left(repaired)
+    _write(args, _encode(value, repaired) if repaired.found else raw)
+    return _report_unrepaired(repaired)
 
 
 def _read(name: str) -> bytes:
@@ -73,7 +73,7 @@ def _read(name: str) -> bytes:
     return raw
 
 
-def _decoded(raw: bytes) -> Any:
+def _decode(raw: bytes) -> Any:
     try:
         value = msgspec.json.decode(raw.removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -99,25 +99,25 @@ def _report(findings: "list[Finding]", messages: int, to: Any) -> None:
     if len(findings) > MOST_LINES:
         say(f"... and {len(findings) - MOST_LINES} more", to)
     broken = [finding for finding in findings if not RULES[finding.rule].advice]
-    rules = _counted(len({finding.rule for finding in broken}), "rule")
-    verdict = f"{rules} broken in {_counted(len(broken), 'place')}" if broken else "ok"
-    say(f"{_counted(messages, 'message')}: {verdict}", to)
+    rules = _count(len({finding.rule for finding in broken}), "rule")
+    verdict = f"{rules} broken in {_count(len(broken), 'place')}" if broken else "ok"
+    say(f"{_count(messages, 'message')}: {verdict}", to)
 
 
-def _counted(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _report_left(repaired: "Repaired") -> int:
+def _report_unrepaired(repaired: "Repaired") -> int:
     for rule, place, problem in repaired.left[:MOST_LINES]:
-        say(f"{place or 'request'}  {rule}: cannot be mended: {problem}", sys.stderr)
+        say(f"{place or 'request'}  {rule}: cannot be repaired: {problem}", sys.stderr)
     return BROKEN if repaired.left else OK
 
 
-def _encoded(value: Any, repaired: "Repaired") -> bytes:
-    """In the form that it came in: a request, or only messages."""
-    mended = repaired.body if isinstance(value, dict) else repaired.body["messages"]
-    return msgspec.json.format(msgspec.json.encode(mended), indent=2) + b"\n"
+def _encode(value: Any, repaired: "Repaired") -> bytes:
+    """The history in its own form: a request, or only messages."""
+    history = repaired.body if isinstance(value, dict) else repaired.body["messages"]
+    return msgspec.json.format(msgspec.json.encode(history), indent=2) + b"\n"
 
 
 def _write(args: argparse.Namespace, history: bytes) -> None:
@@ -125,12 +125,12 @@ def _write(args: argparse.Namespace, history: bytes) -> None:
         sys.stdout.buffer.write(history)
         sys.stdout.flush()
         return
-    place = Path(args.file).resolve()
-    beside = place.with_name(f".{place.name}.{os.getpid()}")
+    target = Path(args.file).resolve()
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         beside.write_bytes(history)
-        shutil.copymode(place, beside)
-        beside.replace(place)
+        shutil.copymode(target, beside)
+        beside.replace(target)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise _NotAHistory(f"it cannot be written: {error.strerror}.") from None
@@ -139,6 +139,6 @@ def _write(args: argparse.Namespace, history: bytes) -> None:
 def register(add: Add) -> None:
     parser = add(lint)
     parser.add_argument("file", metavar="FILE", help="a request body or its messages; - is stdin")
-    parser.add_argument("--fix", action="store_true", help="print the history mended")
+    parser.add_argument("--fix", action="store_true", help="print the repaired history")
     parser.add_argument("--write", action="store_true", help="with --fix: into FILE instead")
     parser.add_argument("--model", metavar="M", help="the model it is for, if not the one it names")

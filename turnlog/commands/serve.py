@@ -1,4 +1,4 @@
-"""Commands that run something: the server and the simulation; and tokens for it."""
+"""Commands that run the server or the simulation, and that mint tokens."""
 
 import argparse
 import asyncio
@@ -22,7 +22,7 @@ def serve(args: argparse.Namespace) -> int:
     flags["TURNLOG_KEEP_RAW"] = args.keep_raw
     os.environ |= {name: str(value) for name, value in flags.items() if value is not None}
     settings_of(args)
-    app = _app(args.app)
+    app = _load_app(args.app)
     refuse_open_door(app.settings)
     for name, value in app.describe().items():
         say(f"  {name:10} {value}")
@@ -58,23 +58,23 @@ def sim(args: argparse.Namespace) -> int:
     return asyncio.run(run())
 
 
-def _app(named: str | None) -> Any:
+def _load_app(target: str | None) -> Any:
     """The app of MODULE:APP, or the one that ships."""
     from turnlog.app import Turnlog, create_app
 
-    if named is None:
+    if target is None:
         return create_app()
-    module, _, name = named.partition(":")
+    module, _, name = target.partition(":")
     sys.path.insert(0, "")
     try:
-        found = getattr(import_module(module), name or "app")
+        app = getattr(import_module(module), name or "app")
     except Exception as error:  # whatever the module does when it is imported
         raise ConfigError(
-            f"{named!r} cannot be loaded: {type(error).__name__}: {error}."
+            f"{target!r} cannot be loaded: {type(error).__name__}: {error}."
         ) from error
-    if not isinstance(found, Turnlog):
-        raise ConfigError(f"{named!r} is not an app made by create_app.")
-    return found
+    if not isinstance(app, Turnlog):
+        raise ConfigError(f"{target!r} is not an app made by create_app.")
+    return app
 
 
 def register(add: Add) -> None:

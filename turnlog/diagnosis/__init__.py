@@ -1,1 +1,1 @@
-"""What the API sent, and what became of it: recorded by one command, compared by another."""
+"""Records what the API sends, and compares it with the events that we make of it."""

@@ -1,7 +1,7 @@
-"""The capabilities that are recorded: what is asked, and what the simulation is told to say.
+"""The capabilities that can be recorded: a question for Claude, and a script for the simulation.
 
-The questions make the real Claude show the capability; without a key the simulation plays the
-script beside them, in the API's own wire form.
+The question makes the real Claude show the capability. Without a key, the simulation plays the
+script in the API's own wire form.
 """
 
 import base64
@@ -73,18 +73,18 @@ BOTH = "Calculate 15*7 with the tool, then tell me the time. Use the tools one a
 
 @dataclass(frozen=True, kw_only=True)
 class Capability:
-    """One thing that Claude can do, and how to see it."""
+    """One thing that Claude can do, and how to make it do so."""
 
     name: str
     question: str
-    script: tuple[Reply, ...]  # what the simulation says, call by call
+    script: tuple[Reply, ...]  # the simulation's answers, call by call
     blocks: tuple[Json, ...] = ()  # before the question
     tools: tuple[Json, ...] = ()
     thinks: bool = False
-    interleaved: bool = False  # thinks between tools, also where a model must be told to
+    interleaved: bool = False  # thinks between tools, by a beta header where a model needs one
 
 
-def _cited(text: str) -> Json:
+def _citation(text: str) -> Json:
     start = SALES.index(text)
     return {
         "type": "char_location",
@@ -97,31 +97,31 @@ def _cited(text: str) -> Json:
     }
 
 
-_FOUND: Json = {
+_HIT: Json = {
     "type": "web_search_result",
     "title": "Python Release Schedule",
     "url": "https://peps.python.org/",
     "encrypted_content": "EqgfCioIARgBIiQ3YTAwMjY1Mi1mZjM5",
     "page_age": "3 days ago",
 }
-_SEARCHED: Json = {
+_SEARCH_CALL: Json = {
     "type": "server_tool_use",
     "id": "srvtoolu_01simulated",
     "name": "web_search",
     "input": {"query": "current stable Python release"},
     "caller": {"type": "direct"},
 }
-_RESULT: Json = {
+_SEARCH_RESULT: Json = {
     "type": "web_search_tool_result",
     "tool_use_id": "srvtoolu_01simulated",
-    "content": [_FOUND],
+    "content": [_HIT],
     "caller": {"type": "direct"},
 }
-_FROM_THE_WEB: Json = {
+_WEB_CITATION: Json = {
     "type": "web_search_result_location",
     "cited_text": "Each release is supported for five years.",
-    "url": _FOUND["url"],
-    "title": _FOUND["title"],
+    "url": _HIT["url"],
+    "title": _HIT["title"],
     "encrypted_index": "Eo8BCioIAhgBIiQyYjQ0OWJmZi1lNm",
 }
 
@@ -157,11 +157,11 @@ CAPABILITIES: tuple[Capability, ...] = (
         question="What becomes of a quote, and how is a posted invoice corrected? Cite.",
         script=(
             Reply(
-                Text("A quote becomes an order. ", (_cited("A quote becomes an order;"),)),
+                Text("A quote becomes an order. ", (_citation("A quote becomes an order;"),)),
                 "Mistakes happen: ",
                 Text("a credit memo corrects the invoice.", (
-                    _cited("A posted invoice cannot be changed:"),
-                    _cited("a credit memo corrects it."),
+                    _citation("A posted invoice cannot be changed:"),
+                    _citation("a credit memo corrects it."),
                 )),
             ),
         ),
@@ -191,9 +191,9 @@ CAPABILITIES: tuple[Capability, ...] = (
         script=(
             Reply(
                 "I search for it.",
-                RawBlock(_SEARCHED),
-                RawBlock(_RESULT),
-                Text("Each release lives for five years.", (_FROM_THE_WEB,)),
+                RawBlock(_SEARCH_CALL),
+                RawBlock(_SEARCH_RESULT),
+                Text("Each release lives for five years.", (_WEB_CITATION,)),
                 usage=Usage(web_searches=1, final_input_tokens=4_321),
             ),
         ),

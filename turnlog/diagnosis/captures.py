@@ -1,8 +1,8 @@
-"""Recorded answers of the API, as files.
+"""Files with recorded answers of the API.
 
-`.jsonl` is what `turnlog diagnose capture` writes: a line about the capture, then for every
-model call one with its request and one for each event, with its time. `.sse` is the raw body
-of one answer; `.gz` the same, compressed, as `keep_raw` stores it.
+`turnlog diagnose capture` writes `.jsonl`: a line about the capture, then for every model call a
+line with its request and a line for each event with its time. `.sse` is the raw body of one
+answer, and `.sse.gz` the same body compressed, as `keep_raw` stores it.
 """
 
 import gzip
@@ -20,27 +20,27 @@ SUFFIXES = (".jsonl", ".sse", ".sse.gz")
 
 
 @dataclass
-class Recorded:
-    """One model call: the request, where it is known, and the bytes that came back."""
+class RecordedCall:
+    """One model call: its request, where it is known, and the bytes of its answer."""
 
     body: bytes
     request: Json | None = None
-    timed: list[tuple[float, Json]] = field(default_factory=list)  # milliseconds since the ask
+    timed: list[tuple[float, Json]] = field(default_factory=list)  # milliseconds since the request
 
     @cached_property
     def events(self) -> list[Json]:
-        return list(parsed(self.body))
+        return list(read_events(self.body))
 
     @cached_property
     def whole(self) -> bool:
-        """Whether the model ended it, and every piece belongs to a block that had begun."""
-        begun: set[object] = set()
+        """Whether the model has ended the answer, and every piece belongs to an open block."""
+        open_blocks: set[object] = set()
         for event in self.events:
             match event["type"]:
                 case "content_block_start":
-                    begun.add(event.get("index"))
+                    open_blocks.add(event.get("index"))
                 case "content_block_delta" | "content_block_stop" if (
-                    event.get("index") not in begun
+                    event.get("index") not in open_blocks
                 ):
                     return False
                 case "message_stop":
@@ -53,12 +53,12 @@ class Capture:
     """The model calls of one capability, in order."""
 
     name: str
-    calls: list[Recorded]
+    calls: list[RecordedCall]
     about: Json = field(default_factory=dict)
 
 
-def parsed(body: bytes) -> Iterator[Json]:
-    """The events of a body. Read by lines, apart from the engine's reader, which it checks."""
+def read_events(body: bytes) -> Iterator[Json]:
+    """The events of a body. It does not use the engine's reader, because it checks that one."""
     lines: list[bytes] = []
     for line in [*body.splitlines(), b""]:
         if line.startswith(b"data:"):
@@ -69,7 +69,7 @@ def parsed(body: bytes) -> Iterator[Json]:
 
 
 def _decoded(data: bytes) -> Iterator[Json]:
-    """Nothing for what is no event: `[DONE]`, or a last line that was cut."""
+    """The event, or nothing for `[DONE]` and for a line that was cut."""
     try:
         event = json.loads(data)
     except ValueError:
@@ -78,34 +78,34 @@ def _decoded(data: bytes) -> Iterator[Json]:
         yield event
 
 
-def framed(event: Json) -> bytes:
+def frame(event: Json) -> bytes:
     data = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
     return f"event: {event.get('type')}\ndata: {data}\n\n".encode()
 
 
-def find(places: Iterable[Path]) -> list[Path]:
-    """The captures that these files and folders are."""
-    found: list[Path] = []
-    for place in places:
-        if not place.exists():
-            raise NotFound(f"There is no {str(place)!r}.")
-        files = sorted(place.rglob("*")) if place.is_dir() else [place]
-        found += [file for file in files if file.name.endswith(SUFFIXES)]
-    if not found:
+def find(paths: Iterable[Path]) -> list[Path]:
+    """The captures among these files and in these folders."""
+    captures: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise NotFound(f"There is no {str(path)!r}.")
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        captures += [file for file in files if file.name.endswith(SUFFIXES)]
+    if not captures:
         raise NotFound(f"There is no capture here. They end in {', '.join(SUFFIXES)}.")
-    return found
+    return captures
 
 
 def read(path: Path) -> Capture:
-    """Raises BadInput for a file that is no capture."""
+    """The capture in a file. Raises BadInput if the file is not a capture."""
     try:
         if path.suffix == ".jsonl":
             return _from_lines(path)
         body = path.read_bytes()
         body = gzip.decompress(body) if path.suffix == ".gz" else body
-        return Capture(path.name, [Recorded(body)])
+        return Capture(path.name, [RecordedCall(body)])
     except (EOFError, KeyError, TypeError, ValueError, OSError) as error:
-        raise BadInput(f"{str(path)!r} is no capture: {error}.") from error
+        raise BadInput(f"{str(path)!r} is not a capture: {error}.") from error
 
 
 def write(capture: Capture, path: Path) -> None:
@@ -118,12 +118,12 @@ def write(capture: Capture, path: Path) -> None:
 
 def _from_lines(path: Path) -> Capture:
     about, *lines = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
-    calls: list[Recorded] = []
+    calls: list[RecordedCall] = []
     for line in lines:
         if "request" in line:
-            calls.append(Recorded(b"", line["request"]))
+            calls.append(RecordedCall(b"", line["request"]))
         else:
             calls[line["call"]].timed.append((line["ms"], line["event"]))
     for call in calls:
-        call.body = b"".join(framed(event) for _, event in call.timed)
+        call.body = b"".join(frame(event) for _, event in call.timed)
     return Capture(about.pop("capture"), calls, about)

@@ -1,26 +1,26 @@
-"""Raw against ours: which field of the API is preserved, which is lost, what we added.
+"""Compares the API's events with ours: which fields are preserved, lost, or added by us.
 
-Computed from the values. A field is preserved when its values stand in the log, in their
-order, under its name (or the name that we have for it) and in its content block. What is not,
-is lost: by name if `claude_drops` has a reason, and otherwise it is a fault.
+The comparison is of values. A field is preserved if the log holds its values in the same order,
+under its name (or our name for it), in its content block. Otherwise it is lost: by name if
+`drops.py` has a reason for it, and without a name if not, which is a fault.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from turnlog.diagnosis.captures import Capture, Recorded
+from turnlog.diagnosis.captures import Capture, RecordedCall
 from turnlog.diagnosis.fields import (
+    Field,
     Groups,
     Json,
-    Place,
     our_groups,
     raw_groups,
 )
-from turnlog.diagnosis.player import Played
+from turnlog.diagnosis.player import PlayedCall
 from turnlog.engines.claude.drops import Lost, reason
 
-# The API's names that have another one here; all others are the same, in snake_case.
+# Our names for fields of the API, where they differ. All others are the same in snake_case.
 OUR_NAMES: dict[str, tuple[str, ...]] = {
     "text": ("content",),
     "thinking": ("content",),
@@ -36,7 +36,7 @@ OUR_NAMES: dict[str, tuple[str, ...]] = {
 
 @dataclass
 class Row:
-    """The fate of one field over all calls and blocks of a capture."""
+    """What happened to one field, over all calls and blocks of a capture."""
 
     path: str
     count: int = 0
@@ -54,12 +54,12 @@ class Row:
 
 @dataclass
 class Comparison:
-    """All fields of a capture: those of the API, and those that we added."""
+    """All fields of a capture: the API's, and those that we added."""
 
     name: str
     fields: list[Row]
     added: list[str]
-    problems: list[str]  # a cut answer that passed for a whole one, or the other way round
+    problems: list[str]  # answers that were cut and taken for whole, or the other way round
 
     def count(self, fate: str) -> int:
         return sum(row.fate == fate for row in self.fields)
@@ -69,35 +69,35 @@ class Comparison:
         return not self.problems and not self.count("LOST")
 
 
-def compare(capture: Capture, played: Sequence[Played]) -> Comparison:
-    """`played`: what the pipeline made of each call of the capture."""
+def compare(capture: Capture, played: Sequence[PlayedCall]) -> Comparison:
+    """Compare a capture with the events that the pipeline made of each of its calls."""
     rows: dict[str, Row] = {}
     ours: dict[str, bool] = {}  # our paths, and whether any value of the API is there
     problems: list[str] = []
     earlier: list[Groups] = []
     for number, call in enumerate(capture.calls):
-        made = played[number] if number < len(played) else Played()
-        problems += [f"call {number}: {problem}" for problem in _problems(call, made)]
-        sides = our_groups(made.log), our_groups(made.wire)
+        events = played[number] if number < len(played) else PlayedCall()
+        problems += [f"call {number}: {problem}" for problem in _problems(call, events)]
+        sides = our_groups(events.log), our_groups(events.wire)
         for side in sides:
-            ours |= {place.path: ours.get(place.path, False) for place in side}
+            ours |= {each.path: ours.get(each.path, False) for each in side}
         for path in _settle(call, sides, rows, earlier):
             ours[path] = True
     added = [path for path, known in ours.items() if not known]
     return Comparison(capture.name, list(rows.values()), added, problems)
 
 
-def _problems(call: Recorded, made: Played) -> Iterable[str]:
-    if call.whole and not made.whole:
+def _problems(call: RecordedCall, ours: PlayedCall) -> Iterable[str]:
+    if call.whole and not ours.whole:
         yield "the answer is whole, but was not taken for one"
-    if made.whole and not call.whole:
+    if ours.whole and not call.whole:
         yield "the answer was cut, but was taken for a whole one"
 
 
 def _settle(
-    call: Recorded, sides: tuple[Groups, Groups], rows: dict[str, Row], earlier: list[Groups]
+    call: RecordedCall, sides: tuple[Groups, Groups], rows: dict[str, Row], earlier: list[Groups]
 ) -> set[str]:
-    """Find every value of one call; returns our paths that hold any."""
+    """Look for every value of one call. Returns our paths that hold any of them."""
     used: set[str] = set()
     messages = _messages(call.events)
     for events in messages:
@@ -105,15 +105,15 @@ def _settle(
         again = events is not messages[0]
         answer = _Answer(groups, list(earlier), not call.whole, restarted, again)
         earlier.append(groups)
-        for place, values in answer.groups.items():
-            row = rows.setdefault(place.path, Row(place.path))
+        for raw, values in answer.groups.items():
+            row = rows.setdefault(raw.path, Row(raw.path))
             row.count += len(values)
-            log, wire = (_found(place, values, side) for side in sides)
+            log, wire = (_paths_with(raw, values, side) for side in sides)
             if log:
                 row.log |= log
                 row.wire |= wire
                 used |= log | wire
-            elif (why := answer.reason(place, values)) is not None:
+            elif (why := answer.reason(raw, values)) is not None:
                 row.reasons.add(why)
             else:
                 row.faults += len(values)
@@ -122,7 +122,7 @@ def _settle(
 
 @dataclass(frozen=True)
 class _Answer:
-    """What a reason for a loss may depend on."""
+    """The facts that a reason for a loss may depend on."""
 
     groups: Groups
     earlier: list[Groups]  # of the answers before
@@ -130,29 +130,29 @@ class _Answer:
     restarted: bool
     again: bool
 
-    def reason(self, place: Place, values: list[Any]) -> str | None:
+    def reason(self, raw: Field, values: list[Any]) -> str | None:
         lost = Lost(
-            path=place.path,
+            path=raw.path,
             values=values,
             later={other.path for other in self.groups},
             cut=self.cut,
             restarted=self.restarted,
             again=self.again,
-            repeated=any(_holds(held, values) for held in self._others(place)),
+            repeated=any(_holds(others, values) for others in self._other_values(raw)),
         )
         return reason(lost)
 
-    def _others(self, place: Place) -> Iterator[list[Any]]:
-        """The same field in other blocks, and in the answers before."""
+    def _other_values(self, raw: Field) -> Iterator[list[Any]]:
+        """The values of the same field in other blocks and in earlier answers."""
         for groups in (*self.earlier, self.groups):
-            for other, held in groups.items():
-                same = groups is self.groups and other.block == place.block
-                if other.path == place.path and not same:
-                    yield held
+            for other, values in groups.items():
+                same = groups is self.groups and other.block == raw.block
+                if other.path == raw.path and not same:
+                    yield values
 
 
 def _messages(events: Sequence[Json]) -> list[list[Json]]:
-    """The events, cut where a message is begun again."""
+    """The events of each message. A second message_start begins another one."""
     messages: list[list[Json]] = [[]]
     for event in events:
         begun = any(each["type"] == "message_start" for each in messages[-1])
@@ -162,26 +162,26 @@ def _messages(events: Sequence[Json]) -> list[list[Json]]:
     return messages
 
 
-def _found(place: Place, values: list[Any], side: Groups) -> set[str]:
-    """Our paths that hold these values, under a name that fits, in this block or in none."""
-    names = {place.name, *OUR_NAMES.get(place.name, ())}
+def _paths_with(raw: Field, values: list[Any], side: Groups) -> set[str]:
+    """Our paths that hold these values under a fitting name, in this block or in none."""
+    names = {raw.name, *OUR_NAMES.get(raw.name, ())}
     return {
         ours.path
-        for ours, held in side.items()
-        if ours.name in names and ours.block in (place.block, None) and _holds(held, values)
+        for ours, our_values in side.items()
+        if ours.name in names and ours.block in (raw.block, None) and _holds(our_values, values)
     }
 
 
-def _holds(held: list[Any], values: list[Any]) -> bool:
-    """Whether the values are among those held, in their order, whole or joined."""
-    rest = iter(held)
-    if all(any(_same(one, value) for one in rest) for value in values):
+def _holds(ours: list[Any], values: list[Any]) -> bool:
+    """Whether our values hold these, in their order, each by itself or joined."""
+    rest = iter(ours)
+    if all(any(_is_same(our_value, value) for our_value in rest) for value in values):
         return True
-    if not all(isinstance(value, str) for value in (*held, *values)):
+    if not all(isinstance(value, str) for value in (*ours, *values)):
         return False
     joined = "".join(values)
-    return joined != "" and joined in "".join(held)
+    return joined != "" and joined in "".join(ours)
 
 
-def _same(one: Any, value: Any) -> bool:
-    return type(one) is type(value) and bool(one == value)
+def _is_same(our_value: Any, value: Any) -> bool:
+    return type(our_value) is type(value) and bool(our_value == value)

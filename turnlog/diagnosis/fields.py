@@ -1,7 +1,7 @@
-"""The values in a piece of JSON, by their paths, block by block.
+"""The values of JSON events, grouped by field and by content block.
 
-A path is made of names and `[]`; a group is all values of one path that belong to one content
-block (or to none), in order.
+A path consists of names and `[]`. A group holds all values of one path in one content block (or in
+none), in order.
 """
 
 import json
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 Json = dict[str, Any]
-BLOCKS = ("message.blocks", "message_start.message.content")  # lists whose places are blocks
+BLOCKS = ("message.blocks", "message_start.message.content")  # lists whose positions are blocks
 _UPPER = re.compile(r"(?<=[a-z0-9])([A-Z])")
 
 
-class Place(NamedTuple):
-    """Which field, of which content block (None: of the message)."""
+class Field(NamedTuple):
+    """A field of a content block, or of the message if `block` is None."""
 
     block: int | None
     path: str
@@ -27,21 +27,21 @@ class Place(NamedTuple):
         return _UPPER.sub(r"_\1", name).lower()
 
 
-Groups = dict[Place, list[Any]]
+Groups = dict[Field, list[Any]]
 
 
 def raw_groups(events: Iterable[Json]) -> Groups:
     """The fields of the API's events, named by event and by type of block or delta."""
     groups: Groups = {}
-    places: dict[int, int] = {}  # the API's index of a block: its place among the blocks
+    positions: dict[int, int] = {}  # the API's index of a block -> its position among the blocks
     for event in events:
         part = event.get("content_block") or event.get("delta") or {}
         kind = event["type"] + (f"({part['type']})" if "type" in part else "")
         if "index" in event:
-            places.setdefault(event["index"], len(places))
+            positions.setdefault(event["index"], len(positions))
         for number, _ in enumerate(event.get("message", {}).get("content") or ()):
-            places[number] = number
-        _add(groups, _walk(event, kind, places.get(event.get("index", -1))))
+            positions[number] = number
+        _add(groups, _walk(event, kind, positions.get(event.get("index", -1))))
     return _with_arguments(groups)
 
 
@@ -53,12 +53,12 @@ def our_groups(events: Iterable[Json]) -> Groups:
     return groups
 
 
-def _add(groups: Groups, found: Iterable[tuple[Place, Any]]) -> None:
-    for place, value in found:
-        groups.setdefault(place, []).append(value)
+def _add(groups: Groups, values: Iterable[tuple[Field, Any]]) -> None:
+    for field, value in values:
+        groups.setdefault(field, []).append(value)
 
 
-def _walk(value: Any, path: str, block: int | None) -> Iterator[tuple[Place, Any]]:
+def _walk(value: Any, path: str, block: int | None) -> Iterator[tuple[Field, Any]]:
     if isinstance(value, dict) and value:
         block = value.get("blockIndex", block)
         for name, each in value.items():
@@ -67,20 +67,20 @@ def _walk(value: Any, path: str, block: int | None) -> Iterator[tuple[Place, Any
         for number, each in enumerate(value):
             yield from _walk(each, f"{path}[]", number if path in BLOCKS else block)
     else:
-        yield Place(block, path), value
+        yield Field(block, path), value
 
 
 def _with_arguments(groups: Groups) -> Groups:
-    """A tool's arguments come as pieces of JSON: put together, they have fields too."""
+    """The groups with the fields of tool arguments, which arrive as pieces of JSON."""
     whole: Groups = {}
-    for place, values in groups.items():
-        if place.name != "partial_json":
-            whole[place] = values
+    for field, values in groups.items():
+        if field.name != "partial_json":
+            whole[field] = values
             continue
         text = "".join(values)
         try:
             arguments = json.loads(text) if text.strip() else {}
         except ValueError:
             arguments = text
-        _add(whole, _walk(arguments, place.path, place.block))
+        _add(whole, _walk(arguments, field.path, field.block))
     return whole

@@ -1,7 +1,7 @@
-"""Plays a capture through the real thing: HTTP, the engine, all stages, a store.
+"""Plays a capture through a real app: HTTP, the engine, all stages, a store.
 
-A server on loopback answers each request with the recorded bytes of the next call; what the
-log keeps and what the wire shows is what would have happened with the real API.
+A server on loopback answers each request with the recorded bytes of the next call. So the log and
+the wire hold what they would hold with the real API.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -17,33 +17,33 @@ from starlette.routing import Route
 
 from turnlog.app import create_app
 from turnlog.config import Settings
-from turnlog.diagnosis.captures import Capture, Recorded
+from turnlog.diagnosis.captures import Capture, RecordedCall
 from turnlog.ports import Agent
 from turnlog.simulator.listener import listen
 from turnlog.transports import wire
 
 Json = dict[str, Any]
-# What the recording has no part in: the question that we ask, and the tools that we answer for.
-NOT_THE_APIS = ("user_message_sent", "tool_result")
+# Events that do not come from the recording: our question, and the results of our tools.
+OUR_OWN = ("user_message_sent", "tool_result")
 ANSWERS = ("thinking", "message", "citations")  # how the events of an answer begin
 
 
 @dataclass
-class Played:
-    """What became of one model call: in the log, and on the wire."""
+class PlayedCall:
+    """The events of one model call, in the log and on the wire."""
 
     log: list[Json] = field(default_factory=list)
     wire: list[Json] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
-        """Whether it was taken for an answer that the model had ended."""
+        """Whether the pipeline took it for an answer that the model has ended."""
         reasons = [event["stopReason"] for event in self.log if event["type"] == "message"]
         return bool(reasons) and reasons[-1] != "interrupted"
 
 
-async def play(capture: Capture) -> list[Played]:
-    """One Played for each call that was asked for."""
+async def play(capture: Capture) -> list[PlayedCall]:
+    """The events of each call that the pipeline made."""
     async with _recorded_claude(capture.calls) as url:
         settings = Settings(api_key="recorded", base_url=url, max_calls=len(capture.calls))
         app = create_app([Agent("assistant")], settings=settings, store="memory:")
@@ -55,7 +55,7 @@ async def play(capture: Capture) -> list[Played]:
 
 
 @asynccontextmanager
-async def _recorded_claude(calls: Iterable[Recorded]) -> AsyncIterator[str]:
+async def _recorded_claude(calls: Iterable[RecordedCall]) -> AsyncIterator[str]:
     bodies = iter([call.body for call in calls])
 
     async def answer(request: Request) -> Response:
@@ -66,23 +66,23 @@ async def _recorded_claude(calls: Iterable[Recorded]) -> AsyncIterator[str]:
         yield url
 
 
-def _by_call(log: list[Json], shown: list[Json]) -> list[Played]:
-    played: list[Played] = []
-    for into, events in (("log", log), ("wire", shown)):
-        for number, of_call in enumerate(_calls(events)):
+def _by_call(log: list[Json], shown: list[Json]) -> list[PlayedCall]:
+    played: list[PlayedCall] = []
+    for side, events in (("log", log), ("wire", shown)):
+        for number, call in enumerate(_calls(events)):
             if number == len(played):
-                played.append(Played())
-            getattr(played[number], into).extend(of_call)
+                played.append(PlayedCall())
+            getattr(played[number], side).extend(call)
     return played
 
 
 def _calls(events: list[Json]) -> list[list[Json]]:
-    """A call ends with its message and the tools that it asks for."""
+    """The events of each call. A call ends with its message and its tool calls."""
     calls: list[list[Json]] = [[]]
     ended = False
     for event in events:
-        if event["type"] in NOT_THE_APIS or event.get("code") == "too_many_calls":
-            continue  # the latter: the recording ends where the model would have gone on
+        if event["type"] in OUR_OWN or event.get("code") == "too_many_calls":
+            continue  # too_many_calls: the recording ends before the model has
         if ended and event["type"].startswith(ANSWERS):
             calls.append([])
             ended = False

@@ -1,6 +1,7 @@
 """Records what the API sends for each capability: every event, with its time and its request.
 
-Asked directly, past the engine: what is compared with our pipeline must not come from it.
+It asks the API directly, because a recording that is compared with our engine must not come from
+it.
 """
 
 import time
@@ -15,9 +16,9 @@ from turnlog.config import Settings
 from turnlog.diagnosis.capabilities import RUN, Capability
 from turnlog.diagnosis.captures import (
     Capture,
-    Recorded,
-    framed,
-    parsed,
+    RecordedCall,
+    frame,
+    read_events,
 )
 from turnlog.engines.claude.models import betas, thinking_parameters
 from turnlog.engines.claude.stream import Call
@@ -31,7 +32,7 @@ MOST_CALLS = 8  # of one capability
 
 
 async def capture(capability: Capability, settings: Settings) -> Capture:
-    """Ask, run the tools that are asked for, and go on until the model is done."""
+    """Ask the question, run the tools that the model calls, and go on until it is done."""
     body = _request(capability, settings.model)
     headers = _headers(body if capability.interleaved else {}, settings)
     about = {
@@ -39,18 +40,18 @@ async def capture(capability: Capability, settings: Settings) -> Capture:
         "simulated": settings.simulated,
         "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    recorded = Capture(capability.name, [], about)
+    recording = Capture(capability.name, [], about)
     async with _claude(capability, settings) as url, _client(settings) as client:
         for _ in range(MOST_CALLS):
             try:
                 call = await _ask(client, url, headers, body)
             except aiohttp.ClientError as error:
                 raise EngineFailed("not_captured", f"{url} cannot be reached: {error}.") from error
-            recorded.calls.append(call)
-            if not (more := _more(call)):
-                return recorded
+            recording.calls.append(call)
+            if not (more := _next_messages(call)):
+                return recording
             body = body | {"messages": [*body["messages"], *more]}
-    return recorded
+    return recording
 
 
 @asynccontextmanager
@@ -63,7 +64,7 @@ async def _claude(capability: Capability, settings: Settings) -> AsyncIterator[s
 
 
 def _client(settings: Settings) -> aiohttp.ClientSession:
-    """With the proxy of the environment, unless it is this machine that is asked."""
+    """A client that uses the proxy of the environment, except for this machine."""
     limit = aiohttp.ClientTimeout(sock_read=120)
     return aiohttp.ClientSession(trust_env=not settings.simulated, timeout=limit)
 
@@ -92,33 +93,33 @@ def _headers(body: Json, settings: Settings) -> dict[str, str]:
 
 async def _ask(
     client: aiohttp.ClientSession, url: str, headers: dict[str, str], body: Json
-) -> Recorded:
-    asked = time.perf_counter()
+) -> RecordedCall:
+    sent_at = time.perf_counter()
     async with client.post(f"{url}/v1/messages", json=body, headers=headers) as response:
         if response.status != 200:
-            told = (await response.text())[:500]
-            raise EngineFailed("not_captured", f"The API answered {response.status}: {told}.")
-        call = Recorded(b"", body)
+            reply = (await response.text())[:500]
+            raise EngineFailed("not_captured", f"The API answered {response.status}: {reply}.")
+        call = RecordedCall(b"", body)
         rest = b""
         async for piece in response.content.iter_any():
-            now = round((time.perf_counter() - asked) * 1000, 1)
+            now = round((time.perf_counter() - sent_at) * 1000, 1)
             *frames, rest = (rest + piece.replace(b"\r\n", b"\n")).split(b"\n\n")
-            call.timed += [(now, event) for frame in frames for event in parsed(frame)]
-    call.body = b"".join(framed(event) for _, event in call.timed)
+            call.timed += [(now, event) for each in frames for event in read_events(each)]
+    call.body = b"".join(frame(event) for _, event in call.timed)
     return call
 
 
-def _more(call: Recorded) -> list[Json]:
-    """What the conversation goes on with, if it does: the answer, and what the tools say."""
+def _next_messages(call: RecordedCall) -> list[Json]:
+    """The messages that go on with the conversation: the answer, and the results of its tools."""
     answer = Call()
     answer.feed(call.events)
-    said = {"role": "assistant", "content": answer.blocks}
+    message = {"role": "assistant", "content": answer.blocks}
     if answer.stop_reason == "pause_turn":
-        return [said]
+        return [message]
     calls = [block for block in answer.blocks if block["type"] == "tool_use"]
     if answer.stop_reason != "tool_use" or not calls:
         return []
-    return [said, {"role": "user", "content": [_result(call) for call in calls]}]
+    return [message, {"role": "user", "content": [_result(call) for call in calls]}]
 
 
 def _result(call: Json) -> Json:

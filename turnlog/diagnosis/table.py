@@ -1,4 +1,4 @@
-"""A comparison as a table for people: one line a field, what became of it, and where it is."""
+"""A comparison as a table for people: one line for each field, its fate, and where it is."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ def lines(comparison: Comparison) -> Iterator[str]:
     yield f"\n{comparison.name}"
     width = max((len(row.path) for row in comparison.fields), default=0)
     for row in sorted(comparison.fields, key=lambda row: ORDER.index(row.fate)):
-        yield f"  {row.fate:9}  {row.path:{width}}  {row.count:5}  {_told(row)}"
+        yield f"  {row.fate:9}  {row.path:{width}}  {row.count:5}  {_details(row)}"
     for event, fields in _added(comparison).items():
         yield f"  {'added':9}  {event}: {', '.join(fields)}"
     yield from (f"  {'WRONG':9}  {problem}" for problem in comparison.problems)
@@ -26,8 +26,8 @@ def summary(comparison: Comparison) -> str:
     )
 
 
-def _told(row: Row) -> str:
-    """Where it is, and why some of it is not."""
+def _details(row: Row) -> str:
+    """The paths that hold it, and the reasons for what is lost."""
     shown = sorted(row.wire - row.log)
     where = [", ".join(sorted(row.log)), f"shown as {', '.join(shown)}" if shown else ""]
     why = ["no reason is known"] if row.faults else sorted(row.reasons)
@@ -35,7 +35,7 @@ def _told(row: Row) -> str:
 
 
 def _added(comparison: Comparison) -> dict[str, list[str]]:
-    """Our own fields by event; those of the envelope, which all events have, once."""
+    """Our own fields by event. Fields of the envelope, which all events have, come once."""
     events: dict[str, list[str]] = {}
     for path in comparison.added:
         event, _, name = path.partition(".")

@@ -1,4 +1,4 @@
-"""What a model call costs: prices as data with dates, and the arithmetic on them."""
+"""The cost of a model call: prices as dated data, and the arithmetic on them."""
 
 from turnlog.prices.book import PriceBook
 from turnlog.prices.files import read_book

@@ -1,7 +1,8 @@
-"""The price book: which price a model had on which day, and what a call cost by it.
+"""The price book: the price of a model on a day, and the cost of a call at that price.
 
-Your own file wins, then comes what `genai-prices` publishes, then what ships with turnlog. A
-model that none of them knows has an unknown cost, which is not zero, and is warned of once.
+Your own file wins over the prices that `genai-prices` publishes, and these win over the file that
+ships with turnlog. A model without a price has an unknown cost, which is not zero; the log warns of
+it once.
 """
 
 import logging
@@ -17,7 +18,7 @@ from turnlog.prices.price import Price, cost, savings
 from turnlog.prices.published import published
 
 _log = logging.getLogger(__name__)
-MOST_KNOWN = 1000  # answers remembered: models times days
+MOST_KNOWN = 1000  # remembered prices: models times days
 _DATE = re.compile(r"[-@]\d{8}$")  # claude-haiku-4-5-20251001 is a claude-haiku-4-5
 
 
@@ -36,16 +37,16 @@ class PriceBook:
 
     @classmethod
     def of(cls, file: Path | str | None) -> "PriceBook":
-        """The book with your own file, if there is one, on top."""
+        """The book with your own file on top, if there is one."""
         return cls(read_book(file) if file else [])
 
     def rate(self, model: str, reported: Reported, at: str) -> list[Decimal | None]:
-        """What each part of a report cost, at that time (RFC 3339, UTC)."""
+        """The cost of each part of a report at that time (RFC 3339, UTC)."""
         costs = [self.cost(part, at) for part in parts_of(model, reported)]
         return [None if picousd is None else usd(picousd) for picousd in costs]
 
     def cost(self, part: UsagePart, at: str) -> int | None:
-        """Picodollars. Nothing costs nothing, whoever did it."""
+        """Picodollars, or None if unknown. A part without tokens and searches costs 0."""
         if not part.total_tokens and not part.web_searches:
             return 0
         price = self.price(part.model, at)
@@ -76,10 +77,10 @@ class PriceBook:
         return next(dated, None)
 
     def _warn(self, part: UsagePart) -> None:
-        what = (part.model, part.service_tier, part.geo or "global", part.speed)
-        if what not in self._warned and len(self._warned) < MOST_KNOWN:
-            self._warned.add(what)
-            facts = dict(zip(("model", "tier", "geo", "speed"), what, strict=True))
+        kind = (part.model, part.service_tier, part.geo or "global", part.speed)
+        if kind not in self._warned and len(self._warned) < MOST_KNOWN:
+            self._warned.add(kind)
+            facts = dict(zip(("model", "tier", "geo", "speed"), kind, strict=True))
             _log.warning(
                 "there is no price for a call: its cost is unknown. Add one to your price book.",
                 extra={"facts": facts},
@@ -87,7 +88,7 @@ class PriceBook:
 
 
 def _listed(listed: Listed, model: str) -> list[Price]:
-    """A file's prices of the model: the closest name first, of one name the newest first."""
+    """A file's prices of a model: the closest name first, then the newest day first."""
     undated = _DATE.sub("", model)
     fitting = [row for row in listed if _fits(row[0], model) or row[0] == undated]
     fitting.sort(key=lambda row: (not row[0].endswith("*"), len(row[0]), row[1].since))

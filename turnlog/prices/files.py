@@ -1,4 +1,4 @@
-"""Price books as TOML files: ours, which ships, and yours, which wins.
+"""Price books as TOML files: the one that ships, and your own.
 
 [[price]]
 model = "claude-sonnet-5-5"    # dated ones too; or the start of a name: "claude-sonnet-5*"
@@ -27,7 +27,7 @@ from turnlog.prices.price import (
 Table = dict[str, Any]
 Listed = Sequence[tuple[str, Price]]  # (name or start of a name, price), as the file has them
 
-# What a price is where the file does not say: so many times the one of fresh input.
+# Prices that the file may leave out, as a multiple of the price of fresh input.
 _TIMES = {"cache_write_5m": Decimal("1.25"), "cache_write_1h": Decimal("2"),
           "cache_read": Decimal("0.1")}  # fmt: skip
 _RATES = ("input", "output", *_TIMES)
@@ -36,7 +36,7 @@ _MOST = Decimal(1_000_000)
 
 
 def read_book(path: Path | str) -> Listed:
-    """Every price of the file. Raises ConfigError, naming the price, for what cannot be one."""
+    """Every price of the file. Raises ConfigError, which names the price that is wrong."""
     try:
         text = Path(path).read_text()
         tables = tomllib.loads(text, parse_float=Decimal)
@@ -80,10 +80,10 @@ def _rates(table: Table, where: str) -> Rates:
     for name in ("input", "output"):
         if name not in table:
             raise ConfigError(f"{where}: {name!r} is missing.")
-    found = {n: _number(table[n], f"{where}: {n!r}") for n in _RATES if n in table}
-    for name in _TIMES.keys() - found.keys():
-        found[name] = _number(found["input"] * _TIMES[name], f"{where}: {name!r}")
-    return Rates(*(a_token(found[name]) for name in _RATES))
+    prices = {n: _number(table[n], f"{where}: {n!r}") for n in _RATES if n in table}
+    for name in _TIMES.keys() - prices.keys():
+        prices[name] = _number(prices["input"] * _TIMES[name], f"{where}: {name!r}")
+    return Rates(*(a_token(prices[name]) for name in _RATES))
 
 
 def _number(value: Any, where: str) -> Decimal:

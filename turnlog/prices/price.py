@@ -1,4 +1,4 @@
-"""The price of a model from some day on, and what a part of a call costs by it. Pure integers."""
+"""The price of a model from some day on, and the cost of a part of a call. Integers only."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -8,7 +8,7 @@ from turnlog.events.usage import UsagePart
 
 DECIMALS = 4  # of a price a million tokens; more would not come out in whole picodollars
 
-# What the price of tokens is multiplied by: (numerator, denominator). What is in no table has no
+# Factors of the price of tokens: (numerator, denominator). A value that is in no table has no
 # known price. https://platform.claude.com/docs/en/about-claude/pricing: batch requests cost
 # half; US-only inference 1.1 times; priority capacity is bought in advance, so what it
 # answers is booked at the standard price. Fast mode is priced model by model, in the book.
@@ -38,7 +38,7 @@ class Rates(NamedTuple):
 
 
 class Price(NamedTuple):
-    """What a model costs. A prompt longer than a bound is billed as a whole by its rates."""
+    """The price of a model. A prompt longer than a bound is billed as a whole at its rates."""
 
     rates: Rates
     above: Sequence[tuple[int, Rates]] = ()  # by prompt length, the longest first
@@ -50,7 +50,7 @@ class Price(NamedTuple):
 
 
 def cost(part: UsagePart, price: Price) -> int | None:
-    """Picodollars, exact. None where the price does not say what this kind of call costs."""
+    """Picodollars, exact. None if the price says nothing about this kind of call."""
     factors = (
         SERVICE_TIERS.get(part.service_tier),
         GEOS.get(part.geo),
@@ -75,8 +75,8 @@ def _tokens(part: UsagePart, rates: Rates) -> int:
 
 
 def savings(part: UsagePart, price: Price) -> int:
-    """What the cache saved, in picodollars: reads at the price of fresh input, minus what they
-    and the writes cost beyond it. Below zero where writes were never read."""
+    """What the cache saved, in picodollars: the price of fresh input for what was read, less what
+    reads and writes cost. Below zero if writes were never read."""
     rates = price.for_prompt(part.prompt_tokens)
     return (
         part.read_tokens * (rates.input - rates.read)

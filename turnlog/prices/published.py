@@ -1,6 +1,6 @@
-"""The prices that PyPI's `genai-prices` publishes. The only file that knows the package.
+"""The prices that PyPI's `genai-prices` publishes. Only this file knows the package.
 
-Its table is a megabyte of Python: it is imported when the first price is asked for.
+Its table is a megabyte of Python, so it is imported with the first price.
 """
 
 import logging
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Our names for its prices; what it lacks is what Anthropic charges everywhere else.
+# Our names for its prices, with the multiple of input that Anthropic charges where it has none.
 _NAMES = {
     "input": ("input_mtok", Decimal(1)),
     "output": ("output_mtok", Decimal(1)),
@@ -31,19 +31,19 @@ _NAMES = {
 
 
 def published(model: str) -> list[Price]:
-    """Every price that the model has had, the newest first; nothing for an unknown model."""
+    """Every price of the model, the newest first. Nothing for an unknown model."""
     from genai_prices.data_snapshot import get_snapshot
     from genai_prices.types import ModelPrice
 
     try:
-        _, found = get_snapshot().find_provider_model(model, None, "anthropic", None)
+        _, entry = get_snapshot().find_provider_model(model, None, "anthropic", None)
     except LookupError:
         return []
     dated: list[tuple[str | None, ModelPrice]]
-    if isinstance(found.prices, ModelPrice):
-        dated = [("", found.prices)]
+    if isinstance(entry.prices, ModelPrice):
+        dated = [("", entry.prices)]
     else:
-        dated = [(_since(each.constraint), each.prices) for each in found.prices]
+        dated = [(_since(each.constraint), each.prices) for each in entry.prices]
     try:
         return [_price(prices, since) for since, prices in reversed(dated) if since is not None]
     except ValueError as error:
@@ -54,7 +54,7 @@ def published(model: str) -> list[Price]:
 
 
 def _since(constraint: Any) -> str | None:
-    """The first day of a price. None for prices by the time of day, which Anthropic has not."""
+    """The first day of a price. None for prices by time of day, which Anthropic does not have."""
     if constraint is None:
         return ""
     day = getattr(constraint, "start_date", None)
@@ -70,12 +70,14 @@ def _price(prices: "ModelPrice", since: str) -> Price:
 
 def _rates(prices: "ModelPrice", bound: int) -> Rates:
     base = _at(getattr(prices, "input_mtok", None), bound) or Decimal(0)
-    found = {
+    published_rates = {
         name: _at(getattr(prices, theirs, None), bound) for name, (theirs, _) in _NAMES.items()
     }
     return Rates(
         **{
-            name: a_token(_exact(base * times if found[name] is None else found[name]))
+            name: a_token(
+                _exact(base * times if published_rates[name] is None else published_rates[name])
+            )
             for name, (_, times) in _NAMES.items()
         }
     )
@@ -86,16 +88,16 @@ def _tiers(prices: "ModelPrice", name: str) -> list[Any]:
 
 
 def _at(price: Any, bound: int) -> Decimal | None:
-    """The price of a prompt that is longer than the bound."""
+    """The price for a prompt longer than the bound."""
     if price is None or isinstance(price, Decimal):
         return price
-    reached = [tier.price for tier in price.tiers if tier.start <= bound]
-    at: Decimal = reached[-1] if reached else price.base
-    return at
+    tiers = [tier.price for tier in price.tiers if tier.start <= bound]
+    tier_price: Decimal = tiers[-1] if tiers else price.base
+    return tier_price
 
 
 def _exact(price: Any) -> Decimal:
-    """A price that we can count with: a finer one is refused, not rounded."""
+    """A price in whole picodollars. A finer one is refused, not rounded."""
     exact = Decimal(price)
     if exact != round(exact, DECIMALS):
         raise ValueError(f"{exact} has more than {DECIMALS} decimals")

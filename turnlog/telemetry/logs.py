@@ -1,8 +1,8 @@
-"""Log lines, as text or as JSON: with the session and the turn they belong to, without content.
+"""Log lines as text or JSON: with their session and turn, without content.
 
-What people, models and tools say stays out, unless `log_content` is on. A template is ours
-and is shown; what is filled in is shown only where it is a number, an id, or known to be a
-name. Of an exception its type and its place are shown, never its text.
+Text of people, models and tools stays out unless `log_content` is on. A line's template is ours
+and is shown; a value in it is shown only if it is a number, an id, or a known name. An exception
+is shown by its type and position, never by its text.
 """
 
 import logging
@@ -19,7 +19,7 @@ import msgspec
 
 _TURN: ContextVar[dict[str, str] | None] = ContextVar("turnlog_turn", default=None)
 WITHHELD = "[withheld]"
-# Lines whose words are ours or the operator's: codes, methods, paths, names of tools.
+# Templates whose values are ours or the operator's: codes, methods, paths, names of tools.
 NAMES_ONLY = {
     "asking again in %.1f s: %s",
     "tool %s failed",
@@ -38,7 +38,7 @@ _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @contextmanager
 def belonging_to(session_id: str, turn_id: str) -> Iterator[None]:
-    """Lines written inside, and by tasks and threads started inside, belong to this turn."""
+    """Log lines inside, and of tasks and threads started inside, belong to this turn."""
     token = _TURN.set({"session_id": session_id, "turn_id": turn_id})
     try:
         yield
@@ -47,7 +47,7 @@ def belonging_to(session_id: str, turn_id: str) -> Iterator[None]:
 
 
 def set_up(form: str, level: str, *, content: bool, to: TextIO | None = None) -> logging.Handler:
-    """Every line of this process goes to one place; other packages' only from `warning` on."""
+    """Send every log line of this process to one stream; other packages' from `warning` on."""
     handler = logging.StreamHandler(to or sys.stderr)
     handler.setFormatter(FORMS[form](content))
     logging.getLogger().handlers[:] = [handler]
@@ -57,7 +57,7 @@ def set_up(form: str, level: str, *, content: bool, to: TextIO | None = None) ->
 
 
 class Json(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     def __init__(self, content: bool) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Json(logging.Formatter):
 
 
 class Text(logging.Formatter):
-    """For eyes: time, level, sentence, then the rest as name=value."""
+    """For people: time, level, message, then the rest as name=value."""
 
     def __init__(self, content: bool) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Text(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         facts = _facts(record, self._content)
-        message = facts.pop("message").replace("\n", "\\n")  # nobody writes a line of their own
+        message = facts.pop("message").replace("\n", "\\n")  # a value cannot fake a line
         head = f"{facts.pop('time')} {facts.pop('level'):7} {message}"
         trace = facts.pop("trace", ())
         rest = "".join(f" {name}={value}" for name, value in facts.items())
@@ -87,9 +87,9 @@ FORMS: dict[str, type[Json] | type[Text]] = {"json": Json, "text": Text}
 
 
 def _facts(record: logging.LogRecord, content: bool) -> dict[str, Any]:
-    at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+    time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
     facts: dict[str, Any] = {
-        "time": at.replace("+00:00", "Z"),
+        "time": time.replace("+00:00", "Z"),
         "level": record.levelname.lower(),
         "message": _message(record, content),
         "logger": record.name,
@@ -99,7 +99,7 @@ def _facts(record: logging.LogRecord, content: bool) -> dict[str, Any]:
     if record.exc_info and record.exc_info[1] is not None:
         error = record.exc_info[1]
         facts["error"] = type(error).__name__
-        facts["trace"] = _whole(error) if content else _places(error)
+        facts["trace"] = _with_text(error) if content else _positions(error)
     return facts
 
 
@@ -107,7 +107,9 @@ def _message(record: logging.LogRecord, content: bool) -> str:
     if content:
         return record.getMessage()
     if isinstance(record.msg, BaseException) and not isinstance(record.msg, OSError):
-        return type(record.msg).__name__  # of the system's own, as a port in use, the text helps
+        return type(
+            record.msg
+        ).__name__  # an OSError keeps its text, such as "address already in use"
     template = str(record.msg)
     if record.name.partition(".")[0] != "turnlog":  # what follows is a repr of anything
         template = template.strip().partition("\n")[0]
@@ -132,14 +134,14 @@ def _shown(value: object, template: str) -> object:
     return value if known else WITHHELD
 
 
-def _places(error: BaseException) -> list[str]:
-    """Where it happened, the innermost last; of its causes too. Not a word of what it says."""
+def _positions(error: BaseException) -> list[str]:
+    """The positions of an error and of its causes, the innermost last, without its text."""
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    before = _places(cause) if cause is not None else []
+    before = _positions(cause) if cause is not None else []
     frames = traceback.extract_tb(error.__traceback__)
     here = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
     return [*before, *here, type(error).__name__]
 
 
-def _whole(error: BaseException) -> list[str]:
+def _with_text(error: BaseException) -> list[str]:
     return "".join(traceback.format_exception(error)).splitlines()

@@ -1,8 +1,8 @@
 """Counters, gauges and histograms in the text form of Prometheus, without a dependency.
 
-No locks: each metric is written by one thread only (the event loop's, or the writer's), and
-reading beside it sees a number of a moment ago. Labels are bounded: values beyond the most
-that a metric may have are counted together as `other`.
+There are no locks: one thread writes each metric (the event loop's, or the writer's), and a reader
+sees a number of a moment ago. Labels are bounded: values beyond the limit of a metric are counted
+together as `other`.
 """
 
 from bisect import bisect_left
@@ -15,10 +15,7 @@ Labels = tuple[str, ...]
 
 
 class Counter:
-    """A number for each combination of label values, or one that is asked for when somebody looks.
-
-    As a counter it only grows.
-    """
+    """A number for each combination of label values, or the value of a function. It only grows."""
 
     kind = "counter"
     _ask: Callable[[], float] | None = None
@@ -36,7 +33,7 @@ class Counter:
         values[labels] = values.get(labels, 0) + amount
 
     def ask(self, value: Callable[[], float]) -> None:
-        """From now on the value is whatever this returns. It must be quick."""
+        """Take the value from this function from now on. It must be quick."""
         self._ask = value
 
     def lines(self) -> Iterator[str]:
@@ -53,7 +50,7 @@ class Gauge(Counter):
 
 
 class Histogram:
-    """How many values fell under each of some fixed bounds."""
+    """How many values are below each of some fixed bounds."""
 
     kind = "histogram"
 
@@ -69,19 +66,19 @@ class Histogram:
         self._sum += value
 
     def lines(self) -> Iterator[str]:
-        counts, below = list(self._counts), 0
+        counts, total = list(self._counts), 0
         for bound, count in zip((*self._bounds, "+Inf"), counts, strict=True):
-            below += count
-            yield f'{self.name}_bucket{{le="{bound}"}} {below}'
+            total += count
+            yield f'{self.name}_bucket{{le="{bound}"}} {total}'
         yield f"{self.name}_sum {self._sum:.15g}"
-        yield f"{self.name}_count {below}"
+        yield f"{self.name}_count {total}"
 
 
 Metric = Counter | Histogram
 
 
 def render(metrics: Sequence[Metric]) -> str:
-    """The page that Prometheus reads."""
+    """The page for Prometheus."""
     return "".join(f"{line}\n" for metric in metrics for line in _page(metric))
 
 

@@ -19,16 +19,16 @@ Attributes = dict[str, Any]
 
 
 class Tracer(Protocol):
-    """What we need of a tracer. Times are nanoseconds since 1970."""
+    """The part of a tracer that we use. Times are nanoseconds since 1970."""
 
     def start(self, name: str, kind: str, at: int, attributes: Attributes, under: Any) -> Any:
-        """A span that has begun, below the span `under`, or below what is current if None."""
+        """Begin a span below the span `under`, or below the current one if that is None."""
         ...
 
     def end(self, span: Any, at: int, attributes: Attributes, error: str | None) -> None: ...
 
     def current(self, span: Any) -> AbstractContextManager[Any]:
-        """What is started inside is below this span."""
+        """Spans that begin inside are below this one."""
         ...
 
 
@@ -41,7 +41,7 @@ def installed_tracer() -> Tracer | None:
 
 
 class OpenTelemetry:
-    """A Tracer; who gets the spans is for the operator's SDK to say."""
+    """A Tracer. The operator's SDK decides where the spans go."""
 
     def __init__(self, trace: Any, provider: Any = None) -> None:
         self._trace = trace
@@ -62,12 +62,12 @@ class OpenTelemetry:
         span.end(end_time=at)
 
     def current(self, span: Any) -> AbstractContextManager[Any]:
-        used: AbstractContextManager[Any] = self._trace.use_span(span, end_on_exit=False)
-        return used
+        context: AbstractContextManager[Any] = self._trace.use_span(span, end_on_exit=False)
+        return context
 
 
 def agent_attributes(agent: AgentRef, session_id: str, model: str) -> Attributes:
-    return _provided(model) | {
+    return _provider(model) | {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.id": agent.id,
         "gen_ai.agent.name": agent.name,
@@ -76,11 +76,11 @@ def agent_attributes(agent: AgentRef, session_id: str, model: str) -> Attributes
     }
 
 
-def chat_attributes(asked: str, session_id: str) -> Attributes:
-    return _provided(asked) | {
+def chat_attributes(model: str, session_id: str) -> Attributes:
+    return _provider(model) | {
         "gen_ai.operation.name": "chat",
         "gen_ai.conversation.id": session_id,
-        "gen_ai.request.model": asked,
+        "gen_ai.request.model": model,
         "gen_ai.request.stream": True,
     }
 
@@ -109,5 +109,5 @@ def tool_attributes(result: k.ToolResult) -> Attributes:
     }
 
 
-def _provided(model: str) -> Attributes:
+def _provider(model: str) -> Attributes:
     return {"gen_ai.provider.name": "anthropic"} if model.startswith("claude") else {}

@@ -1,7 +1,7 @@
-"""Watches one turn: reads off its shown events what is to be counted, logged and traced.
+"""Watches one turn: counts, logs and traces its shown events.
 
-It sees what a client sees, so it needs no hook in stages, engines or tools; and it costs a
-look at each event, which are few, because chunks are joined before they are shown.
+It sees what a client sees, so it needs no hook in stages, engines or tools. It looks at each event,
+and there are few, because chunks are joined before they are shown.
 """
 
 import logging
@@ -25,7 +25,7 @@ End = Callable[[BaseException | None], Awaitable[None]]
 
 
 class TurnWatch:
-    """What is known of a turn from the outside."""
+    """The state of a turn, as its events show it."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class TurnWatch:
         self._chunks = dict.fromkeys(CHUNKS, 0)  # since the last message
 
     def show(self, batch: Sequence[Stamped]) -> None:
-        """Show first, then look."""
+        """Show the events, then note them."""
         if not batch:  # all of it was internal
             return
         self._show(batch)
@@ -66,7 +66,7 @@ class TurnWatch:
 
     @contextmanager
     def started(self, agent: AgentRef, model: str) -> Iterator[None]:
-        """The question is on disk. Tasks that are made inside belong to the turn."""
+        """The question is on disk. Tasks that begin inside belong to the turn."""
         self.model = model
         self.metrics.turns_started.add()
         self.metrics.turns_running.add()
@@ -82,7 +82,7 @@ class TurnWatch:
                 yield
 
     def around(self, end: End) -> End:
-        """The same end, but we know what stopped the work, and when it is all over."""
+        """The same end, which also notes what stopped the work, and that the turn is over."""
 
         async def noted(failure: BaseException | None) -> None:
             self.ending = True
@@ -95,7 +95,7 @@ class TurnWatch:
         return noted
 
     def ended(self) -> None:
-        """Nothing more comes."""
+        """Count, log and trace the end of the turn."""
         self.add_chunks()
         seconds = (time.time_ns() - self.began) / 1e9
         self.metrics.turns_running.add(-1)
@@ -123,12 +123,12 @@ class TurnWatch:
         self.waiting = False
         self.metrics.first_chunk_seconds.observe((time.time_ns() - self.began) / 1e9)
 
-    def trace_call(self, answered: spans.Attributes) -> None:
-        """One model call, known when it is over."""
+    def trace_call(self, answer: spans.Attributes) -> None:
+        """Trace a model call, which is over."""
         if self.tracer is not None:
-            asked = spans.chat_attributes(self.model, self.ids[0])
+            attributes = spans.chat_attributes(self.model, self.ids[0])
             code = self.failure.code if self.failure else None
-            self._trace("chat " + self.model, "CLIENT", self.call_began, asked | answered, code)
+            self._trace("chat " + self.model, "CLIENT", self.call_began, attributes | answer, code)
 
     def trace_tool(self, result: k.ToolResult) -> None:
         if self.tracer is not None:
@@ -171,7 +171,7 @@ def _tool_result(watch: TurnWatch, result: k.ToolResult) -> None:
     watch.call_began = time.time_ns()  # the model is asked again after the last of them
 
 
-def _approval(watch: TurnWatch, asked: k.ApprovalRequested) -> None:
+def _approval(watch: TurnWatch, question: k.ApprovalRequested) -> None:
     watch.outcome = "waiting"  # unless more comes
 
 

@@ -1,1 +1,1 @@
-"""What commands print."""
+"""What commands print: sessions as lines, as a page, as JSON."""

@@ -1,6 +1,6 @@
 """A session as a file: every event for programs, or a page for an auditor.
 
-On the page only headings are ours: no text of a user, a model or a tool can pass for one.
+Every heading on the page is ours. No text of a user, a model or a tool can look like one.
 """
 
 import re
@@ -17,7 +17,7 @@ from turnlog.terminal.replay import price
 from turnlog.transports import wire
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
-# What would begin a heading, also in a quote or a list, or HTML, in the words of others.
+# Text of others that would begin a heading, also in a quote or a list, or an HTML tag.
 _HEADING = re.compile(r"^((?:[ \t>]|[*+-][ \t]|\d{1,9}[.)][ \t])*)(#|=+[ \t]*$|-+[ \t]*$)", re.M)
 _TAG = re.compile(r"<(?=[a-z/!?])", re.I)
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})", re.M)
@@ -34,14 +34,14 @@ def _whole(at: Stamped) -> str:
 
 
 def as_markdown(log: Sequence[Stamped]) -> str:
-    """The conversation as a page for people: a summary, what was decided, what was said.
+    """The conversation as a page for people: a summary, the decisions, the messages.
 
-    There is a note where an answer claims what is not so.
+    A note marks an answer with an unfounded claim.
     """
-    asked = wording.asked_in(log)
+    questions = wording.asked_in(log)
     shown = [at for at in log if not at.placed.internal or isinstance(at.event, k.ClaimUnfounded)]
-    sections = [_section(at, asked) for at in shown]
-    return "\n\n".join(filter(None, [_summary(shown), _decisions(shown, asked), *sections]))
+    sections = [_section(at, questions) for at in shown]
+    return "\n\n".join(filter(None, [_summary(shown), _decisions(shown, questions), *sections]))
 
 
 def _summary(log: Sequence[Stamped]) -> str:
@@ -62,8 +62,8 @@ def _summary(log: Sequence[Stamped]) -> str:
     )
 
 
-def _decisions(log: Sequence[Stamped], asked: wording.Asked) -> str:
-    rows = [_cells(at.placed.at, at.event, asked) for at in _resolved(log)]
+def _decisions(log: Sequence[Stamped], questions: wording.Asked) -> str:
+    rows = [_cells(at.placed.at, at.event, questions) for at in _resolved(log)]
     head = "## Decisions\n\n| when | what was asked | outcome |\n|---|---|---|"
     return "\n".join([head, *rows]) if rows else ""
 
@@ -72,9 +72,9 @@ def _resolved(log: Sequence[Stamped]) -> Iterator[Any]:
     return (at for at in log if isinstance(at.event, k.ApprovalResolved))
 
 
-def _cells(when: str, event: k.ApprovalResolved, asked: wording.Asked) -> str:
-    question = asked.get(event.approval_id)
-    outcome = f"{wording.OUTCOMES[event.outcome]} {wording.decision(event, asked)}"
+def _cells(when: str, event: k.ApprovalResolved, questions: wording.Asked) -> str:
+    question = questions.get(event.approval_id)
+    outcome = f"{wording.OUTCOMES[event.outcome]} {wording.decision(event, questions)}"
     cells = (when, question.description if question else "", outcome)
     return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
 
@@ -83,7 +83,7 @@ def _cell(text: str) -> str:
     return _contained(text).replace("|", "\\|").replace("\n", " ")
 
 
-def _section(at: Stamped, asked: wording.Asked) -> str:
+def _section(at: Stamped, questions: wording.Asked) -> str:
     match at.event:
         case k.UserMessageSent(content=content):
             return f"## User, {at.placed.at}\n\n{_contained(content)}"
@@ -102,7 +102,7 @@ def _section(at: Stamped, asked: wording.Asked) -> str:
             return f"#### A person is asked\n\n{_contained(description)}"
         case k.ApprovalResolved(outcome=outcome):
             head = f"{wording.OUTCOMES[outcome].capitalize()}, {at.placed.at}"
-            return f"#### {head}\n\n{_contained(wording.decision(at.event, asked))}"
+            return f"#### {head}\n\n{_contained(wording.decision(at.event, questions))}"
         case k.ClaimUnfounded(claim=claim, why=why):
             return f"#### Audit note: unfounded claim\n\n{_contained(why)}\n\n> {_contained(claim)}"
         case k.Error(error=error):
@@ -111,14 +111,14 @@ def _section(at: Stamped, asked: wording.Asked) -> str:
 
 
 def _contained(text: str) -> str:
-    """The words of others: no heading, no HTML, and every code block comes to its end."""
+    """Text of others without headings and HTML, and with every code block closed."""
     plain = _TAG.sub("\\\\<", _HEADING.sub(r"\1\\\2", text))
     fences = _FENCE.findall(plain)
     return f"{plain}\n{fences[-1]}" if len(fences) % 2 else plain
 
 
 def _fenced(value: Any) -> str:
-    """JSON with one field a line, or text; the fence is longer than any in it."""
+    """JSON with one field per line, or text, in a fence longer than any inside."""
     text = value if isinstance(value, str) else _pretty(value)
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)

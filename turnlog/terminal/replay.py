@@ -1,4 +1,4 @@
-"""A session for the terminal: its events, each in a line that people read."""
+"""A session in the terminal: one line for each event."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from turnlog.events.base import Event, Stamped
 from turnlog.projections import words as wording
 from turnlog.projections.history.messages import as_text
 
-LONGEST_PAUSE = 10.0  # seconds; nobody waits for a night to pass
+LONGEST_PAUSE = 10.0  # seconds
 
 
 async def play(
@@ -20,35 +20,35 @@ async def play(
     to: int | None = None,
     speed: float = 0,
 ) -> None:
-    """Say each event; with a speed, with the pauses that there were, so many times faster."""
-    before: datetime | None = None
-    asked = wording.asked_in(log)
+    """Say each event. With a speed, wait between events as it was, so many times faster."""
+    previous: datetime | None = None
+    questions = wording.asked_in(log)
     for at in log:
         if to is not None and at.position > to:
             break
         when = datetime.fromisoformat(at.placed.at)
-        if speed > 0 and before is not None:
-            pause = (when - before).total_seconds() / speed
+        if speed > 0 and previous is not None:
+            pause = (when - previous).total_seconds() / speed
             await asyncio.sleep(min(max(0.0, pause), LONGEST_PAUSE))
-        before = when
+        previous = when
         mark = "·" if at.placed.internal else " "
         who = "User" if isinstance(at.event, k.UserMessageSent) else at.placed.agent.name
-        say(_plain(f"{at.seq:>5}{mark}{when:%H:%M:%S}  {who:12} {line(at.event, asked)}"))
+        say(_plain(f"{at.seq:>5}{mark}{when:%H:%M:%S}  {who:12} {line(at.event, questions)}"))
 
 
 def _plain(text: str) -> str:
-    """Nothing that a message says may steer the terminal or pass for a line of its own."""
-    shown = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-    return shown.replace("\n", "\n" + " " * 29)
+    """Printable, indented text: it cannot steer the terminal or fake a line."""
+    printable = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    return printable.replace("\n", "\n" + " " * 29)
 
 
-def line(event: Event, asked: wording.Asked) -> str:
-    """One event: what happened, and then to what."""
-    what, told = _line(event, asked)
-    return f"{what:9} {told}"
+def line(event: Event, questions: wording.Asked) -> str:
+    """One event: a word for what happened, then the details."""
+    word, details = _line(event, questions)
+    return f"{word:9} {details}"
 
 
-def _line(event: Event, asked: wording.Asked) -> tuple[str, str]:
+def _line(event: Event, questions: wording.Asked) -> tuple[str, str]:
     match event:
         case k.UserMessageSent(content=content):
             return "user", content
@@ -63,7 +63,7 @@ def _line(event: Event, asked: wording.Asked) -> tuple[str, str]:
         case k.ApprovalRequested(description=description):
             return "asks", f"{description}  [until {wording.until(event)}]"
         case k.ApprovalResolved(outcome=outcome):
-            return wording.OUTCOMES[outcome], wording.decision(event, asked)
+            return wording.OUTCOMES[outcome], wording.decision(event, questions)
         case k.Error(error=error, code=code):
             return "error", f"{error}  [{code}]"
     return _internal(event)
@@ -76,7 +76,7 @@ def _result(event: k.ToolResult) -> tuple[str, str]:
 
 
 def _internal(event: Event) -> tuple[str, str]:
-    """For the audit: what users and the model are not shown."""
+    """Events for the audit, which users and the model do not see."""
     match event:
         case k.WebSearched(query=query, results=results):
             return "searched", f"{query}  [{len(results)} found]"
@@ -87,8 +87,8 @@ def _internal(event: Event) -> tuple[str, str]:
         case k.DecisionRefused(tried_by=who, why=why):
             return "no say", f"{who} tried to decide: {why}"
         case k.ToolSettled(tool_name=name, happened=happened, decided_by=who, note=note):
-            said = f"{name} {'was' if happened else 'was not'} done, says {who}"
-            return "settled", said + (f": {note}" if note else "")
+            claim = f"{name} {'was' if happened else 'was not'} done, says {who}"
+            return "settled", claim + (f": {note}" if note else "")
         case k.ClaimUnfounded(claim=claim, why=why):
             return "unfounded", f"{claim}  [{why}]"
         case k.TurnResumed():

@@ -1,25 +1,29 @@
-"""The generated pages of the documentation. `make docs` writes them; a test compares."""
+"""Generated pages of the documentation. `make docs` writes them; a test compares."""
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from turnlog.contrib.business_central import BusinessCentral, business_central_tools
 from turnlog.events.base import Event
 from turnlog.events.kinds import KINDS
 from turnlog.projections.history.lint import RULES
 from turnlog.tools.tool import Tool
+from turnlog.transports.http import openapi
+from turnlog.transports.http.routes import ROUTES
 
 _HEAD = "<!-- Written by `make docs`. Do not edit. -->\n\n"
 _RULES, _END = "<!-- rules: written by `make docs` -->", "<!-- end of rules -->"
 
 
 def pages(root: Path) -> dict[Path, str]:
-    """Every generated page, by its place."""
+    """Every generated page, by its path."""
     return {
         root / "docs" / "events.md": _HEAD + _events(),
         root / "docs" / "flows.md": _HEAD + _flows(root),
         root / "docs" / "lint.md": _with_rules((root / "docs" / "lint.md").read_text()),
         root / "docs" / "erp-tools.md": _HEAD + _erp_tools(),
+        root / "docs" / "http.md": _HEAD + _routes(),
     }
 
 
@@ -44,14 +48,14 @@ def _event_row(kind: type[Event]) -> str:
     names = [name for name in kind.__struct_encode_fields__ if name not in kind.log_only]
     if kind is KINDS["message"]:
         names += ["content", "citations", "stopDetails"]
-    says = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+    summary = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
     fields = ", ".join(f"`{name}`" for name in names)
-    return f"| `{kind.__struct_config__.tag}` | {kind.shown_as} | {fields} | {says} |"
+    return f"| `{kind.__struct_config__.tag}` | {kind.shown_as} | {fields} | {summary} |"
 
 
 def _flows(root: Path) -> str:
-    found = sorted((root / "tests" / "flows").glob("*.md"))
-    rows = [f"- [{_title(path)}](../tests/flows/{path.name})" for path in found]
+    paths = sorted((root / "tests" / "flows").glob("*.md"))
+    rows = [f"- [{_title(path)}](../tests/flows/{path.name})" for path in paths]
     return "\n".join(
         [
             "# Golden flows",
@@ -81,6 +85,38 @@ def _quoted(sentence: str) -> str:
     return f"{mark} {sentence} {mark}".replace("|", "\\|") if sentence else ""
 
 
+def _routes() -> str:
+    paths = openapi.document(ROUTES, "")["paths"]
+    rows = [
+        _route_row(method, path, operation)
+        for path, operations in paths.items()
+        for method, operation in operations.items()
+    ]
+    return "\n".join(
+        [
+            "# HTTP",
+            "",
+            "Every route. `/openapi.json` has the types, and `/docs` is this as a page. Errors are",
+            "problem documents (RFC 9457). Routes that are not *open* need a token where there are",
+            "[users](settings.md#users).",
+            "",
+            "| route | query | body | what it does |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _route_row(method: str, path: str, operation: dict[str, Any]) -> str:
+    query = [f"`{each['name']}`" for each in operation["parameters"] if each["in"] == "query"]
+    content = operation.get("requestBody", {}).get("content", {})
+    bodies = [f"`{media['schema']['$ref'].rpartition('/')[2]}`" for media in content.values()]
+    summary = operation["summary"] + ("" if "security" in operation else " *Open.*")
+    route = f"`{method.upper()} {path}`"
+    return f"| {route} | {', '.join(query)} | {', '.join(bodies)} | {summary} |"
+
+
 def _erp_tools() -> str:
     tools = business_central_tools(BusinessCentral())
     return "\n".join(
@@ -102,9 +138,9 @@ def _tool_row(tool: Tool) -> str:
     schema = tool.spec.input_schema
     needed = schema.get("required", [])
     names = [f"`{name}`" if name in needed else f"*{name}*" for name in schema["properties"]]
-    says = " ".join(tool.spec.description.split())
+    summary = " ".join(tool.spec.description.split())
     writes = "yes" if tool.writes else ""
-    return f"| `{tool.name}` | {writes} | {', '.join(names)} | {says} |"
+    return f"| `{tool.name}` | {writes} | {', '.join(names)} | {summary} |"
 
 
 def _title(path: Path) -> str:
@@ -112,5 +148,5 @@ def _title(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    for place, text in pages(Path(sys.argv[1])).items():
-        place.write_text(text)
+    for path, text in pages(Path(sys.argv[1])).items():
+        path.write_text(text)

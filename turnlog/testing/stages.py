@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 
 from turnlog.app import Connection
-from turnlog.contrib.business_central import BusinessCentral, Place, erp_agent
+from turnlog.contrib.business_central import BusinessCentral, erp_agent
 from turnlog.contrib.business_central.sandbox import Sandbox
-from turnlog.contrib.business_central.sandbox.demo import NAMES
 from turnlog.contrib.tasks.agent import TASKS
 from turnlog.contrib.tasks.task import Tasks
 from turnlog.errors import ToolError
@@ -70,15 +69,7 @@ async def _erp() -> AsyncIterator[Stage]:
     """The real agent and a sandbox of the ERP whose clock stands still, so that pages are equal."""
     sandbox = Sandbox(clock=lambda: datetime.fromisoformat(SOME_TIME))
     async with sandbox.serve() as url:
-        place = Place(
-            tenant=sandbox.tenant,
-            client_id=sandbox.client_id,
-            client_secret=sandbox.client_secret,
-            company=NAMES[0],
-            base_url=url,
-            auth_url=url,
-        )
-        bc = BusinessCentral(place)
+        bc = BusinessCentral(sandbox.endpoint(url))
         yield Stage((erp_agent(bc),), (bc,))
 
 

@@ -1,7 +1,7 @@
-"""`$batch`: many requests in one. With `Isolation: snapshot` they all happen, or none does.
+"""`$batch`: many requests in one. With `Isolation: snapshot` all of them happen, or none.
 
-The answer is 200 either way, and what came before a failure still says that it went well: a
-client has to look at every response.
+The status is 200 either way, and requests before the failed one still report success. So a client
+has to look at every response.
 """
 
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import msgspec
 
-from .service import Answer, Call, Service
+from turnlog.contrib.business_central.sandbox.service import Answer, Call, Service
 
 MOST = 100
 PATH = "$batch"
 
 
 class _Undo(Exception):
-    """Raised to leave every company as it was."""
+    """Raised to undo the whole batch."""
 
 
 class _Request(msgspec.Struct):
@@ -35,46 +35,48 @@ class _Requests(msgspec.Struct):
 
 def run(service: Service, raw: bytes, headers: Mapping[str, str]) -> Answer:
     try:
-        asked = msgspec.json.decode(raw, type=_Requests).requests
+        requests = msgspec.json.decode(raw, type=_Requests).requests
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _refused("Invalid Request Body")
-    if len(asked) > MOST:
+    if len(requests) > MOST:
         return _refused(f"The batch holds more than {MOST} requests.")
     snapshot = headers.get("isolation", "").strip().lower() == "snapshot"
-    return Answer(200, {"responses": _responses(service, asked, snapshot)})
+    return Answer(200, {"responses": _responses(service, requests, snapshot)})
 
 
-def _responses(service: Service, asked: list[_Request], snapshot: bool) -> list[dict[str, Any]]:
-    said: list[tuple[_Request, Answer]] = []
+def _responses(service: Service, requests: list[_Request], snapshot: bool) -> list[dict[str, Any]]:
+    answers: list[tuple[_Request, Answer]] = []
     try:
         with ExitStack() as stack:
             for company in service.companies if snapshot else ():
                 stack.enter_context(company.all_or_nothing())
-            said = [(one, service.answer(_call(one))) for one in asked]
-            if snapshot and any(answer.status >= 400 for _, answer in said):
+            answers = [(each, service.answer(_call(each))) for each in requests]
+            if snapshot and any(answer.status >= 400 for _, answer in answers):
                 raise _Undo
     except _Undo:
         pass
-    return [_told(one, answer) for one, answer in said]
+    return [_response(request, answer) for request, answer in answers]
 
 
-def _call(one: _Request) -> Call:
-    parts = _split(one.url)
-    headers = {name.lower(): value for name, value in one.headers.items()}
+def _call(request: _Request) -> Call:
+    parts = _split(request.url)
+    headers = {name.lower(): value for name, value in request.headers.items()}
     query = parse_qsl(parts.query, keep_blank_values=True)
-    return Call(one.method.upper(), parts.path, query, headers, msgspec.json.encode(one.body))
+    return Call(
+        request.method.upper(), parts.path, query, headers, msgspec.json.encode(request.body)
+    )
 
 
 def _split(url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError:
-        return SplitResult("", "", url, "", "")  # no address: nothing will be found there
+        return SplitResult("", "", url, "", "")  # not an address, so nothing matches it
 
 
-def _told(one: _Request, answer: Answer) -> dict[str, Any]:
-    told = {"id": one.id, "status": answer.status, "headers": answer.headers}
-    return told | ({} if answer.body is None else {"body": answer.body})
+def _response(request: _Request, answer: Answer) -> dict[str, Any]:
+    response = {"id": request.id, "status": answer.status, "headers": answer.headers}
+    return response | ({} if answer.body is None else {"body": answer.body})
 
 
 def _refused(message: str) -> Answer:

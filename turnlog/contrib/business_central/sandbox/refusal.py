@@ -1,4 +1,4 @@
-"""Why a request is not carried out: Business Central's codes, their status, their messages."""
+"""Refusals of a request: Business Central's codes, with their status and their messages."""
 
 from typing import Any, NoReturn
 
@@ -30,7 +30,7 @@ STATUS = {
 
 
 class Refused(Exception):
-    """The API would not do this."""
+    """The API refuses this request."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ def refuse(code: str, message: str) -> NoReturn:
 
 
 def dialog(message: str) -> NoReturn:
-    """What AL's `Error()` makes: a sentence of the application for whoever works with it."""
+    """Refuse as AL's `Error()` does: with a sentence of the application for its user."""
     refuse("Application_DialogException", message)
 
 

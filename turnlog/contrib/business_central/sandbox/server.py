@@ -1,4 +1,4 @@
-"""The sandbox on loopback: tokens, API v2.0, `$batch`, and failures on demand.
+"""The sandbox as a server on loopback: tokens, API v2.0, `$batch`, and failures on demand.
 
 POST /{tenant}/oauth2/v2.0/token               a token for client credentials
 *    /v2.0/{tenant}/{environment}/api/v2.0/... API v2.0; the tenant may be left out
@@ -20,13 +20,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from turnlog.contrib.business_central.client.endpoint import Endpoint
+from turnlog.contrib.business_central.sandbox import batch
+from turnlog.contrib.business_central.sandbox.demo.companies import BUSY, companies
+from turnlog.contrib.business_central.sandbox.refusal import body
+from turnlog.contrib.business_central.sandbox.service import Answer, Call, Service
+from turnlog.contrib.business_central.sandbox.tokens import Tokens
 from turnlog.simulator.listener import HungUp, listen
-
-from . import batch
-from .demo import companies
-from .refusal import body
-from .service import Answer, Call, Service
-from .tokens import Tokens
 
 _API = re.compile(r"/v2\.0/(?:(?P<tenant>[^/]+)/)?(?P<environment>[^/]+)/api/v2\.0(?P<path>/.*)?")
 _JSON = "application/json; odata.metadata=minimal; odata.streaming=true"
@@ -39,21 +39,21 @@ _METHODS = ["GET", "POST", "PATCH", "PUT", "DELETE"]
 
 @dataclass(frozen=True)
 class Failure:
-    """What the next request gets instead of an answer."""
+    """How the next request fails."""
 
     status: int = 503
     retry_after: float | None = None
-    done: bool = False  # it is carried out all the same: only the answer is lost
+    done: bool = False  # the request is carried out; only its answer is lost
     hang_up: bool = False  # the connection breaks instead
     silent: bool = False  # no answer ever comes
-    method: str = ""  # waits for a request of this method
-    path: str = ""  # and with this in its path
+    method: str = ""  # fails only a request of this method
+    path: str = ""  # fails only a request with this in its path
 
 
 class Sandbox:
     """A Business Central for tests and demos: one environment with the demo companies.
 
-    `calls` holds what was asked, newest last; `fail` lines up failures for what comes next.
+    `calls` holds the requests, newest last; `fail` queues failures for the next ones.
     """
 
     def __init__(
@@ -72,14 +72,14 @@ class Sandbox:
         self.tokens = Tokens(tenant, client_id, client_secret, token_seconds, clock)
         self.service = Service(companies(clock), page_size)
         self.calls: deque[tuple[str, str]] = deque(maxlen=200)
-        self.failed = asyncio.Event()  # set when a failure of the line has happened
+        self.failed = asyncio.Event()  # set when a queued failure has happened
         self._failures: deque[Failure] = deque()
         token = Route("/{tenant}/oauth2/v2.0/token", self._token, methods=["POST"])
         api = Route("/{path:path}", self._api, methods=_METHODS)
         self.app = Starlette(routes=[token, api])
 
     def fail(self, *failures: Failure) -> None:
-        """The next requests fail like this, one after the other."""
+        """Make the next requests fail like this, one after the other."""
         self._failures.extend(failures)
 
     @asynccontextmanager
@@ -89,10 +89,16 @@ class Sandbox:
             self.service.base = f"{url}/v2.0/{self.tenant}/{self.environment}/api/v2.0"
             yield url
 
+    def endpoint(self, url: str, **changes: Any) -> Endpoint:
+        """How to connect to this sandbox, which is served at `url`, and its busy company."""
+        values = {"tenant": self.tenant, "environment": self.environment, "company": BUSY}
+        values |= {"client_id": self.client_id, "client_secret": self.client_secret}
+        return Endpoint(**{**values, "base_url": url, "auth_url": url, **changes})
+
     async def _token(self, request: Request) -> Response:
         form = dict(parse_qsl((await request.body()).decode("ascii", "replace")))
-        status, told = self.tokens.give(request.path_params["tenant"], form)
-        return Response(msgspec.json.encode(told), status, media_type="application/json")
+        status, reply = self.tokens.issue(request.path_params["tenant"], form)
+        return Response(msgspec.json.encode(reply), status, media_type="application/json")
 
     async def _api(self, request: Request) -> Response:
         self.calls.append((request.method, request.url.path))
@@ -114,15 +120,15 @@ class Sandbox:
         return None
 
     def _answer(self, request: Request, raw: bytes) -> Answer:
-        place = _API.fullmatch(request.url.path)
-        if place is None:
+        address = _API.fullmatch(request.url.path)
+        if address is None:
             return Answer(404)
-        tenant = place["tenant"] or self.tenant
-        if place["environment"] != self.environment or tenant != self.tenant:
+        tenant = address["tenant"] or self.tenant
+        if address["environment"] != self.environment or tenant != self.tenant:
             return Answer(404, _NO_ENVIRONMENT, {"content-type": "application/xml"})
-        if not self.tokens.hold(request.headers.get("authorization", "")):
+        if not self.tokens.accepts(request.headers.get("authorization", "")):
             return _unauthorized()
-        path = (place["path"] or "").strip("/")
+        path = (address["path"] or "").strip("/")
         if path == batch.PATH and request.method == "POST":
             return batch.run(self.service, raw, request.headers)
         query = request.query_params.multi_items()
@@ -130,12 +136,12 @@ class Sandbox:
 
 
 def _unauthorized() -> Answer:
-    told = body(
+    error = body(
         "Authentication_InvalidCredentials",
         "The server has rejected the client credentials.",
         "00000000-0000-0000-0000-000000000000",
     )
-    return Answer(401, told, {"www-authenticate": "Bearer"})
+    return Answer(401, error, {"www-authenticate": "Bearer"})
 
 
 def _response(answer: Answer) -> Response:
@@ -150,9 +156,9 @@ def _response(answer: Answer) -> Response:
 
 def _failed(failure: Failure) -> Response:
     code = "Application_TooManyRequests" if failure.status == 429 else "Internal_ServiceUnavailable"
-    told = {"error": {"code": code, "message": "The request could not be served now."}}
+    error = {"error": {"code": code, "message": "The request could not be served now."}}
     headers = {} if failure.retry_after is None else {"retry-after": f"{failure.retry_after:g}"}
-    return Response(msgspec.json.encode(told), failure.status, headers, _JSON)
+    return Response(msgspec.json.encode(error), failure.status, headers, _JSON)
 
 
 def _broken() -> Response:

@@ -9,12 +9,14 @@ from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 
-from . import metadata, options, query, records
-from .actions import ACTIONS
-from .company import Company, Row, etag
-from .entities import COMPANY, ENTITIES, SETS
-from .refusal import Refused, body, refuse
-from .targets import Target, resolve
+from turnlog.contrib.business_central.sandbox.books import records
+from turnlog.contrib.business_central.sandbox.books.actions import ACTIONS
+from turnlog.contrib.business_central.sandbox.books.company import Company, Row, etag
+from turnlog.contrib.business_central.sandbox.query import options, pages
+from turnlog.contrib.business_central.sandbox.refusal import Refused, body, refuse
+from turnlog.contrib.business_central.sandbox.schema import metadata
+from turnlog.contrib.business_central.sandbox.schema.entities import COMPANY, ENTITIES, SETS
+from turnlog.contrib.business_central.sandbox.targets import Target, resolve
 
 LONGEST_URL = 15_700  # measured on the real service: 400 above it, never 414
 _ETAG = re.compile(r'W/"[A-Za-z0-9+/=]+"')
@@ -41,36 +43,35 @@ class Answer:
 
 
 class Service:
-    """The companies, and what may be asked of them."""
+    """The companies, and the API over them."""
 
     def __init__(self, companies: list[Company], page_size: int) -> None:
         self.companies, self._page_size = companies, page_size
-        self.base = ""  # where it is served: for links and contexts
+        self.base = ""  # the address of the API, for links and contexts
         self._answered = 0
 
     def answer(self, call: Call) -> Answer:
-        """Never raises for what a call says."""
+        """The answer to a call. No call makes it raise."""
         self._answered += 1
         request_id = str(uuid5(NAMESPACE_URL, f"request/{self._answered}"))
         try:
-            said = self._said(call)
+            answer = self._carry_out(call)
         except Refused as refused:
-            told = body(refused.code, refused.message, request_id)
-            said = Answer(refused.status, told)
-        return Answer(said.status, said.body, {"request-id": request_id, **said.headers})
+            error = body(refused.code, refused.message, request_id)
+            answer = Answer(refused.status, error)
+        return Answer(answer.status, answer.body, {"request-id": request_id, **answer.headers})
 
-    def _said(self, call: Call) -> Answer:
+    def _carry_out(self, call: Call) -> Answer:
         if len(call.path) + sum(len(k) + len(v) + 2 for k, v in call.query) > LONGEST_URL:
             refuse("BadRequest", "The request URL is too long.")
         if call.path.strip("/") in ("", "$metadata"):
             return self._about(call)
-        given = dict(call.query)
-        chosen = call.headers.get("company", given.get("company", ""))
-        target = resolve(call.path, self.companies, chosen)
+        default = call.headers.get("company", dict(call.query).get("company", ""))
+        target = resolve(call.path, self.companies, default)
         _check_method(call.method, target)
         unit = target.company.all_or_nothing() if target.company else nullcontext()
         with unit:
-            return self._done(call, target)
+            return self._dispatch(call, target)
 
     def _about(self, call: Call) -> Answer:
         if call.method != "GET":
@@ -80,7 +81,7 @@ class Service:
         sets = [{"name": name, "kind": "EntitySet", "url": name} for name in SETS]
         return Answer(200, {"@odata.context": f"{self.base}/$metadata", "value": sets})
 
-    def _done(self, call: Call, target: Target) -> Answer:
+    def _dispatch(self, call: Call, target: Target) -> Answer:
         if target.action:
             return self._act(target)
         match call.method:
@@ -97,77 +98,75 @@ class Service:
     # --- reading ---
 
     def _set(self, call: Call, target: Target) -> Answer:
-        asked = options.read(call.query, target.entity, ENTITIES)
-        query.check_lines_have_a_document(target, asked)
-        rows = query.rows_of(target, self.companies)
+        wanted = options.read(call.query, target.entity, ENTITIES)
+        pages.check_lines_have_a_document(target, wanted)
+        rows = pages.rows_of(target, self.companies)
         if target.count:
-            return Answer(200, str(len(query.arranged(rows, asked))))
-        found = query.page(rows, asked, _preferred(call.headers), self._page_size)
-        told: dict[str, Any] = {"@odata.context": self._context(target)}
-        if asked.count:
-            told["@odata.count"] = found.count
-        told["value"] = [
-            query.shown(target.company, target.entity, row, asked) for row in found.rows
+            return Answer(200, str(len(pages.arrange(rows, wanted))))
+        page = pages.page(rows, wanted, _preferred(call.headers), self._page_size)
+        reply: dict[str, Any] = {"@odata.context": self._context(target)}
+        if wanted.count:
+            reply["@odata.count"] = page.count
+        reply["value"] = [
+            pages.show_row(target.company, target.entity, row, wanted) for row in page.rows
         ]
-        if found.last_id:
+        if page.last_id:
             url = f"{self.base}/{call.path.strip('/')}"
-            told["@odata.nextLink"] = query.next_link(url, call.query, found)
-        return Answer(200, told)
+            reply["@odata.nextLink"] = pages.next_link(url, call.query, page)
+        return Answer(200, reply)
 
     def _row(self, call: Call, target: Target) -> Answer:
-        asked = options.read(call.query, target.entity, ENTITIES)
-        return self._told(target, self._found(target), 200, asked)
+        wanted = options.read(call.query, target.entity, ENTITIES)
+        return self._reply(target, self._find(target), 200, wanted)
 
-    def _found(self, target: Target) -> Row:
-        rows = query.rows_of(target, self.companies)
-        found = next((row for row in rows if row["id"] == target.id), None)
-        if found is None:
+    def _find(self, target: Target) -> Row:
+        rows = pages.rows_of(target, self.companies)
+        row = next((row for row in rows if row["id"] == target.id), None)
+        if row is None:
             refuse(
                 "Internal_RecordNotFound",
                 f"The {target.entity.caption} does not exist."
                 f" Identification fields and values: SystemId='{target.id}'",
             )
-        return found
+        return row
 
     # --- writing ---
 
     def _create(self, call: Call, target: Target) -> Answer:
-        company, given = _company(target), _json(call.body)
+        company, values = _company(target), _json(call.body)
         if target.document_id:
-            given = given | {"documentId": target.document_id}
-        row = records.create(company, target.entity, given)
-        said = self._told(target, row, 201)
-        place = f"{self.base}/{target.path}({row['id']})"
-        return Answer(201, said.body, {"location": place})
+            values = values | {"documentId": target.document_id}
+        row = records.create(company, target.entity, values)
+        location = f"{self.base}/{target.path}({row['id']})"
+        return Answer(201, self._reply(target, row, 201).body, {"location": location})
 
     def _change(self, call: Call, target: Target) -> Answer:
-        row = self._found(target)
+        row = self._find(target)
         _check_etag(call.headers, row)
-        return self._told(
-            target, records.change(_company(target), target.entity, row, _json(call.body)), 200
-        )
+        changed = records.change(_company(target), target.entity, row, _json(call.body))
+        return self._reply(target, changed, 200)
 
     def _remove(self, call: Call, target: Target) -> Answer:
-        row = self._found(target)
+        row = self._find(target)
         _check_etag(call.headers, row)
         records.remove(_company(target), target.entity, row)
         return Answer(204)
 
     def _act(self, target: Target) -> Answer:
-        ACTIONS[target.entity.name, target.action](_company(target), self._found(target))
+        ACTIONS[target.entity.name, target.action](_company(target), self._find(target))
         return Answer(204)
 
-    # --- telling ---
+    # --- replies ---
 
     def _context(self, target: Target) -> str:
         return f"{self.base}/$metadata#{target.path}"
 
-    def _told(
-        self, target: Target, row: Row, status: int, asked: options.Options | None = None
+    def _reply(
+        self, target: Target, row: Row, status: int, wanted: options.Options | None = None
     ) -> Answer:
-        told = {"@odata.context": self._context(target) + "/$entity"}
-        asked = asked or options.Options()
-        return Answer(status, told | query.shown(target.company, target.entity, row, asked))
+        context = {"@odata.context": self._context(target) + "/$entity"}
+        wanted = wanted or options.Options()
+        return Answer(status, context | pages.show_row(target.company, target.entity, row, wanted))
 
 
 def _company(target: Target) -> Company:
@@ -190,29 +189,29 @@ def _check_method(method: str, target: Target) -> None:
 
 
 def _check_etag(headers: Mapping[str, str], row: Row) -> None:
-    given = headers.get("if-match", "").strip()
-    if given == "*":
+    claimed = headers.get("if-match", "").strip()
+    if claimed == "*":
         return
-    if not _ETAG.fullmatch(given):
+    if not _ETAG.fullmatch(claimed):
         refuse(
             "BadRequest_InvalidToken",
             "Could not validate the client concurrency token required by the service. Please"
             " provide a valid token in the client request.",
         )
-    if given != etag(row):
+    if claimed != etag(row):
         refuse("Request_EntityChanged", "Another user has already changed the record.")
 
 
 def _preferred(headers: Mapping[str, str]) -> int:
-    found = re.search(r"odata\.maxpagesize=(\d{1,9})(?!\d)", headers.get("prefer", ""))
-    return int(found[1]) if found else 0
+    size = re.search(r"odata\.maxpagesize=(\d{1,9})(?!\d)", headers.get("prefer", ""))
+    return int(size[1]) if size else 0
 
 
 def _json(raw: bytes) -> Row:
     try:
-        given = msgspec.json.decode(raw)
+        value = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
+        value = None
+    if not isinstance(value, dict):
         refuse("BadRequest", "Invalid Request Body")
-    return given
+    return value

@@ -1,13 +1,13 @@
-"""What an address names: `companies(ID)/salesInvoices(ID)/salesInvoiceLines` and its like."""
+"""The target of an address such as `companies(ID)/salesInvoices(ID)/salesInvoiceLines`."""
 
 import re
 from dataclasses import dataclass, replace
 
-from .company import Company
-from .entities import COMPANY, ENTITIES, SETS
-from .fields import Entity
-from .refusal import Refused, refuse
-from .values import is_guid
+from turnlog.contrib.business_central.sandbox.books.company import Company
+from turnlog.contrib.business_central.sandbox.refusal import Refused, refuse
+from turnlog.contrib.business_central.sandbox.schema.entities import COMPANY, ENTITIES, SETS
+from turnlog.contrib.business_central.sandbox.schema.fields import Entity
+from turnlog.contrib.business_central.sandbox.schema.values import is_guid
 
 _SEGMENT = re.compile(r"([$\w.]+)(?:\(([^()]*)\))?")
 ACTION = "Microsoft.NAV."
@@ -15,7 +15,7 @@ ACTION = "Microsoft.NAV."
 
 @dataclass(frozen=True)
 class Target:
-    """A set of rows, one row of it, or something to do with that row."""
+    """A set of rows, one row of it, or an action on that row."""
 
     entity: Entity
     company: Company | None = None  # None: companies themselves
@@ -26,20 +26,20 @@ class Target:
 
     @property
     def path(self) -> str:
-        """As `@odata.context` says it."""
+        """The path as `@odata.context` writes it."""
         if self.company is None:
             return self.entity.set
-        place = f"companies({self.company.id})"
+        prefix = f"companies({self.company.id})"
         if self.document_id:
-            place += f"/{ENTITIES[self.entity.document].set}({self.document_id})"
-        return f"{place}/{self.entity.set}"
+            prefix += f"/{ENTITIES[self.entity.document].set}({self.document_id})"
+        return f"{prefix}/{self.entity.set}"
 
 
-def resolve(path: str, companies: list[Company], chosen: str) -> Target:
-    """The target of a path; `chosen` is the company that a header or the query names."""
+def resolve(path: str, companies: list[Company], default: str) -> Target:
+    """The target of a path; `default` is the company that a header or the query names."""
     segments = [_segment(part) for part in path.strip("/").split("/")]
     if segments[0][0] != COMPANY.set:
-        return _inside(_chosen(companies, chosen), segments)
+        return _inside(_default(companies, default), segments)
     name, key = segments[0]
     if key is None:
         count = _is_count(segments[1:])
@@ -57,21 +57,21 @@ def _segment(text: str) -> tuple[str, str | None]:
     return match[1], match[2]
 
 
-def _chosen(companies: list[Company], chosen: str) -> Company:
-    if not chosen:
+def _default(companies: list[Company], name: str) -> Company:
+    if not name:
         return companies[0]
     for company in companies:
-        if chosen in (company.name, company.id):
+        if name in (company.name, company.id):
             return company
-    raise Refused("BadRequest_NotFound", f"The company '{chosen[:50]}' does not exist.")
+    raise Refused("BadRequest_NotFound", f"The company '{name[:50]}' does not exist.")
 
 
 def _by_key(companies: list[Company], key: str) -> Company:
     id = _guid(key)
-    found = next((company for company in companies if company.id == id), None)
-    if found is None:
+    company = next((company for company in companies if company.id == id), None)
+    if company is None:
         refuse("Internal_RecordNotFound", f"The Company does not exist. SystemId='{id}'")
-    return found
+    return company
 
 
 def _guid(key: str) -> str:

@@ -1,4 +1,4 @@
-"""Entra ID's token endpoint, as far as client credentials need it."""
+"""The part of Entra ID's token endpoint that client credentials need."""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -9,46 +9,50 @@ SCOPE = "https://api.businesscentral.dynamics.com/.default"
 
 
 class Tokens:
-    """Gives tokens to whoever knows the secret, and knows which of them still hold."""
+    """Issues tokens to a client that knows the secret, and checks them later."""
 
     def __init__(
         self, tenant: str, client_id: str, secret: str, seconds: int, clock: Callable[[], datetime]
     ) -> None:
         self._tenant, self._client_id, self._secret = tenant, client_id, secret
         self._seconds, self._clock = seconds, clock
-        self._until: dict[str, datetime] = {}
+        self._expiry: dict[str, datetime] = {}
 
-    def give(self, tenant: str, form: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
-        """Status and body."""
+    def issue(self, tenant: str, form: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
+        """The status and the body of the response."""
         if tenant != self._tenant:
-            return _no(400, "invalid_request", f"AADSTS90002: Tenant '{tenant[:50]}' not found.")
+            return _refusal(
+                400, "invalid_request", f"AADSTS90002: Tenant '{tenant[:50]}' not found."
+            )
         if form.get("grant_type") != "client_credentials":
-            return _no(400, "unsupported_grant_type", "AADSTS70003: The grant type is not known.")
+            return _refusal(
+                400, "unsupported_grant_type", "AADSTS70003: The grant type is not known."
+            )
         if form.get("scope") != SCOPE:
-            return _no(400, "invalid_scope", "AADSTS70011: The provided scope is not valid.")
+            return _refusal(400, "invalid_scope", "AADSTS70011: The provided scope is not valid.")
         if form.get("client_id") != self._client_id:
-            return _no(400, "unauthorized_client", "AADSTS700016: Application was not found.")
+            return _refusal(400, "unauthorized_client", "AADSTS700016: Application was not found.")
         if not secrets.compare_digest(
             form.get("client_secret", "").encode(), self._secret.encode()
         ):
-            return _no(401, "invalid_client", "AADSTS7000215: Invalid client secret provided.")
+            return _refusal(401, "invalid_client", "AADSTS7000215: Invalid client secret provided.")
         token = secrets.token_urlsafe(24)
-        self._until[token] = self._clock() + timedelta(seconds=self._seconds)
+        self._expiry[token] = self._clock() + timedelta(seconds=self._seconds)
         return 200, {
             "token_type": "Bearer",
             "expires_in": self._seconds,
             "access_token": token,
         }
 
-    def hold(self, authorization: str) -> bool:
+    def accepts(self, authorization: str) -> bool:
         kind, _, token = authorization.partition(" ")
-        until = self._until.get(token)
-        return kind.lower() == "bearer" and until is not None and self._clock() < until
+        expiry = self._expiry.get(token)
+        return kind.lower() == "bearer" and expiry is not None and self._clock() < expiry
 
     def expire(self) -> None:
-        """As if the time of every token were over."""
-        self._until.clear()
+        """Make every token expire now."""
+        self._expiry.clear()
 
 
-def _no(status: int, error: str, description: str) -> tuple[int, dict[str, Any]]:
+def _refusal(status: int, error: str, description: str) -> tuple[int, dict[str, Any]]:
     return status, {"error": error, "error_description": description}

@@ -1,0 +1,1 @@
+"""The companies that a new sandbox holds."""

@@ -1,0 +1,1 @@
+"""What the ERP agent can do: one module for each kind of record."""
