@@ -1,6 +1,7 @@
 """Thoughts: whether the request wants one now, and what of it is shown."""
 
-from ..models import omits_thinking
+from turnlog.projections.history.models import has
+
 from ..script import Block, Json, Reply, Thinking, Usage
 from ..tokens import output_tokens
 
@@ -16,7 +17,7 @@ def is_on(body: Json, between_tools: bool, betas: str) -> bool:
 
 
 def is_shown(body: Json) -> bool:
-    default = "omitted" if omits_thinking(body["model"]) else "summarized"
+    default = "omitted" if has(body["model"], "omits_thinking") else "summarized"
     return ((body.get("thinking") or {}).get("display") or default) != "omitted"
 
 
