@@ -93,7 +93,10 @@ class Box:
             raise Failed(self.broken[name])
         if name.startswith("transfer_to_"):
             return f"Successfully transferred to {name.removeprefix('transfer_to_')}"
-        return getattr(self, f"_{name}")(**args)
+        try:
+            return getattr(self, f"_{name}")(**args)
+        except (AttributeError, TypeError) as error:
+            raise Failed(f"{name} cannot be called so: {error}") from None
 
     def _task(self, id: int) -> dict[str, Any]:
         found = [task for task in self.tasks if task["id"] == id]

@@ -60,8 +60,9 @@ def find(desk: Desk, kind: str, name: str) -> Plan:
 def show(desk: Desk, kind: str, state: str = "", is_count: bool = False) -> Plan:
     narrow = {"status": state.capitalize()} if state else {}
     (done,) = yield Batch([desk.call(f"find_{kind}", **narrow)])
-    head, rows = f"There are {_count(done, kind, state)}", _rows(done)
-    return f"{head}." if is_count else listed(head, kind, rows)
+    rows, many = _rows(done), _count(done, kind, state)
+    head = f"There {'is' if many.startswith('1 ') else 'are'} {many}"
+    return f"{head.partition(';')[0]}." if is_count else listed(head, kind, rows)
 
 
 def _count(done: Done, kind: str, state: str = "") -> str:

@@ -48,8 +48,10 @@ QUOTED = r"“[^”]+”|\"[^\"]+\""
 SIGN = r"[-+*/x×÷%^]|plus|minus|times|by|percent"
 # A new sentence ends a text; Dr. and the like do not.
 STOP = r"(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bInc)(?<!\bLtd)[.;?!] "
-TEXT = rf"{QUOTED}|(?![\"“])(?:(?!{STOP})(?:[^\"“”]|{QUOTED}))+?"
-NAME = rf"{QUOTED}|(?:(?! (?:and|at|in|with|email|phone|address) )[^\"“”,;:@\d])+?"
+# What only leads to a name is none: "create a customer called".
+NO_NAME = r"(?!(?:called|named|number)\b|(?:a|an|for|in|my|of|on|the|to|with) $)"
+TEXT = rf"{QUOTED}|{NO_NAME}(?![\"“])(?:(?!{STOP})(?:[^\"“”]|{QUOTED}))+?"
+NAME = rf"{QUOTED}|{NO_NAME}(?:(?! (?:and|at|in|with|email|phone|address) )[^\"“”,;:@\d])+?"
 SLOTS = {  # any other slot is a text, in quotes or without any
     "city":   NAME,
     "field":  "|".join(erp.FIELDS),
@@ -99,7 +101,7 @@ TABLE: dict[str, tuple[Intent, ...]] = {
         Intent("which <tasks> (do i have|are there)",                 tasks.show,  "list_tasks"),
         Intent("which <tasks> are [still] {status}",                  tasks.show,  "list_tasks"),
         Intent("how many [{status}] <tasks> (do i have|are there)",   COUNT_TASKS, "list_tasks"),
-        Intent("<create> [a|another] [new] <task> [to my list]",
+        Intent("<create> [a|another] [new] <task> [to|called|named|to my list]",
                "What should the task be called?", "add_task"),
         Intent("<create> [a|another] [new] <task> (to|called|named) {title}",
                tasks.add, "add_task"),
@@ -131,7 +133,7 @@ TABLE: dict[str, tuple[Intent, ...]] = {
         Intent("how much is [the|a|an] {name}",               PRICE, "find_item"),
         Intent("what does [the|a|an] {name} cost and how many are in stock",
                partial(erp.fields, kind="item", field="price+stock"), "find_item"),
-        Intent("<create> [a|the] [new] (customer|client)",
+        Intent("<create> [a|the] [new] (customer|client) [called|named]",
                "What should the customer be called?", "create_customer"),
         Intent("<create> [a|the] [new] (customer|client) [called|named] {new_name} [in {city}]",
                erp.create_customer, "create_customer"),
@@ -173,7 +175,7 @@ TEAM = {
 }
 # What was asked back, and the sentence that an answer makes of it.
 ASKED_BACK = {
-    "What should the task be called?":     "add a task called {}",
+    "What should the task be called?":     'add a task called "{}"',
     "What should the customer be called?": "create a customer called {}",
     "Which task should I complete?":       "complete the task {}",
     "Which task should I delete?":         "delete the task {}",

@@ -83,7 +83,7 @@ def used(question: str, tools: Mapping[str, Tool]) -> list[Call]:
 
 
 def _call(line: str, tools: Mapping[str, Tool]) -> Call:
-    name, rest = re.findall(r"([\w-]+|\S+)\s*(.*)", line.strip(" .!\n"), re.S)[0]
+    name, rest = re.findall(r"([\w-]+|\S*)\s*(.*)", line.strip(" .!\n"), re.S)[0]
     tool = tools.get(name)
     if tool is None:
         names = ", ".join(tools) or "none at all"

@@ -107,8 +107,8 @@ def result(done: Done) -> str:
         return failure(done)
     if not done.rows:
         lists = done.value.values() if isinstance(done.value, dict) else [done.value]
-        texts = [", ".join(map(str, part)) for part in lists if isinstance(part, list)]
-        return f"{done.name} gave: {(texts or [done.text])[0][:1_500] or 'nothing'}."
+        values = [", ".join(map(str, part)) for part in lists if isinstance(part, list)]
+        return (values or [done.text])[0][:1_500] or f"{done.name} returned nothing."
     if len(done.rows) > 1:
         return listed(f"{done.name} gave {counted(len(done.rows), 'record')}", "", done.rows)
     fields = [f"- {words(key)}: {cell(key, value)}" for key, value in done.rows[0].items()]

@@ -35,16 +35,16 @@ class Passage(NamedTuple):
 
 def answer(body: Json, question: str, is_certain: bool = False) -> list[Block]:
     """A text for each passage that answers. `is_certain`: only a good match, or nothing."""
-    passages = list(_passages(body))
-    best = _relevant(question, passages, least=2 if is_certain else 1)
+    every = list(passages(body))
+    best = _relevant(question, every, least=2 if is_certain else 1)
     if best or is_certain:
         return _cited(f"According to {_titles(best)}", best)
-    if not passages:
+    if not every:
         titles = " and ".join(str(block.get("title") or "a document") for block in _sources(body))
         return [Text(f"I was given {titles}, but I cannot read any text in it, so I cite nothing.")]
     if OVERVIEW.search(question) or not content(question):
-        return _cited(f"{_titles(passages)} begins", passages[:MOST_PASSAGES])
-    return _cited(f"I find nothing about that in {_titles(passages)}. It begins", passages[:1])
+        return _cited(f"{_titles(every)} begins", every[:MOST_PASSAGES])
+    return _cited(f"I find nothing about that in {_titles(every)}. It begins", every[:1])
 
 
 def content(text: str) -> set[str]:
@@ -100,7 +100,7 @@ def _sources(body: Json) -> Iterator[Json]:
                     yield one
 
 
-def _passages(body: Json) -> Iterator[Passage]:
+def passages(body: Json) -> Iterator[Passage]:
     """Every passage of every document and search result of the request, in order."""
     indexes = {"document": 0, "search_result": 0}
     for block in _sources(body):
