@@ -19,6 +19,10 @@ USES = {
     "came before": Lost(
         path="content_block_start(tool_use).content_block.id", values=["a"], repeated=True
     ),
+    "came before: it would name": Lost(
+        path="message_start.message.id", values=["a"], repeated=True
+    ),
+    "begun again": Lost(path="message_start.message.id", values=["a"], again=True),
     "may name accounts": Lost(path="error.error.message", values=["a"]),
     "the message was begun again": Lost(path="message_start.x", values=["a"], restarted=True),
     "the answer was cut": Lost(path="message_start.x", values=["a"], cut=True),

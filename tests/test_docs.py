@@ -7,6 +7,7 @@ import pytest
 
 from turnlog.engines.claude import errors as claude_errors
 from turnlog.engines.claude import models as claude_models
+from turnlog.projections.history.models import FAMILIES, SINCE
 from turnlog.testing import manual
 
 ROOT = Path(__file__).parent.parent
@@ -37,11 +38,21 @@ def rows(head):
 def test_the_page_about_claude_has_every_way_to_think():
     words = {claude_models.UNASKED, claude_models.ALWAYS}
     assert rows("| family | from version | to think | not to think |") == [
-        f"| {family} | {'.'.join(map(str, row.since)) if any(row.since) else 'any'} | `{row.on}` | "
-        + (f"{row.off} |" if row.off in words else f"`{row.off}` |")
-        for family, table in claude_models.TABLE.items()
-        for row in table
+        f"| {family} | {'.'.join(map(str, since)) if any(since) else 'any'} | `{way.on}` | "
+        + (f"{way.off} |" if way.off in words else f"`{way.off}` |")
+        for family in FAMILIES
+        for way, since in reversed(ways_to_think(family).items())
     ]
+
+
+def ways_to_think(family):
+    """Each way, and the version since when it holds, oldest first."""
+    versions = {(0, 0), *(v for row in SINCE.values() for v in row.values())}
+    ways = {}
+    for major, minor in sorted(versions):
+        way = claude_models.thinking_of(f"claude-{family}-{major}-{minor}")
+        ways.setdefault(way, (major, minor))
+    return ways
 
 
 def test_the_page_about_claude_has_every_failure():

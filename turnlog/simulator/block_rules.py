@@ -3,7 +3,8 @@
 All of these have been reported as 400s of the API; the sentences are its own.
 """
 
-from .models import family_and_version
+from turnlog.projections.history.models import has
+
 from .refusal import Placed, Request, refuse
 
 CACHED = {"type", "cache_control"}
@@ -22,7 +23,6 @@ FIELDS = {
 # fmt: on
 THINKING = ("thinking", "redacted_thinking")
 MAX_IMAGES, MAX_IMAGES_BEFORE_1M = 600, 100
-ONE_MILLION_TOKENS = (4, 6)
 
 
 def fields_are_known(request: Request) -> None:
@@ -67,9 +67,8 @@ def _final_position(request: Request) -> list[Placed]:
 
 
 def images_are_few(request: Request) -> None:
-    known = family_and_version(request.body["model"])
-    small = known is not None and known[1] < ONE_MILLION_TOKENS
-    most = MAX_IMAGES_BEFORE_1M if small else MAX_IMAGES
+    is_small = has(request.body["model"], "long_context") is False
+    most = MAX_IMAGES_BEFORE_1M if is_small else MAX_IMAGES
     images = sum(placed.block["type"] == "image" for placed in request.nested)
     if images > most:
         refuse(f"Too much media: 0 document pages + {images} images > {most}")

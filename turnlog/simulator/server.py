@@ -18,6 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from turnlog.projections.history.models import is_known
+
 from . import conversation, models, rules, stream, tokens
 from .cache import PromptCache
 from .listener import listen
@@ -143,7 +145,7 @@ class SimulatedClaude:
 
     async def _model(self, request: Request) -> Response:
         name = request.path_params["id"]
-        if models.family_and_version(name) is None:
+        if not is_known(name):
             return _error(failure("not_found_error", f"model: {name}"), fresh_id("req"))
         return _json(models.described(name))
 

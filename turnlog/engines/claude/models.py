@@ -1,13 +1,12 @@
-"""What differs between Claude's model families, as a small table: how to let one think, or not.
+"""How each model is let think, or kept from it, in the parameters of a request.
 
-From the SDK's types, the "what's new" pages of the models (platform.claude.com/docs/en/models)
-and recorded requests. `docs/claude.md` shows the same table; a test compares them.
+What a model takes is in `projections/history/models.py`. `docs/claude.md` shows the ways to think
+by family; a test compares them.
 """
 
-import re
 from typing import Any, NamedTuple
 
-Version = tuple[int, int]
+from turnlog.projections.history.models import has
 
 # How a model is told to think.
 BUDGET = "enabled"  # with so many tokens, 1024 or more
@@ -20,33 +19,12 @@ ALWAYS = "effort low"  # it always thinks: as little as can be
 
 
 class Thinking(NamedTuple):
-    """How a family is told to think and not to think, from a version on."""
+    """How a model is told to think and not to think."""
 
-    since: Version
     on: str
     off: str
 
 
-# fmt: off
-# Newest first: the first row that is not newer than the model holds.
-TABLE: dict[str, tuple[Thinking, ...]] = {
-    "opus":   (Thinking((5, 5), ADAPTIVE, ALWAYS),
-               Thinking((5, 0), ADAPTIVE, DISABLED),
-               Thinking((4, 6), ADAPTIVE, UNASKED),
-               Thinking((0, 0), BUDGET,   UNASKED)),
-    "sonnet": (Thinking((5, 5), ADAPTIVE, BETWEEN_TOOLS),
-               Thinking((5, 0), ADAPTIVE, DISABLED),
-               Thinking((4, 6), ADAPTIVE, UNASKED),
-               Thinking((0, 0), BUDGET,   UNASKED)),
-    "haiku":  (Thinking((5, 5), ADAPTIVE, DISABLED),
-               Thinking((0, 0), BUDGET,   UNASKED)),
-    "fable":  (Thinking((0, 0), ADAPTIVE, ALWAYS),),
-    "mythos": (Thinking((0, 0), ADAPTIVE, ALWAYS),),
-}
-# fmt: on
-UNKNOWN = Thinking((0, 0), ADAPTIVE, UNASKED)  # newer than this table, or not Claude
-
-_NAME = re.compile(r"claude-(?P<family>[a-z]+)-(?P<major>\d+)(?:-(?P<minor>\d{1,2})(?!\d))?")
 # The session's budget as an effort, for models that take no budget: the first that fits.
 EFFORTS = ((4_000, "low"), (16_000, "medium"), (50_000, "high"), (100_000, "max"))
 LEAST_BUDGET = 1024  # "Must be ≥1024 and less than `max_tokens`." (the SDK's types)
@@ -60,13 +38,13 @@ WEB_SEARCH = "web_search_20250305"
 
 
 def thinking_of(model: str) -> Thinking:
-    """The row of the table that holds for this model."""
-    name = _NAME.search(model)
-    if name is None:
-        return UNKNOWN
-    version = (int(name["major"]), int(name["minor"] or 0))
-    rows = TABLE.get(name["family"], ())
-    return next((row for row in rows if row.since <= version), UNKNOWN)
+    """A model that is newer than the table, or not Claude, is taken for an adaptive one."""
+    on = BUDGET if has(model, "adaptive") is False else ADAPTIVE
+    if not has(model, "thinks_unasked"):
+        return Thinking(on, UNASKED)
+    if not has(model, "refuses_disabled"):
+        return Thinking(on, DISABLED)
+    return Thinking(on, BETWEEN_TOOLS if has(model, "between_tools") else ALWAYS)
 
 
 def thinking_parameters(model: str, budget: int | None, max_tokens: int) -> dict[str, Any]:

@@ -1,34 +1,56 @@
-"""What a history may hold depends on the model: since which version, by family."""
+"""What Claude's model families take and refuse, and since which version: the one table of it.
+
+Read by the rules for histories, by the engine's requests and by the simulator's refusals. From
+the migration guides and "what's new" pages of platform.claude.com/docs/en/models (Opus 5.5,
+Sonnet 5 and 5.5, Haiku 5.5, Fable 5), and for 4.6 to 4.8 from reported 400s.
+"""
 
 import re
 
 Version = tuple[int, int]
-_NAME = re.compile(r"(opus|sonnet|haiku|fable|mythos)-(\d{1,2})(?!\d)(?:-(\d{1,2})(?!\d))?")
+ALWAYS: Version = (0, 0)
 
 # fmt: off
-# prefill: refuses a last message from the assistant       (migration guides for 4.6 and later)
-# system:  takes a `system` message after one from the user        (what's new in Opus 4.8)
+# A family that a row does not name never has it.
 SINCE: dict[str, dict[str, Version]] = {
-    "prefill": {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": (5, 0)},
-    "system":  {"opus": (4, 8), "sonnet": (5, 5), "haiku": (5, 5), "fable": (5, 0)},
+    # takes: these types of `thinking`
+    "adaptive":          {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
+    "between_tools":     {"sonnet": (5, 5)},
+    # takes: `output_config.effort`, and these efforts
+    "effort":            {"opus": (4, 5), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
+    "max":               {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
+    "xhigh":             {"opus": (4, 7), "sonnet": (5, 0), "haiku": (5, 5), "fable": ALWAYS},
+    # takes: web search from 20260209 on; a `system` message after one from the user; 1M tokens
+    "filtering":         {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
+    "system":            {"opus": (4, 8), "sonnet": (5, 5), "haiku": (5, 5), "fable": ALWAYS},
+    "long_context":      {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
+    # refuses: a last message from the assistant; temperature, top_p and top_k; a forced tool
+    "refuses_prefill":   {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
+    "refuses_sampling":  {"opus": (4, 7), "sonnet": (5, 0), "haiku": (5, 5), "fable": ALWAYS},
+    "refuses_forced":    {"opus": (5, 5), "sonnet": (5, 5), "fable": (5, 1)},
+    # refuses: these types of `thinking`
+    "refuses_enabled":   {"opus": (4, 7), "sonnet": (5, 0), "haiku": (5, 5), "fable": ALWAYS},
+    "refuses_disabled":  {"opus": (5, 5), "sonnet": (5, 5), "fable": ALWAYS},
+    # thinks unless it is told not to; leaves the text out unless `display` asks for it
+    "thinks_unasked":    {"opus": (5, 0), "sonnet": (5, 0), "haiku": (5, 5), "fable": ALWAYS},
+    "omits_thinking":    {"opus": (4, 7), "sonnet": (4, 7), "haiku": (4, 7), "fable": ALWAYS},
 }
 # fmt: on
-SAME_AS = {"mythos": "fable"}
-LONG_CONTEXT: Version = (4, 6)  # before it, 200,000 tokens
+SAME_AS = {"mythos": "fable"}  # documented as its twin
+FAMILIES = ("opus", "sonnet", "haiku", "fable", "mythos")
+
+# A trailing date, as in claude-sonnet-4-20250514, is not a minor version.
+_NAME = re.compile(rf"({'|'.join(FAMILIES)})-(\d{{1,2}})(?!\d)(?:-(\d{{1,2}})(?!\d))?")
 
 
-def version(model: str) -> Version | None:
-    found = _NAME.search(model)
-    return (int(found[2]), int(found[3] or 0)) if found else None
+def is_known(model: str) -> bool:
+    return _NAME.search(model) is not None
 
 
-def has(model: str, what: str) -> bool:
-    """Whether this holds for the model. A model that is not known has nothing of it."""
-    found, number = _NAME.search(model), version(model)
-    since = SINCE[what].get(SAME_AS.get(found[1], found[1])) if found else None
-    return since is not None and number is not None and number >= since
-
-
-def has_short_context(model: str) -> bool:
-    number = version(model)
-    return number is not None and number < LONG_CONTEXT
+def has(model: str, fact: str) -> bool | None:
+    """Whether a row of the table holds for the model; None for a model that is not known."""
+    name = _NAME.search(model)
+    if name is None:
+        return None
+    since = SINCE[fact].get(SAME_AS.get(name[1], name[1]))
+    return since is not None and (int(name[2]), int(name[3] or 0)) >= since

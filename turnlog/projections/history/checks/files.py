@@ -56,8 +56,8 @@ def images_are_few(request: Request) -> Found:
 
 
 def most_images(request: Request) -> int:
-    short_context = models.has_short_context(request.model)
-    return MOST_IMAGES_IN_SHORT_CONTEXT if short_context else MOST_IMAGES
+    is_short = models.has(request.model, "long_context") is False
+    return MOST_IMAGES_IN_SHORT_CONTEXT if is_short else MOST_IMAGES
 
 
 def documents_cite_or_none(request: Request) -> Found:

@@ -47,7 +47,7 @@ def roles_are_known(request: Request) -> Found:
 
 def is_known_role(request: Request, role: str, before: Any) -> bool:
     if role == "system":  # the newest models take one, right after a message of the user
-        return before == "user" and models.has(request.model, "system")
+        return before == "user" and bool(models.has(request.model, "system"))
     return role in ROLES
 
 

@@ -72,12 +72,12 @@ def unfinished(request: Request) -> list[Placed]:
 
 
 def prefill_is_taken(request: Request) -> Found:
-    if is_prefilled(request) and models.has(request.model, "prefill"):
+    if is_prefilled(request) and models.has(request.model, "refuses_prefill"):
         yield f"messages.{len(request.messages) - 1}", "the last message is the assistant's"
 
 
 def prefill_ends_without_space(request: Request) -> Found:
-    if not is_prefilled(request) or models.has(request.model, "prefill"):
+    if not is_prefilled(request) or models.has(request.model, "refuses_prefill"):
         return
     last = len(request.messages) - 1
     for placed in last_blocks(request):
