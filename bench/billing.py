@@ -9,12 +9,7 @@ from typing import Any
 import aiohttp
 from msgspec.structs import replace
 
-from bench.parts import (
-    AGENT,
-    Say,
-    head,
-    line,
-)
+from bench.parts import AGENT, Say, head, line
 from turnlog.app import create_app
 from turnlog.config import Settings
 from turnlog.events import kinds as k

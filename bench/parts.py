@@ -11,25 +11,14 @@ from typing import Any
 
 from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.events import kinds as k
-from turnlog.events.base import (
-    AgentRef,
-    Attributed,
-    Event,
-    Placed,
-)
+from turnlog.events.base import AgentRef, Attributed, Event, Placed
 from turnlog.events.clock import now
 from turnlog.events.content import TokenUsage
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import stamp
 from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id
-from turnlog.ports import (
-    LiveEvent,
-    Said,
-    Session,
-    Store,
-    Turn,
-)
+from turnlog.ports import LiveEvent, Said, Session, Store, Turn
 from turnlog.simulator import Reply
 from turnlog.simulator.stream import events, frame
 from turnlog.stores.sqlite.store import SqliteStore

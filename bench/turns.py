@@ -22,14 +22,7 @@ import aiohttp
 
 from bench import cache
 from bench.billing import billing
-from bench.parts import (
-    Say,
-    appends,
-    filled,
-    head,
-    line,
-    stages,
-)
+from bench.parts import Say, appends, filled, head, line, stages
 from turnlog.app import Turnlog, create_app
 from turnlog.config import Settings
 from turnlog.contrib import demo

@@ -6,13 +6,7 @@ from dataclasses import dataclass, field
 
 import httpx2
 
-from turnlog import (
-    Agent,
-    Settings,
-    Turnlog,
-    create_app,
-    tool,
-)
+from turnlog import Agent, Settings, Turnlog, create_app, tool
 from turnlog.errors import ToolError
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove

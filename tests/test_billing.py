@@ -12,12 +12,7 @@ from turnlog.events.content import TokenUsage, usage_of
 from turnlog.events.money import picousd, total, usd
 from turnlog.events.usage import parts_of
 from turnlog.projections.billing import calendar
-from turnlog.projections.billing.bill import (
-    charges_of,
-    grouped,
-    key,
-    whole,
-)
+from turnlog.projections.billing.bill import charges_of, grouped, key, whole
 from turnlog.projections.billing.bill import total as tokens_of
 from turnlog.testing import samples as s
 

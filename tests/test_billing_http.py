@@ -14,12 +14,7 @@ from test_http import SECRET, STREAM, as_user, events, is_problem, served
 from turnlog.events.money import total
 from turnlog.events.record import stamped
 from turnlog.projections.billing.bill import charges_of, whole
-from turnlog.simulator import (
-    Break,
-    Cut,
-    Reply,
-    ToolCall,
-)
+from turnlog.simulator import Break, Cut, Reply, ToolCall
 from turnlog.simulator.script import Usage
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore

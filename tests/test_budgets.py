@@ -7,26 +7,12 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from turnlog import (
-    Agent,
-    Settings,
-    create_app,
-    tool,
-)
+from turnlog import Agent, Settings, create_app, tool
 from turnlog.config import load
 from turnlog.errors import BudgetUsedUp, ConfigError, EngineFailed
 from turnlog.events.record import stamped
-from turnlog.ports import (
-    Decision,
-    Prompt,
-    Spent,
-)
-from turnlog.projections.billing.budgets import (
-    Budget,
-    budgets_of,
-    read_budgets,
-    state_of,
-)
+from turnlog.ports import Decision, Prompt, Spent
+from turnlog.projections.billing.budgets import Budget, budgets_of, read_budgets, state_of
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.simulator.listener import listen

@@ -14,12 +14,7 @@ from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.projections.claims import by_turn, unfounded
 from turnlog.projections.proof import prove
-from turnlog.simulator import (
-    Cut,
-    Reply,
-    SimulatedClaude,
-    Text,
-)
+from turnlog.simulator import Cut, Reply, SimulatedClaude, Text
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore

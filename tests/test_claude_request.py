@@ -3,12 +3,7 @@
 import msgspec
 import pytest
 
-from turnlog.engines.claude.request import (
-    NO_MORE_SEARCHES,
-    body_of,
-    counted,
-    without_thoughts,
-)
+from turnlog.engines.claude.request import NO_MORE_SEARCHES, body_of, counted, without_thoughts
 from turnlog.ports import Prompt, ToolSpec
 from turnlog.simulator import rules
 

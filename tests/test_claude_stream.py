@@ -11,14 +11,7 @@ from raw_events import CITED, HELLO, TOOL, block, json_piece, read, start, stop
 from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.events import kinds as k
 from turnlog.ports import CallStarted, UnreadableCall
-from turnlog.simulator import (
-    RawBlock,
-    RedactedThinking,
-    Reply,
-    Text,
-    Thinking,
-    ToolCall,
-)
+from turnlog.simulator import RawBlock, RedactedThinking, Reply, Text, Thinking, ToolCall
 from turnlog.simulator.stream import events
 
 BODY = {"model": "claude-sonnet-5-5", "messages": [{"role": "user", "content": "?"}]}

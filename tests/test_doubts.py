@@ -5,12 +5,7 @@ import asyncio
 from approving_app import SECRET, office
 from test_http import as_user, is_problem
 
-from turnlog import (
-    Agent,
-    Settings,
-    create_app,
-    tool,
-)
+from turnlog import Agent, Settings, create_app, tool
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove

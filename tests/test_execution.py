@@ -20,15 +20,7 @@ from turnlog.ports import (
     UnreadableCall,
     Verdict,
 )
-from turnlog.simulator import (
-    RawBlock,
-    Reply,
-    SimulatedClaude,
-    Thinking,
-    ToolCall,
-    Usage,
-    failure,
-)
+from turnlog.simulator import RawBlock, Reply, SimulatedClaude, Thinking, ToolCall, Usage, failure
 from turnlog.testing import samples as s
 from turnlog.tools.runner import ToolRunner
 

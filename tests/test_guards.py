@@ -5,12 +5,7 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from turnlog import (
-    Agent,
-    Settings,
-    create_app,
-    tool,
-)
+from turnlog import Agent, Settings, create_app, tool
 from turnlog.errors import ConfigError, NotFound, StoreUnusable
 from turnlog.simulator import SimulatedClaude
 from turnlog.stores.memory.store import MemoryStore

@@ -8,14 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp_servers import WHO, in_background
 
-from turnlog import (
-    Agent,
-    McpServer,
-    Settings,
-    ToolContext,
-    create_app,
-    tool,
-)
+from turnlog import Agent, McpServer, Settings, ToolContext, create_app, tool
 from turnlog.contrib.tasks.agent import TASKS
 from turnlog.events.kinds import ToolUse
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall

@@ -16,13 +16,7 @@ import pytest
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove
-from turnlog.simulator import (
-    Reply,
-    SimulatedClaude,
-    Text,
-    Thinking,
-    ToolCall,
-)
+from turnlog.simulator import Reply, SimulatedClaude, Text, Thinking, ToolCall
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.server import serving, start
 from turnlog.transports import wire

@@ -15,13 +15,7 @@ from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
 from turnlog.testing import samples as s
-from turnlog.testing.contracts.bus import (
-    chunk,
-    deaf,
-    refused,
-    turn,
-    until,
-)
+from turnlog.testing.shown_turns import chunk, deaf, refused, turn, until
 from turnlog.transports import sse, wire
 
 OVER = ("complete", "error", "resync_required")

@@ -5,12 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 from mcp_servers import in_background
 
-from turnlog import (
-    Agent,
-    McpServer,
-    Settings,
-    create_app,
-)
+from turnlog import Agent, McpServer, Settings, create_app
 from turnlog.ports import Decision
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory.store import MemoryStore

@@ -2,22 +2,11 @@
 
 import pytest
 
-from turnlog import (
-    Agent,
-    McpServer,
-    Settings,
-    create_app,
-)
+from turnlog import Agent, McpServer, Settings, create_app
 from turnlog.config import load
 from turnlog.errors import ConfigError
 from turnlog.stores.memory.store import MemoryStore
-from turnlog.tools.mcp.catalog import (
-    MOST_TOOLS,
-    Left,
-    clean,
-    listed,
-    safe_name,
-)
+from turnlog.tools.mcp.catalog import MOST_TOOLS, Left, clean, listed, safe_name
 
 
 @pytest.fixture

@@ -7,36 +7,14 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from turnlog import (
-    Agent,
-    Settings,
-    create_app,
-    tool,
-)
+from turnlog import Agent, Settings, create_app, tool
 from turnlog.ports import Question
-from turnlog.simulator import (
-    Reply,
-    SimulatedClaude,
-    ToolCall,
-    overloaded,
-    rate_limited,
-)
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall, overloaded, rate_limited
 from turnlog.simulator.listener import listen
-from turnlog.simulator.script import (
-    Cut,
-    Stall,
-    Usage,
-    invalid_request,
-)
+from turnlog.simulator.script import Cut, Stall, Usage, invalid_request
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.telemetry.metrics import Metrics
-from turnlog.telemetry.registry import (
-    MOST_SERIES,
-    Counter,
-    Gauge,
-    Histogram,
-    render,
-)
+from turnlog.telemetry.registry import MOST_SERIES, Counter, Gauge, Histogram, render
 from turnlog.transports.auth import mint
 
 AUTH = "a secret of at least thirty-two characters"

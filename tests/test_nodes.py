@@ -6,13 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from turnlog import (
-    Agent,
-    Settings,
-    Turnlog,
-    create_app,
-    tool,
-)
+from turnlog import Agent, Settings, Turnlog, create_app, tool
 from turnlog.buses.memory import MemoryBus
 from turnlog.errors import Busy, NotFound
 from turnlog.events import kinds as k

@@ -9,12 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog import (
-    Agent,
-    Settings,
-    create_app,
-    tool,
-)
+from turnlog import Agent, Settings, create_app, tool
 from turnlog.config import load
 from turnlog.errors import ConfigError
 from turnlog.events.base import AgentRef

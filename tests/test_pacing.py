@@ -6,15 +6,10 @@ from test_live import reload, types
 
 from turnlog.events.base import AgentRef
 from turnlog.ports import Said
-from turnlog.simulator import (
-    Reply,
-    Text,
-    Thinking,
-    ToolCall,
-)
+from turnlog.simulator import Reply, Text, Thinking, ToolCall
 from turnlog.testing import invariants
 from turnlog.testing import samples as s
-from turnlog.testing.contracts.bus import chunk, thought
+from turnlog.testing.shown_turns import chunk, thought
 from turnlog.turns.pace import Pacer
 
 

@@ -5,12 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from turnlog import (
-    Agent,
-    Settings,
-    create_app,
-    tool,
-)
+from turnlog import Agent, Settings, create_app, tool
 from turnlog.errors import Busy, Reused
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
@@ -18,14 +13,7 @@ from turnlog.events.record import stamped
 from turnlog.pipeline.turn_state import Draft, DraftBlock, Drafts
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
-from turnlog.simulator import (
-    Cut,
-    RawBlock,
-    Reply,
-    SimulatedClaude,
-    Text,
-    ToolCall,
-)
+from turnlog.simulator import Cut, RawBlock, Reply, SimulatedClaude, Text, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
 from turnlog.turns.recovery import MOST_RESUMPTIONS

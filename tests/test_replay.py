@@ -2,21 +2,10 @@
 
 import pytest
 
-from turnlog import (
-    Agent,
-    Settings,
-    create_app,
-    tool,
-)
+from turnlog import Agent, Settings, create_app, tool
 from turnlog.events.kinds import HistoryRepaired, Message
 from turnlog.events.record import stamped
-from turnlog.simulator import (
-    RawBlock,
-    RedactedThinking,
-    Reply,
-    SimulatedClaude,
-    Thinking,
-)
+from turnlog.simulator import RawBlock, RedactedThinking, Reply, SimulatedClaude, Thinking
 
 
 @tool

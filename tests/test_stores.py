@@ -11,7 +11,8 @@ from turnlog.contrib.tasks.sqlite import SqliteTasks
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.contracts import BusContract, StoreContract, TasksContract
-from turnlog.testing.contracts.bus import SMALL, deaf
+from turnlog.testing.contracts.bus import SMALL
+from turnlog.testing.shown_turns import deaf
 from turnlog.transports import wire
 
 

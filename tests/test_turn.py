@@ -5,23 +5,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from turnlog import (
-    Agent,
-    Settings,
-    create_app,
-    tool,
-)
+from turnlog import Agent, Settings, create_app, tool
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.pipeline.ending import ShuttingDown
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
-from turnlog.simulator import (
-    Reply,
-    SimulatedClaude,
-    Stall,
-    ToolCall,
-)
+from turnlog.simulator import Reply, SimulatedClaude, Stall, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import invariants

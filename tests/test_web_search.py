@@ -13,12 +13,7 @@ from turnlog.engines.claude.search import with_searches
 from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.events import kinds as k
 from turnlog.projections.proof import prove
-from turnlog.simulator import (
-    RawBlock,
-    Reply,
-    SimulatedClaude,
-    Usage,
-)
+from turnlog.simulator import RawBlock, Reply, SimulatedClaude, Usage
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports.auth import LOCAL_USER, mint

@@ -3,12 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 
-from turnlog import (
-    Agent,
-    Settings,
-    create_app,
-    tool,
-)
+from turnlog import Agent, Settings, create_app, tool
 from turnlog.simulator import SimulatedClaude
 from turnlog.stores.memory.store import MemoryStore
 

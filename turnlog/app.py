@@ -18,12 +18,11 @@ from turnlog.contrib import demo
 from turnlog.contrib.business_central import BusinessCentral, endpoint_from, erp_agent
 from turnlog.contrib.tasks import agent as tasks
 from turnlog.contrib.tasks.storage import tasks_beside
-from turnlog.errors import BadInput, ConfigError, NotFound
+from turnlog.errors import BadInput, ConfigError
 from turnlog.events.base import Stamped
 from turnlog.events.clock import now
 from turnlog.events.cursor import Cursor
 from turnlog.pipeline import turn as pipeline
-from turnlog.pipeline.context_building import Limits
 from turnlog.ports import (
     Agent,
     Approval,
@@ -158,19 +157,13 @@ class Turnlog:
         )
         self.rest = self._turns.all_at_rest  # no turn runs here, and what follows is done
         self._message_ids = MessageIds(store)
-        self._decisions = Decisions(store, self._turns)
+        self._decisions = Decisions(store, self._turns, self._parts_for)
         self._healer = Healer(self._turns)
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
         self._open: AsyncExitStack | None = None
-        self._limits = Limits(
-            model=settings.model,
-            max_tokens=settings.max_tokens,
-            max_calls=settings.max_calls,
-            max_characters=settings.max_characters,
-            searches=settings.searches_a_session,
-        )
+        self._limits = settings.limits
         auth = Auth(settings.auth_secret, settings.issuer, admin_claim=settings.auth_admin_claim)
-        origins = [site.strip() for site in settings.cors_origins.split(",") if site.strip()]
+        origins = settings.origins
         self._door = McpDoor(tasks.offer(self.tasks), auth, origins)
         self._asgi = http_app(
             self, auth, lambda _: self, self._door, origins, settings.metrics_token
@@ -336,8 +329,6 @@ class Turnlog:
     # inside
 
     def _parts_for(self, session: Session, show: Show) -> pipeline.Parts:
-        if session.agent_id not in self._agents:
-            raise NotFound(f"The agent {session.agent_id!r} of this session is not here any more.")
         return pipeline.Parts(
             session=session,
             team=self._agents,
@@ -357,11 +348,4 @@ class Turnlog:
         rules = self.settings
         policy = Policy(server=rules.approval, agent=agent.approval, seconds=rules.approval_timeout)
         tools = await self._mcp.tools_for(agent, turn.user_id)
-        return ToolRunner(tools, partial(_context, turn), standing=standing, policy=policy)
-
-
-def _context(turn: Turn, tool_use_id: str) -> ToolContext:
-    """For whom a tool acts: decided here, from the session, never by the model."""
-    return ToolContext(
-        user_id=turn.user_id, session_id=turn.session_id, turn_id=turn.id, tool_use_id=tool_use_id
-    )
+        return ToolRunner(tools, partial(ToolContext.of, turn), standing=standing, policy=policy)

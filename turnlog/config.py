@@ -11,6 +11,7 @@ from typing import Any
 
 from turnlog.errors import BadInput, ConfigError
 from turnlog.net import LOOPBACK
+from turnlog.pipeline.context_building import Limits
 from turnlog.ports import Agent
 from turnlog.projections.billing.budgets import Budget, read_budgets
 from turnlog.projections.billing.calendar import zone
@@ -61,6 +62,22 @@ class Settings:
     mcp: tuple[McpServer, ...] = ()  # [mcp.NAME] in turnlog.toml, and nowhere else
     # Settings of what ships beside the server, by name; secrets are among them.
     contrib: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+
+    @property
+    def origins(self) -> list[str]:
+        """The sites whose pages may ask."""
+        return [site.strip() for site in self.cors_origins.split(",") if site.strip()]
+
+    @property
+    def limits(self) -> Limits:
+        """What a question and its answer may cost."""
+        return Limits(
+            model=self.model,
+            max_tokens=self.max_tokens,
+            max_calls=self.max_calls,
+            max_characters=self.max_characters,
+            searches=self.searches_a_session,
+        )
 
     @property
     def store_url(self) -> str:

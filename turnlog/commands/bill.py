@@ -6,13 +6,7 @@ from datetime import tzinfo
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from turnlog.commands.shared import (
-    Add,
-    add_data,
-    say,
-    settings_of,
-    with_store,
-)
+from turnlog.commands.shared import Add, add_data, say, settings_of, with_store
 from turnlog.ports import Charge, Store
 
 if TYPE_CHECKING:

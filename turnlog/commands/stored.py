@@ -3,14 +3,7 @@
 import argparse
 import asyncio
 
-from turnlog.commands.shared import (
-    Add,
-    add_data,
-    log_of,
-    say,
-    settings_of,
-    with_store,
-)
+from turnlog.commands.shared import Add, add_data, log_of, say, settings_of, with_store
 from turnlog.ports import Evidence, Store
 
 

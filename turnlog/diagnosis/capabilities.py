@@ -13,14 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from turnlog.engines.claude.models import WEB_SEARCH
-from turnlog.simulator import (
-    RawBlock,
-    Reply,
-    Text,
-    Thinking,
-    ToolCall,
-    Usage,
-)
+from turnlog.simulator import RawBlock, Reply, Text, Thinking, ToolCall, Usage
 
 Json = dict[str, Any]
 SALES = """Business Central keeps sales in documents. A quote becomes an order; an order is \

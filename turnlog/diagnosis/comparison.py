@@ -10,13 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from turnlog.diagnosis.captures import Capture, RecordedCall
-from turnlog.diagnosis.fields import (
-    Field,
-    Groups,
-    Json,
-    our_groups,
-    raw_groups,
-)
+from turnlog.diagnosis.fields import Field, Groups, Json, our_groups, raw_groups
 from turnlog.diagnosis.player import PlayedCall
 from turnlog.engines.claude.drops import Lost, reason
 

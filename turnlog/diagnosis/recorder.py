@@ -14,12 +14,7 @@ import aiohttp
 
 from turnlog.config import Settings
 from turnlog.diagnosis.capabilities import RUN, Capability
-from turnlog.diagnosis.captures import (
-    Capture,
-    RecordedCall,
-    frame,
-    read_events,
-)
+from turnlog.diagnosis.captures import Capture, RecordedCall, frame, read_events
 from turnlog.engines.claude.models import betas, thinking_parameters
 from turnlog.engines.claude.stream import Call
 from turnlog.errors import EngineFailed

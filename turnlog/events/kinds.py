@@ -22,6 +22,13 @@ from turnlog.events.content import (
 )
 
 
+class Internal(Event, frozen=True, kw_only=True):
+    """For the audit only: kept, and never on a user's wire."""
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
+
+
 class SessionStart(Event, frozen=True, kw_only=True, tag="session_start"):
     """Sent to a client that joins: the session and its settings."""
 
@@ -193,22 +200,16 @@ class ApprovalResolved(Event, frozen=True, kw_only=True, tag="approval_resolved"
     args_hash: str = ""  # of the arguments that may run
 
 
-class DecisionRefused(Event, frozen=True, kw_only=True, tag="decision_refused"):
+class DecisionRefused(Internal, frozen=True, kw_only=True, tag="decision_refused"):
     """Somebody tried to decide on an approval who may not, or too late, or twice."""
-
-    kept: ClassVar[bool] = True
-    internal: ClassVar[bool] = True
 
     approval_id: str
     tried_by: str
     why: str
 
 
-class ToolSettled(Event, frozen=True, kw_only=True, tag="tool_settled"):
+class ToolSettled(Internal, frozen=True, kw_only=True, tag="tool_settled"):
     """A person found out what became of a call that was in doubt."""
-
-    kept: ClassVar[bool] = True
-    internal: ClassVar[bool] = True
 
     tool_use_id: str
     tool_name: str
@@ -217,11 +218,8 @@ class ToolSettled(Event, frozen=True, kw_only=True, tag="tool_settled"):
     note: str | None = None
 
 
-class TurnResumed(Event, frozen=True, kw_only=True, tag="turn_resumed"):
+class TurnResumed(Internal, frozen=True, kw_only=True, tag="turn_resumed"):
     """The turn's process had died; another one goes on with it."""
-
-    kept: ClassVar[bool] = True
-    internal: ClassVar[bool] = True
 
 
 class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):
@@ -251,20 +249,14 @@ class AgentChanged(Event, frozen=True, kw_only=True, tag="agent_changed"):
     reason: str = ""  # why the one who spoke handed over
 
 
-class HistoryAnchored(Event, frozen=True, kw_only=True, tag="history_anchored"):
+class HistoryAnchored(Internal, frozen=True, kw_only=True, tag="history_anchored"):
     """From here on the model is told only what came at or after `anchor`."""
-
-    kept: ClassVar[bool] = True
-    internal: ClassVar[bool] = True
 
     anchor: int
 
 
-class WebSearched(Event, frozen=True, kw_only=True, tag="web_searched"):
+class WebSearched(Internal, frozen=True, kw_only=True, tag="web_searched"):
     """The model searched the web: what it asked for and what it was given. For the audit."""
-
-    kept: ClassVar[bool] = True
-    internal: ClassVar[bool] = True
 
     message_id: str
     query: str
@@ -272,23 +264,17 @@ class WebSearched(Event, frozen=True, kw_only=True, tag="web_searched"):
     error: str | UnsetType = UNSET
 
 
-class HistoryRepaired(Event, frozen=True, kw_only=True, tag="history_repaired"):
+class HistoryRepaired(Internal, frozen=True, kw_only=True, tag="history_repaired"):
     """What the log holds breaks rules of the API: the model is told it without that, from here on.
 
     Recorded once, and again when something else is repaired.
     """
 
-    kept: ClassVar[bool] = True
-    internal: ClassVar[bool] = True
-
     repairs: list[dict[str, str]]  # the rule, and its place in the messages
 
 
-class BudgetWarned(Event, frozen=True, kw_only=True, tag="budget_warned"):
+class BudgetWarned(Internal, frozen=True, kw_only=True, tag="budget_warned"):
     """Most of a budget is used up. Nothing was refused."""
-
-    kept: ClassVar[bool] = True
-    internal: ClassVar[bool] = True
 
     who: str
     per: str  # session | day | month
@@ -298,11 +284,8 @@ class BudgetWarned(Event, frozen=True, kw_only=True, tag="budget_warned"):
     limit_tokens: int | None = None
 
 
-class BudgetExceeded(Event, frozen=True, kw_only=True, tag="budget_exceeded"):
+class BudgetExceeded(Internal, frozen=True, kw_only=True, tag="budget_exceeded"):
     """A call was refused, because a budget is used up or the call would not fit into it."""
-
-    kept: ClassVar[bool] = True
-    internal: ClassVar[bool] = True
 
     who: str
     per: str
@@ -314,11 +297,8 @@ class BudgetExceeded(Event, frozen=True, kw_only=True, tag="budget_exceeded"):
     next_call_tokens: int = 0  # an estimate, or the model's own count
 
 
-class ClaimUnfounded(Event, frozen=True, kw_only=True, tag="claim_unfounded"):
+class ClaimUnfounded(Internal, frozen=True, kw_only=True, tag="claim_unfounded"):
     """The answer claims what no tool result of its turn bears out. For the audit."""
-
-    kept: ClassVar[bool] = True
-    internal: ClassVar[bool] = True
 
     message_id: str
     claim: str  # the sentence
@@ -354,5 +334,7 @@ class ResyncRequired(Event, frozen=True, kw_only=True, tag="resync_required"):
 
 
 KINDS: dict[str, type[Event]] = {
-    str(kind.__struct_config__.tag): kind for kind in Event.__subclasses__()
+    str(kind.__struct_config__.tag): kind
+    for kind in (*Event.__subclasses__(), *Internal.__subclasses__())
+    if kind is not Internal
 }

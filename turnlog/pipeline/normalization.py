@@ -14,15 +14,7 @@ from turnlog.events import money
 from turnlog.events.base import AgentRef, Attributed, Event
 from turnlog.events.clock import now
 from turnlog.pipeline.turn_state import Draft, TurnState, new_message_id
-from turnlog.ports import (
-    CallFailed,
-    CallStarted,
-    Hidden,
-    Rate,
-    Said,
-    SpeakerChanged,
-    no_price,
-)
+from turnlog.ports import CallFailed, CallStarted, Hidden, Rate, Said, SpeakerChanged, no_price
 
 _OF_AN_ANSWER = (
     k.MessageChunk, k.ThinkingChunk, k.ThinkingStart, k.ThinkingComplete,

@@ -94,6 +94,9 @@ class Parts:
         return self.team[agent_id]
 
 
+PartsFor = Callable[[Session, Show], Parts]
+
+
 async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
     """Keep the user's message. From here on it cannot be lost."""
     admit(question, parts.limits)

@@ -12,12 +12,7 @@ from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event, Stamped
-from turnlog.events.content import (
-    Block,
-    Citation,
-    TokenUsage,
-    usage_of,
-)
+from turnlog.events.content import Block, Citation, TokenUsage, usage_of
 from turnlog.events.grammar import GOES_ON
 from turnlog.events.internal import HANDOVER
 from turnlog.ports import CallStarted, OpenCall, Permission, Standing, Turn

@@ -7,13 +7,7 @@ from typing import Any, Protocol
 from turnlog.events.base import Value
 from turnlog.events.cursor import Cursor, before
 from turnlog.ports.bus import LiveEvent
-from turnlog.ports.store import (
-    Approval,
-    Decision,
-    Question,
-    Session,
-    Store,
-)
+from turnlog.ports.store import Approval, Decision, Question, Session, Store
 from turnlog.telemetry.metrics import Metrics
 
 

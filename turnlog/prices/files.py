@@ -16,13 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.errors import ConfigError
-from turnlog.prices.price import (
-    DECIMALS,
-    Price,
-    Rates,
-    a_search,
-    a_token,
-)
+from turnlog.prices.price import DECIMALS, Price, Rates, a_search, a_token
 
 Table = dict[str, Any]
 Listed = Sequence[tuple[str, Price]]  # (name or start of a name, price), as the file has them

@@ -7,13 +7,7 @@ import logging
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from turnlog.prices.price import (
-    DECIMALS,
-    Price,
-    Rates,
-    a_search,
-    a_token,
-)
+from turnlog.prices.price import DECIMALS, Price, Rates, a_search, a_token
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelPrice

@@ -18,12 +18,7 @@ from turnlog.events import money
 from turnlog.events.base import Stamped
 from turnlog.events.content import hash_of, usage_of
 from turnlog.events.grammar import GOES_ON, broken_rule, step
-from turnlog.events.record import (
-    NO_SEAL,
-    Record,
-    is_sealed,
-    stamped,
-)
+from turnlog.events.record import NO_SEAL, Record, is_sealed, stamped
 from turnlog.events.usage import parts_of, searches_of
 from turnlog.ports import OPEN, Evidence
 from turnlog.projections import tables

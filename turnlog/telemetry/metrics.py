@@ -6,13 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from turnlog.telemetry.registry import (
-    Counter,
-    Gauge,
-    Histogram,
-    Metric,
-    render,
-)
+from turnlog.telemetry.registry import Counter, Gauge, Histogram, Metric, render
 
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 BLINKS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)

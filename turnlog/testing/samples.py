@@ -8,19 +8,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from turnlog.events import kinds as k
-from turnlog.events.base import (
-    AgentRef,
-    Event,
-    Placed,
-    Stamped,
-)
+from turnlog.events.base import AgentRef, Event, Placed, Stamped
 from turnlog.events.content import Block, hash_of, usage_of
-from turnlog.ports import (
-    Session,
-    Store,
-    ToolStarted,
-    Turn,
-)
+from turnlog.ports import Session, Store, ToolStarted, Turn
 
 AGENT = AgentRef(id="assistant", name="Assistant")
 AT = "2026-11-15T12:00:00.000Z"

@@ -20,13 +20,7 @@ from turnlog.errors import ToolError
 from turnlog.events.base import Event
 from turnlog.events.content import hash_of
 from turnlog.events.kinds import ToolResult, ToolUse
-from turnlog.ports import (
-    Permission,
-    Standing,
-    ToolOutput,
-    ToolSpec,
-    ToolStarted,
-)
+from turnlog.ports import Permission, Standing, ToolOutput, ToolSpec, ToolStarted
 from turnlog.tools import approval
 from turnlog.tools.call import called
 from turnlog.tools.tool import NotDone, Tool, ToolContext

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 
 from turnlog.errors import ToolError
-from turnlog.ports import ToolSpec
+from turnlog.ports import ToolSpec, Turn
 from turnlog.projections import tool_words as verbs
 from turnlog.tools.identity import WITHHELD, Identity, known
 
@@ -32,6 +32,16 @@ class ToolContext:
     turn_id: str
     tool_use_id: str
     idempotency_key: str = ""  # the same for the same call, whoever runs it and how often
+
+    @classmethod
+    def of(cls, turn: Turn, tool_use_id: str) -> "ToolContext":
+        """Decided by the server, from the session, never by the model."""
+        return cls(
+            user_id=turn.user_id,
+            session_id=turn.session_id,
+            turn_id=turn.id,
+            tool_use_id=tool_use_id,
+        )
 
 
 class NotDone(Exception):

@@ -12,12 +12,7 @@ from typing import Any
 import jwt
 
 from turnlog.errors import ConfigError, Unauthorized
-from turnlog.transports.jwks import (
-    ALGORITHMS,
-    Issuer,
-    KeyName,
-    ProviderKeys,
-)
+from turnlog.transports.jwks import ALGORITHMS, Issuer, KeyName, ProviderKeys
 
 LOCAL_USER = "local"
 MOST_CHARACTERS = 200  # of a user's id

@@ -5,12 +5,12 @@ What they show goes to the bus, and what other processes want of them comes from
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakValueDictionary
 
-from turnlog.errors import AlreadyAsked, BadInput, Busy, NotFound, Reused, ToolError
+from turnlog.errors import AlreadyAsked, Busy, Reused
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.pipeline import turn as pipeline
@@ -18,15 +18,12 @@ from turnlog.pipeline.ending import ShuttingDown
 from turnlog.pipeline.turn_state import TurnState, new_id
 from turnlog.ports import (
     OPEN,
-    Approval,
     Bus,
     Question,
     Rate,
     Said,
     Session,
-    Show,
     Signal,
-    Standing,
     StartedTurn,
     Store,
     Turn,
@@ -37,27 +34,14 @@ from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.spans import installed_tracer
 from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.turns.limits import UserLimits
-from turnlog.turns.live_turn import End, LiveTurn
+from turnlog.turns.live_turn import End, LiveTurn, OnEnd
 from turnlog.turns.recovery import draft_events, goes_on, recover, unkept
 from turnlog.turns.wakes import Wakes
 
 _log = logging.getLogger(__name__)
-PartsFor = Callable[[Session, Show], pipeline.Parts]
 STOPS_WITHIN = 10.0  # seconds that another process has to stop a turn
 LINE_LOOKS = 5.0  # seconds until a line looks again: signals may get lost, and so may processes
 STOP_LOOKS = 0.25  # and until a stop does
-
-
-class OnEnd(Protocol):
-    """Has something to do when a turn is over and its end was shown. Nobody waits for it."""
-
-    def add(self, state: TurnState) -> None:
-        """This turn is over. Returns at once."""
-        ...
-
-    async def done(self) -> None:
-        """Wait until all of it is done."""
-        ...
 
 
 class RunningTurns:
@@ -66,7 +50,7 @@ class RunningTurns:
     def __init__(
         self,
         store: Store,
-        parts_for: PartsFor,
+        parts_for: pipeline.PartsFor,
         bus: Bus,
         limits: UserLimits,
         longest: float,
@@ -111,30 +95,6 @@ class RunningTurns:
                 live.stop()
         else:
             self._wakes.wake(session_id)
-
-    async def check(self, user_id: str, approval: Approval, args: dict[str, Any]) -> None:
-        """Raises BadInput where a tool would not take these arguments."""
-        session = await self._store.get_session(user_id, approval.session_id)
-        parts = self._parts_for(session, lambda batch: None)
-        turn = Turn(id=approval.turn_id, session_id=session.id, user_id=user_id)
-        call = k.ToolUse(tool_use_id=approval.tool_use_id, tool_name=approval.tool_name, args=args)
-        agent = parts.member(await self._asker(user_id, approval))
-        try:
-            (await parts.tools_for(agent, turn, Standing())).check(call)
-        except ToolError as error:
-            raise BadInput(str(error)) from None
-
-    async def _asker(self, user_id: str, approval: Approval) -> str:
-        """The agent that made the call."""
-        before = None
-        while page := await self._store.tail(
-            user_id, approval.session_id, limit=100, before=before
-        ):
-            for at in reversed(page):
-                if isinstance(at.event, k.ToolUse) and at.event.tool_use_id == approval.tool_use_id:
-                    return at.placed.agent.id
-            before = page[0].position
-        raise NotFound(f"The call of approval {approval.id!r} is not in the log.")
 
     # a question
 

@@ -10,25 +10,16 @@ import logging
 
 from msgspec import UNSET
 
-from turnlog.errors import (
-    AlreadyDecided,
-    BadInput,
-    Busy,
-    NotFound,
-    TurnOver,
-)
+from turnlog.errors import AlreadyDecided, BadInput, Busy, NotFound, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.clock import now, seconds_until
 from turnlog.events.content import hash_of
 from turnlog.pipeline.context_building import check_texts
-from turnlog.ports import (
-    Approval,
-    Decision,
-    Store,
-    Turn,
-)
+from turnlog.pipeline.turn import PartsFor
+from turnlog.ports import Approval, Decision, Store, Turn
 from turnlog.turns.active import RunningTurns
+from turnlog.turns.edits import check_edit
 from turnlog.turns.live_turn import LiveTurn
 from turnlog.turns.server_event import SERVER, placed_by_server
 
@@ -42,9 +33,10 @@ TRIES = 5
 class Decisions:
     """Answers from people, and from time."""
 
-    def __init__(self, store: Store, turns: RunningTurns) -> None:
+    def __init__(self, store: Store, turns: RunningTurns, parts_for: PartsFor) -> None:
         self._store = store
         self._turns = turns
+        self._parts_for = parts_for
         self._watching: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
@@ -68,7 +60,7 @@ class Decisions:
         try:
             _refuse_late(approval)
             if decision.args is not None:
-                await self._turns.check(user_id, approval, decision.args)
+                await check_edit(self._store, self._parts_for, user_id, approval, decision.args)
             await self._resolve(user_id, approval, _resolved(user_id, approval, decision))
         except AlreadyDecided as refused:
             await self._record_refusal(user_id, approval, str(refused))

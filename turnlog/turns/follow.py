@@ -12,15 +12,7 @@ from turnlog.events.base import Stamped
 from turnlog.events.cursor import BEGINNING, Cursor, cursor_of
 from turnlog.events.kinds import Complete, Error, ResyncRequired
 from turnlog.pipeline.ending import completed_again
-from turnlog.ports import (
-    OPEN,
-    Batches,
-    Bus,
-    Encode,
-    LiveEvent,
-    StartedTurn,
-    Store,
-)
+from turnlog.ports import OPEN, Batches, Bus, Encode, LiveEvent, StartedTurn, Store
 from turnlog.turns.server_event import placed_by_server
 
 TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on from there."

@@ -15,14 +15,7 @@ from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import store_and_emit
 from turnlog.pipeline.tool_finalization import close_open_tools
 from turnlog.pipeline.turn_state import Drafts, TurnState, resumed
-from turnlog.ports import (
-    Rate,
-    Said,
-    Show,
-    Store,
-    Turn,
-    no_price,
-)
+from turnlog.ports import Rate, Said, Show, Store, Turn, no_price
 
 _log = logging.getLogger(__name__)
 INTERRUPTED = k.Error(

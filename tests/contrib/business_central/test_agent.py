@@ -13,12 +13,7 @@ from turnlog.contrib.business_central.sandbox.demo.companies import BUSY
 from turnlog.contrib.business_central.sandbox.schema.entities import ENTITIES
 from turnlog.events.kinds import ApprovalRequested
 from turnlog.ports import Decision
-from turnlog.simulator import (
-    Reply,
-    SimulatedClaude,
-    Text,
-    ToolCall,
-)
+from turnlog.simulator import Reply, SimulatedClaude, Text, ToolCall
 from turnlog.testing.business_central import INVOICE
 from turnlog.testing.server import serving
 from turnlog.transports.auth import LOCAL_USER

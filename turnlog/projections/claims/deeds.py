@@ -11,14 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from turnlog.projections.claims import words as w
-from turnlog.projections.claims.text import (
-    QUOTE,
-    Phrases,
-    Sentence,
-    first_word,
-    is_word,
-    number,
-)
+from turnlog.projections.claims.text import QUOTE, Phrases, Sentence, first_word, is_word, number
 from turnlog.projections.claims.words import DEEDS, Deed
 
 LONGEST = 600  # characters of a sentence that may be a claim

@@ -8,12 +8,7 @@ the two would be wrong together.
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from turnlog.projections.history.checks import (
-    files,
-    shape,
-    thoughts,
-    tools,
-)
+from turnlog.projections.history.checks import files, shape, thoughts, tools
 from turnlog.projections.history.request import Found, Request
 
 

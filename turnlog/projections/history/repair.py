@@ -9,12 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from turnlog.projections.history.fixes import (
-    files,
-    shape,
-    thoughts,
-    tools,
-)
+from turnlog.projections.history.fixes import files, shape, thoughts, tools
 from turnlog.projections.history.lint import RULES, Finding, lint
 from turnlog.projections.history.request import Json, Request
 

@@ -18,12 +18,7 @@ from turnlog.errors import (
 )
 from turnlog.events.base import Placed, Stamped
 from turnlog.events.clock import now
-from turnlog.events.record import (
-    NO_SEAL,
-    Record,
-    records,
-    stamped,
-)
+from turnlog.events.record import NO_SEAL, Record, records, stamped
 from turnlog.ports import (
     OPEN,
     Approval,

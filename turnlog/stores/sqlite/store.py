@@ -16,16 +16,7 @@ from typing import Any, TypeVar
 
 from turnlog.errors import StoreUnusable
 from turnlog.events.base import Placed, Stamped
-from turnlog.ports import (
-    Approval,
-    Charge,
-    Evidence,
-    Session,
-    Spent,
-    ToolRun,
-    ToolStarted,
-    Turn,
-)
+from turnlog.ports import Approval, Charge, Evidence, Session, Spent, ToolRun, ToolStarted, Turn
 from turnlog.stores.sqlite import approvals as permits
 from turnlog.stores.sqlite import billing, log, sessions, turns
 from turnlog.stores.sqlite.files import connect, connect_reader, make_private

@@ -10,13 +10,7 @@ from turnlog.ports import Store
 from turnlog.projections import tables
 from turnlog.projections.proof import prove
 from turnlog.testing import samples as s
-from turnlog.testing.contracts.base import (
-    EVERY_PROJECTION,
-    Contract,
-    Opened,
-    numbers,
-    said,
-)
+from turnlog.testing.contracts.base import EVERY_PROJECTION, Contract, Opened, numbers, said
 
 
 class EventLogContract(Contract):

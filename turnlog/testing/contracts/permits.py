@@ -2,13 +2,7 @@
 
 import pytest
 
-from turnlog.errors import (
-    AlreadyBegun,
-    AlreadyDecided,
-    Busy,
-    NotFound,
-    TurnOver,
-)
+from turnlog.errors import AlreadyBegun, AlreadyDecided, Busy, NotFound, TurnOver
 from turnlog.events.kinds import DecisionRefused, ToolSettled
 from turnlog.ports import Store, Turn
 from turnlog.testing import samples as s

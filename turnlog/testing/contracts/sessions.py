@@ -10,12 +10,7 @@ from turnlog.errors import NotFound
 from turnlog.ports import Session, Store
 from turnlog.projections.proof import prove
 from turnlog.testing import samples as s
-from turnlog.testing.contracts.base import (
-    EVERY_PROJECTION,
-    Contract,
-    Opened,
-    said,
-)
+from turnlog.testing.contracts.base import EVERY_PROJECTION, Contract, Opened, said
 
 
 class SessionsContract(Contract):

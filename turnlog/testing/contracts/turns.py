@@ -5,20 +5,10 @@ import asyncio
 import msgspec
 import pytest
 
-from turnlog.errors import (
-    AlreadyAsked,
-    Busy,
-    MessageIdTaken,
-    NotFound,
-)
+from turnlog.errors import AlreadyAsked, Busy, MessageIdTaken, NotFound
 from turnlog.ports import Store
 from turnlog.testing import samples as s
-from turnlog.testing.contracts.base import (
-    Contract,
-    Opened,
-    numbers,
-    said,
-)
+from turnlog.testing.contracts.base import Contract, Opened, numbers, said
 
 
 class TurnsContract(Contract):

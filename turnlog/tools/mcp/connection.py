@@ -14,12 +14,7 @@ from typing import Any, NoReturn
 
 from turnlog.errors import ToolError
 from turnlog.net import back_off
-from turnlog.tools.mcp.catalog import (
-    Left,
-    Listed,
-    clean,
-    listed,
-)
+from turnlog.tools.mcp.catalog import Left, Listed, clean, listed
 from turnlog.tools.mcp.server import McpServer
 
 _log = logging.getLogger(__name__)

@@ -7,12 +7,7 @@ from turnlog.config import Settings
 from turnlog.contrib.business_central import BusinessCentral, erp_agent
 from turnlog.contrib.business_central.sandbox.schema.entities import ENTITIES
 from turnlog.events.kinds import ToolResult
-from turnlog.simulator import (
-    Reply,
-    SimulatedClaude,
-    Text,
-    ToolCall,
-)
+from turnlog.simulator import Reply, SimulatedClaude, Text, ToolCall
 from turnlog.testing.business_central import approval_of, erp_tools
 
 

@@ -12,13 +12,7 @@ from turnlog.contrib.business_central.client.conditions import contains, equals
 from turnlog.contrib.business_central.client.connection import BusinessCentral, QueryResult, Row
 from turnlog.contrib.business_central.client.failures import Missing, Uncertain
 from turnlog.errors import ToolError
-from turnlog.tools.tool import (
-    Describe,
-    NotDone,
-    Tool,
-    ToolContext,
-    tool,
-)
+from turnlog.tools.tool import Describe, NotDone, Tool, ToolContext, tool
 
 Text = Annotated[
     str,

@@ -5,14 +5,7 @@ from typing import Any
 
 from turnlog.projections.history import models
 from turnlog.projections.history.blocks import THOUGHTS
-from turnlog.projections.history.request import (
-    Found,
-    Json,
-    Placed,
-    Request,
-    short,
-    word,
-)
+from turnlog.projections.history.request import Found, Json, Placed, Request, short, word
 
 MOST_OF_AN_IMAGE = 5 * 1024 * 1024  # counted on the base64
 MOST_OF_A_REQUEST = 32 * 1024 * 1024

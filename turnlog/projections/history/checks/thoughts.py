@@ -2,14 +2,7 @@
 
 from turnlog.projections.history import models
 from turnlog.projections.history.blocks import SERVER_CALLS, THOUGHTS
-from turnlog.projections.history.request import (
-    Found,
-    Json,
-    Placed,
-    Request,
-    is_message,
-    word,
-)
+from turnlog.projections.history.request import Found, Json, Placed, Request, is_message, word
 
 
 def are_signed(request: Request) -> Found:

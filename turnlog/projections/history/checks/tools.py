@@ -6,15 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnlog.projections.history.blocks import SERVER_CALLS, is_server_result
-from turnlog.projections.history.request import (
-    Found,
-    Json,
-    Placed,
-    Request,
-    is_block,
-    short,
-    word,
-)
+from turnlog.projections.history.request import Found, Json, Placed, Request, is_block, short, word
 
 ID = re.compile(r"[a-zA-Z0-9_-]+")
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")

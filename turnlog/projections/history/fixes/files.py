@@ -6,14 +6,7 @@ import msgspec
 
 from turnlog.projections.history.blocks import THOUGHTS
 from turnlog.projections.history.checks import files as check
-from turnlog.projections.history.request import (
-    Json,
-    Placed,
-    Request,
-    deep,
-    each_block,
-    text,
-)
+from turnlog.projections.history.request import Json, Placed, Request, deep, each_block, text
 
 
 def leave_out_bad_images(request: Request) -> Json:

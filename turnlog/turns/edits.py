@@ -1,0 +1,37 @@
+"""Arguments that a person changed before allowing a call: checked by the tool of the agent that
+made it."""
+
+from typing import Any
+
+from turnlog.errors import BadInput, NotFound, ToolError
+from turnlog.events import kinds as k
+from turnlog.pipeline.turn import PartsFor
+from turnlog.ports import Approval, EventLog, Standing, Store, Turn
+
+PAGE = 100  # events that are read at once
+
+
+async def check_edit(
+    store: Store, parts_for: PartsFor, user_id: str, approval: Approval, args: dict[str, Any]
+) -> None:
+    """Raises BadInput where the tool would not take these arguments."""
+    session = await store.get_session(user_id, approval.session_id)
+    parts = parts_for(session, lambda batch: None)
+    agent = parts.member(await _asker(store, user_id, approval))
+    turn = Turn(id=approval.turn_id, session_id=session.id, user_id=user_id)
+    call = k.ToolUse(tool_use_id=approval.tool_use_id, tool_name=approval.tool_name, args=args)
+    try:
+        (await parts.tools_for(agent, turn, Standing())).check(call)
+    except ToolError as error:
+        raise BadInput(str(error)) from None
+
+
+async def _asker(log: EventLog, user_id: str, approval: Approval) -> str:
+    """The id of the agent that made the call."""
+    before = None
+    while page := await log.tail(user_id, approval.session_id, limit=PAGE, before=before):
+        for at in reversed(page):
+            if isinstance(at.event, k.ToolUse) and at.event.tool_use_id == approval.tool_use_id:
+                return at.placed.agent.id
+        before = page[0].position
+    raise NotFound(f"The call of approval {approval.id!r} is not in the log.")
