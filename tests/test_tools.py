@@ -296,9 +296,11 @@ async def test_a_turn_that_is_cancelled_cancels_its_tools():
 # the tools that ship
 
 
-@pytest.mark.parametrize(
-    ("expression", "value"), [("1 + 2 * 3", 7), ("(1 + 2) * -3", -9), ("7 / 2", 3.5)]
-)
+SUMS = [("1 + 2 * 3", 7), ("(1 + 2) * -3", -9), ("7 / 2", 3.5), ("0.1 + 0.2", 0.3)]
+SUMS += [("123456789012345678 + 1", 123456789012345679)]
+
+
+@pytest.mark.parametrize(("expression", "value"), SUMS)
 async def test_calculate_computes(expression, value):
     assert (await result(calculate, expression=expression)).result == {"result": value}
 

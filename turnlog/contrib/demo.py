@@ -1,10 +1,10 @@
 """The agents that a newcomer meets: an assistant with every tool there is, the ERP, the tasks."""
 
 import ast
-import math
 import operator
 from collections.abc import Callable
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any
 
 from turnlog.contrib.tasks.agent import TASKS
@@ -32,21 +32,21 @@ def calculate(expression: str) -> dict[str, float | int]:
     """Compute an arithmetic expression of numbers, + - * / and brackets."""
     try:
         result = _value(ast.parse(expression[:500], mode="eval").body)
-    except (SyntaxError, RecursionError, MemoryError):
+        number = float(result)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ToolError(f"{expression!r} is not an arithmetic expression.") from None
     except (ZeroDivisionError, OverflowError) as error:
         raise ToolError(f"{expression!r}: {error}.") from None
-    if not math.isfinite(result):
-        raise ToolError(f"{expression!r} is too large.")
-    return {"result": int(result) if result.is_integer() else result}
+    is_whole = result.denominator == 1 and abs(result) < 2**63
+    return {"result": int(result) if is_whole else number}
 
 
-def _value(node: ast.AST) -> float:
+def _value(node: ast.AST) -> Fraction:
     match node:
         case ast.Constant(value=int() | float() as number):
-            return float(number)
+            return Fraction(repr(number))  # as it is written: 0.1 is a tenth
         case ast.BinOp(op=op) if type(op) in _OPERATORS:
-            result: float = _OPERATORS[type(op)](_value(node.left), _value(node.right))
+            result: Fraction = _OPERATORS[type(op)](_value(node.left), _value(node.right))
             return result
         case ast.UnaryOp(op=ast.USub()):
             return -_value(node.operand)
