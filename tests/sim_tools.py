@@ -1,96 +1,74 @@
 """A tool box in the test for talking to the conversational simulator: tasks, and a small ERP.
 
-The tools have the names and result shapes of the ones that ship, so that a dialogue can be
-played on either.
+The tools have the names, parameters and result shapes of the ones that ship.
 """
 
 import json
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any
 
 from turnlog.contrib.demo import calculate
 from turnlog.errors import ToolError
-from turnlog.simulator import (
-    Reply,
-    Text,
-    Thinking,
-    ToolCall,
-)
+from turnlog.simulator import Reply, Text, Thinking, ToolCall
 from turnlog.simulator.conversation import answer
 from turnlog.simulator.stream import message
 
-TODAY = date(2026, 11, 16)  # a Monday
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
-STATUS = {"type": "string", "enum": ["all", "pending", "completed"]}
-LINES = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"item_id": STRING, "quantity": NUMBER, "unit_price": NUMBER},
-        "required": ["item_id", "quantity"],
-    },
-}
+ARRAY = {"type": "array"}
 
 
-def spec(name: str, about: str, required: str = "", /, **properties: Any) -> dict[str, Any]:
+def spec(name: str, required: str = "", optional: str = "", /, **other: Any) -> dict[str, Any]:
+    """A tool. Its parameters are strings, but for those that `other` gives a schema."""
+    properties = dict.fromkeys([*required.split(), *optional.split()], STRING) | other
     schema = {"type": "object", "properties": properties, "required": required.split()}
-    return {"name": name, "description": about, "input_schema": schema}
+    return {"name": name, "description": name, "input_schema": schema}
 
 
 # fmt: off
 TASK_TOOLS = [
-    spec("add_task", "Add a task for the user.", "title", title=STRING, description=STRING),
-    spec("list_tasks", "List the user's tasks.", "", status=STATUS),
-    spec("update_task", "Change the title or description of a task.", "task_id",
-         task_id=INTEGER, title=STRING, description=STRING),
-    spec("complete_task", "Mark a task as completed.", "task_id", task_id=INTEGER),
-    spec("delete_task", "Delete a task.", "task_id", task_id=INTEGER),
+    spec("add_task", "title", "description"),
+    spec("list_tasks", "", "status"),
+    spec("update_task", "id", "title description", id=INTEGER),
+    spec("complete_task", "id", id=INTEGER),
+    spec("delete_task", "id", id=INTEGER),
 ]
 ERP_TOOLS = [
-    spec("list_all_entities", "List all kinds of entities in Business Central."),
-    spec("find_customer", "Find customers by name.", "query", query=STRING),
-    spec("get_customer", "Get one customer by number.", "customer_number", customer_number=STRING),
-    spec("list_customers", "List the customers.", "", limit=INTEGER),
-    spec("get_item", "Get one item by number.", "item_number", item_number=STRING),
-    spec("find_item", "Find items by name.", "query", query=STRING),
-    spec("create_customer", "Create a customer.", "display_name", display_name=STRING,
-         email=STRING, phone_number=STRING, city=STRING),
-    spec("update_customer", "Update fields of a customer.", "customer_id", customer_id=STRING,
-         display_name=STRING, email=STRING, phone_number=STRING, city=STRING),
-    spec("create_sales_invoice", "Create a draft sales invoice with lines.", "customer_id lines",
-         customer_id=STRING, lines=LINES, due_date={"type": "string", "format": "date"}),
-    spec("post_sales_invoice", "Post a draft sales invoice.", "invoice_id", invoice_id=STRING),
-    spec("list_sales_orders", "List the sales orders.", "", status={**STRING,
-         "enum": ["Draft", "Open"]}),
-    spec("list_sales_invoices", "List the sales invoices."),
-    spec("create_sales_order", "Create a sales order.", "customer_id lines",
-         customer_id=STRING, lines=LINES),
+    spec("list_all_entities"),
+    spec("find_customer", "", "text", limit=INTEGER),
+    spec("get_customer", "number"),
+    spec("create_customer", "name", "city email"),
+    spec("delete_customer", "number current_name etag"),
+    spec("find_item", "", "text", limit=INTEGER),
+    spec("get_item", "number"),
+    spec("find_sales_invoice", "", "customer_number status"),
+    spec("get_sales_invoice", "number"),
+    spec("create_sales_invoice", "customer_number customer_name lines", "", lines=ARRAY),
+    spec("post_sales_invoice", "invoice_id number customer_name total_including_tax currency_code",
+         "", total_including_tax=NUMBER),
 ]
 OTHER_TOOLS = [
-    spec("current_time", "The current date and time in UTC."),
-    spec("calculate", "Compute an arithmetic expression of numbers, + - * / and brackets.",
-         "expression", expression=STRING),
-    spec("get_weather", "The weather in a city.", "city", city=STRING, days=INTEGER,
-         unit={**STRING, "enum": ["celsius", "fahrenheit"]}),
-    spec("send_email", "Send an email.", "recipient subject", recipient=STRING, subject=STRING),
+    spec("current_time"),
+    spec("calculate", "expression"),
+    spec("get_weather", "city", "unit"),
+    spec("refund_payment", "payment_id", "amount"),
+    spec("send_email", "recipient subject"),
 ]
 HAND_OFFS = [
-    spec("transfer_to_erp", "Customers, items, invoices and orders in Business Central."),
-    spec("transfer_to_tasks", "The user's to-do list."),
-    spec("transfer_to_knowledge", "Questions about documents.", "question", question=STRING),
+    spec("transfer_to_erp"),
+    spec("transfer_to_tasks"),
+    spec("transfer_to_knowledge", "reason"),
 ]
 ALL_TOOLS = [*TASK_TOOLS, *ERP_TOOLS, *OTHER_TOOLS]
 CUSTOMERS = [
-    {"id": "c-1", "number": "10000", "displayName": "Adatum Corporation", "city": "Atlanta",
-     "phoneNumber": "555-0100", "balanceDue": 1200.5},
-    {"id": "c-2", "number": "20000", "displayName": "Trey Research", "city": "Chicago",
-     "phoneNumber": "555-0200", "balanceDue": 0.0},
+    {"number": "10000", "displayName": "Adatum Corporation", "city": "Atlanta",
+     "balanceDue": 1200.5},
+    {"number": "20000", "displayName": "Trey Research", "city": "Chicago", "balanceDue": 0},
+    {"number": "30000", "displayName": "Trey Rentals", "city": "Boston", "balanceDue": 0},
 ]
 ITEMS = [
-    {"id": "i-1", "number": "1896-S", "displayName": "ATHENS Desk", "unitPrice": 1000.8},
-    {"id": "i-2", "number": "1900-S", "displayName": "PARIS Guest Chair", "unitPrice": 192.8},
-    {"id": "i-3", "number": "1928-S", "displayName": "AMSTERDAM Lamp", "unitPrice": 54.9},
+    {"number": "1896-S", "displayName": "ATHENS Desk", "unitPrice": 1000.8, "inventory": 4},
+    {"number": "1900-S", "displayName": "PARIS Guest Chair", "unitPrice": 192.8, "inventory": 0},
+    {"number": "1928-S", "displayName": "AMSTERDAM Lamp", "unitPrice": 54.9, "inventory": 60},
 ]
 # fmt: on
 
@@ -115,12 +93,15 @@ class Box:
             raise Failed(self.broken[name])
         if name.startswith("transfer_to_"):
             return f"Successfully transferred to {name.removeprefix('transfer_to_')}"
-        return getattr(self, f"_{name}")(**args)
+        try:
+            return getattr(self, f"_{name}")(**args)
+        except (AttributeError, TypeError) as error:
+            raise Failed(f"{name} cannot be called so: {error}") from None
 
-    def _task(self, task_id: int) -> dict[str, Any]:
-        found = [task for task in self.tasks if task["id"] == task_id]
+    def _task(self, id: int) -> dict[str, Any]:
+        found = [task for task in self.tasks if task["id"] == id]
         if not found:
-            raise Failed(f"There is no task {task_id}.")
+            raise Failed(f"There is no task {id}.")
         return found[0]
 
     def _add_task(self, title, description=""):
@@ -132,70 +113,61 @@ class Box:
         wanted = {"all": (True, False), "completed": (True,), "pending": (False,)}[status]
         return [task for task in self.tasks if task["completed"] in wanted]
 
-    def _update_task(self, task_id, **changes):
-        self._task(task_id).update(changes)
-        return self._task(task_id)
+    def _update_task(self, id, **changes):
+        self._task(id).update(changes)
+        return self._task(id)
 
-    def _complete_task(self, task_id):
-        return self._update_task(task_id, completed=True)
+    def _complete_task(self, id):
+        return self._update_task(id, completed=True)
 
-    def _delete_task(self, task_id):
-        task = self._task(task_id)
+    def _delete_task(self, id):
+        task = self._task(id)
         self.tasks.remove(task)
-        return {"id": task_id, "deleted": True}
+        return {"id": id, "deleted": True}
 
     def _list_all_entities(self):
-        return ["customers", "items", "salesInvoices", "salesOrders", "vendors"]
+        return {"entities": ["customers", "items", "salesInvoices"]}
 
-    def _find_customer(self, query):
-        return {"value": [c for c in self.customers if query.lower() in c["displayName"].lower()]}
+    def _find_customer(self, text=""):
+        return _page("customers", self.customers, text)
 
-    def _list_customers(self, limit=100):
-        return {"value": self.customers[:limit], "count": len(self.customers)}
+    def _get_customer(self, number):
+        return _with_number("customer", self.customers, number) | {"etag": 'W/"7"'}
 
-    def _get_customer(self, customer_number):
-        found = [c for c in self.customers if c["number"] == customer_number]
-        if not found:
-            raise Failed(f"Customer {customer_number} was not found.")
-        return found[0]
-
-    def _create_customer(self, display_name, **more):
-        made = {"id": "c-9", "number": "90000", "displayName": display_name, **more}
-        self.customers.append(made)
+    def _create_customer(self, **fields):
+        made = {"number": "C0001", "displayName": fields.pop("name"), **fields}
+        self.customers = [*self.customers, made]
         return made
 
-    def _update_customer(self, customer_id, **changes):
-        (found,) = [c for c in self.customers if c["id"] == customer_id]
-        return found | changes
+    def _delete_customer(self, number, current_name, etag):
+        self.customers = [row for row in self.customers if row["number"] != number]
+        return {"number": number, "deleted": True}
 
-    def _find_item(self, query):
-        return {"value": [i for i in ITEMS if query.lower() in i["displayName"].lower()]}
+    def _find_item(self, text=""):
+        return _page("items", ITEMS, text)
 
-    def _create_sales_invoice(self, customer_id, lines, due_date=None):
-        made = {"id": f"inv-{len(self.invoices) + 1}", "number": "1001", "status": "Draft"}
-        total = sum(
-            next(i["unitPrice"] for i in ITEMS if i["id"] == line["item_id"]) * line["quantity"]
-            for line in lines
-        )
-        self.invoices.append(made | {"totalAmountIncludingTax": round(total, 2), "lines": lines})
+    def _get_item(self, number):
+        return _with_number("item", ITEMS, number)
+
+    def _find_sales_invoice(self, status=None):
+        return _page("invoices", [i for i in self.invoices if status in (None, i["status"])], "")
+
+    def _get_sales_invoice(self, number):
+        return _with_number("invoice", self.invoices, number)
+
+    def _create_sales_invoice(self, customer_number, customer_name, lines):
+        prices = {item["number"]: item["unitPrice"] for item in ITEMS}
+        total = round(sum(prices[line["item_number"]] * line["quantity"] for line in lines), 2)
+        number = str(1001 + len(self.invoices))
+        made = {"id": f"inv-{number}", "number": number, "customerName": customer_name}
+        made |= {"status": "Draft", "totalAmountIncludingTax": total, "currencyCode": "USD"}
+        self.invoices.append(made | {"lines": lines})
         return self.invoices[-1]
 
-    def _create_sales_order(self, customer_id, lines):
-        return {"id": "o-1", "number": "S-1", "status": "Draft"}
-
-    def _post_sales_invoice(self, invoice_id):
-        (found,) = [i for i in self.invoices if i["id"] == invoice_id]
-        found["status"] = "Open"
-        return found
-
-    def _list_sales_invoices(self):
-        return self.invoices
-
-    def _list_sales_orders(self, status=None):
-        return []
-
-    def _send_email(self, recipient, subject):
-        return "sent"
+    def _post_sales_invoice(self, number, **confirmed):
+        invoice = _with_number("invoice", self.invoices, number)
+        invoice |= {"number": f"P{number}", "status": "Open"}
+        return invoice
 
     def _current_time(self):
         return {"utc": "2026-11-16T09:30:00+00:00"}
@@ -203,8 +175,23 @@ class Box:
     def _calculate(self, expression):
         return calculate.function(expression)
 
-    def _get_weather(self, city, days=1, unit="celsius"):
+    def _get_weather(self, city, unit="celsius"):
         return f"Sunny in {city}, 21 °C."
+
+    def _refund_payment(self, payment_id, amount=None):
+        return {"payment": payment_id, "refunded": 1.125}
+
+
+def _page(name: str, rows: list[dict[str, Any]], text: str) -> dict[str, Any]:
+    found = [row for row in rows if text.lower() in row.get("displayName", "").lower()]
+    return {name: found, "count": len(found), "hasMore": False}
+
+
+def _with_number(name: str, rows: list[dict[str, Any]], number: str) -> dict[str, Any]:
+    found = [row for row in rows if row["number"] == number]
+    if not found:
+        raise Failed(f"There is no {name} {number}.")
+    return found[0]
 
 
 @dataclass
@@ -223,7 +210,7 @@ class Chat:
         return body | ({"tools": self.tools} if self.tools else {}) | self.body
 
     def next(self) -> Reply:
-        return answer(self.request(), self.betas, TODAY)
+        return answer(self.request(), self.betas)
 
     def say(self, content: Any) -> str:
         """One turn, tools included; the text of its last answer."""

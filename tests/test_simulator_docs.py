@@ -1,4 +1,4 @@
-"""docs/simulator.md: its transcripts are played again, its vocabulary is that of the tables."""
+"""docs/simulator.md: its transcripts are played again, its sentences are those of the table."""
 
 import json
 import re
@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from sim_tools import ERP_TOOLS, OTHER_TOOLS, TASK_TOOLS, Box, Chat, tasks
 
-from turnlog.simulator.conversation.words import NOUNS, READS, WRITES
+from turnlog.simulator.conversation.intents import TABLE
+from turnlog.simulator.conversation.patterns import WORDS
 
 PAGE = Path(__file__).parent.parent / "docs" / "simulator.md"
 TRANSCRIPT = re.compile(r"```transcript\n(.*?)```", re.S)
-VOCABULARY = re.compile(r"(\| means \| said as \|\n\|---\|---\|\n)((?:\|.*\|\n)*)")
+SENTENCES = re.compile(r"```sentences\n(.*?)```", re.S)
 CHATS = {
     "tasks": lambda: Chat(TASK_TOOLS, tasks("Buy milk", "Call Bob", "Write report")),
     "erp": lambda: Chat(ERP_TOOLS, Box()),
@@ -36,25 +37,28 @@ def shown(answers):
             if block["type"] == "text":
                 yield block["text"]
             else:
-                yield f"[{block['name']} {json.dumps(block['input'])}]"
+                yield f"[{block['name']} {json.dumps(block['input'], ensure_ascii=False)}]"
 
 
-def rows():
-    table = READS | WRITES | NOUNS
-    return "".join(f"| {means} | {', '.join(said.split())} |\n" for means, said in table.items())
+def sentences():
+    rows = [f"<{word}> is {forms.replace('|', ', ')}\n" for word, forms in WORDS.items()]
+    for domain, intents in TABLE.items():
+        rows.append(f"\n{domain}:\n")
+        rows += [f"  {intent.pattern}  {intent.tools}".rstrip() + "\n" for intent in intents]
+    return "".join(rows)
 
 
 def test_the_page_is_what_the_simulator_says(request):
     page = PAGE.read_text()
     now = TRANSCRIPT.sub(lambda found: f"```transcript\n{played(found[1])}```", page)
-    now = VOCABULARY.sub(lambda found: found[1] + rows(), now)
+    now = SENTENCES.sub(lambda found: f"```sentences\n{sentences()}```", now)
     if request.config.getoption("--accept"):
         PAGE.write_text(now)
         pytest.skip("docs/simulator.md is written")
     assert now == page
 
 
-def test_there_are_transcripts_and_a_vocabulary():
+def test_there_are_transcripts_and_sentences():
     page = PAGE.read_text()
     assert len(TRANSCRIPT.findall(page)) == len(CHATS)
-    assert rows() in page
+    assert sentences() in page

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from sim_tools import TASK_TOOLS, Chat, spec
 
 from turnlog.simulator import RawBlock, Text
-from turnlog.simulator.conversation import (
-    corpus,
-    documents,
-    pictures,
-    searching,
-)
+from turnlog.simulator.sources import documents, pictures, web
 
 TEXT = "Grass is green. The sky is blue!\nWater, at 20 °C, is wet. Employees have 25 days of leave."
 CITE = {"enabled": True}
@@ -105,7 +100,7 @@ def test_cited_text_is_always_the_text_at_its_place(text):
         assert text[start:end].strip()
     body = {"messages": [{"role": "user", "content": [plain(text)]}]}
     for passage in documents.passages(body):
-        place = passage.citation
+        (place,) = passage.citations
         assert text[place["start_char_index"] : place["end_char_index"]] == place["cited_text"]
 
 
@@ -160,9 +155,7 @@ def test_search_results_of_a_tool_are_cited():
         "citations": CITE,
         "content": [{"type": "text", "text": "Lunch is at noon."}, {"type": "text", "text": TEXT}],
     }
-    chat = Chat(
-        [spec("search_documents", "Search the documents.", "query", query={"type": "string"})]
-    )
+    chat = Chat([spec("search_documents", "query")])
     chat.messages = [{"role": "user", "content": "search the documents for days of leave"}]
     (call,) = [b for b in chat.next().blocks if not isinstance(b, Text)]
     assert call.name == "search_documents"
@@ -214,7 +207,7 @@ def test_hostile_bytes_are_no_crash(raw, tail, cut):
 def test_an_image_that_is_none_is_said_to_be_none():
     source = {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}
     (said,) = asked({"type": "image", "source": source}, question="What is this?")
-    assert "no header that I can read" in said.text
+    assert "without a header that I can read" in said.text
 
 
 # --- the web ---
@@ -236,7 +229,7 @@ def test_a_search_has_its_query_its_results_and_a_cited_answer():
     assert (call["type"], call["input"]) == ("server_tool_use", {"query": "reverse charge VAT"})
     assert results(reply)[0][0]["url"] == "https://tax.example.com/vat/reverse-charge"
     first = citations(reply.blocks)[0]
-    page = next(page for page in corpus.PAGES if page.url == first["url"])
+    page = next(page for page in web.PAGES if page.url == first["url"])
     assert first["cited_text"] in page.text
     assert first["encrypted_index"]
     assert reply.usage.web_searches == 1
@@ -258,12 +251,12 @@ def test_searches_beyond_the_limit_are_refused():
         ({"allowed_domains": ["tax.example.com"]}, {"tax.example.com"}),
         ({"allowed_domains": ["example.com/vat"]}, {"tax.example.com"}),
         ({"allowed_domains": ["other.example"]}, set()),
-        ({"blocked_domains": ["tax.example.com"]}, {"news.example.com", "data.example.com"}),
+        ({"blocked_domains": ["tax.example.com"]}, {"news.example.com"}),
     ],
 )
 def test_domains_are_obeyed(limits, hosts):
-    found = {page.url.split("/")[2] for page in searching.matching("VAT invoice tax", limits)}
-    assert found & {"tax.example.com", "news.example.com", "data.example.com"} == hosts
+    found = {page.url.split("/")[2] for page in web.matching("VAT invoice tax", limits)}
+    assert found & {"tax.example.com", "news.example.com"} == hosts
 
 
 def test_the_web_is_only_searched_when_it_is_asked_for():
@@ -273,6 +266,5 @@ def test_the_web_is_only_searched_when_it_is_asked_for():
 
 
 def test_every_page_is_invented_and_says_something():
-    assert len(corpus.PAGES) >= 20
-    assert len({page.url for page in corpus.PAGES}) == len(corpus.PAGES)
-    assert all(page.url.split("/")[2].endswith(".example.com") for page in corpus.PAGES)
+    assert len({page.url for page in web.PAGES}) == len(web.PAGES)
+    assert all(page.url.split("/")[2].endswith(".example.com") for page in web.PAGES)

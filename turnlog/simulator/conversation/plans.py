@@ -1,56 +1,34 @@
-"""What a plan is: a generator that asks for tool calls, is sent their results, and says the end.
+"""A plan: a generator that yields tool calls, is sent their results, and returns what to say.
 
-The API is stateless, so a plan is run again from its start for every request: it is sent the
-results that the history holds, and the first calls that have no result are what to call now.
+The API is stateless, so a plan runs again from its start for every request: it is sent the
+results that the history holds, and the first calls without a result are the ones to make now.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from typing import Any, NamedTuple
 
-from ..script import Json
-from .records import Known, Record
+from ..script import Block, Json, Usage
 from .talk import Done, Talk
-from .toolbox import Tool, by_name
+from .tools import Call, Ended, Tool, example
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """A call to make."""
+class Batch(NamedTuple):
+    """Calls to make at once, and what to say before them. None: their names."""
 
-    name: str
-    input: Json
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Calls that can be made at once, what to say before them, and the thought behind them."""
-
-    calls: tuple[Wanted, ...]
-    says: str = ""
-    thinks: str = ""
+    calls: Sequence[Call]
+    text: str | None = None
 
 
-@dataclass(frozen=True)
-class Told:
-    """The end of a plan. `asks` is the argument that the user has to give first."""
+class Speech(NamedTuple):
+    """An answer that is more than text: with citations, or with searches to pay for."""
 
-    text: str
-    thinks: str = ""
-    asks: str | None = None
-    failed: bool = False  # what was to follow must not happen
-    sources: tuple[Done, ...] = ()  # results with search results in them, to be cited
+    blocks: list[Block]
+    usage: Usage = Usage()
 
 
-Plan = Generator[Batch, list[Done], Told]
-
-
-class Missing(Exception):
-    """A required argument that neither the user nor any tool has told."""
-
-    def __init__(self, parameter: str, question: str) -> None:
-        super().__init__(question)
-        self.parameter, self.question = parameter, question
+Plan = Generator[Batch, list[Done], str]
+Start = Callable[[], Plan | Speech | str]  # what has nothing to call is no generator
 
 
 @dataclass
@@ -58,74 +36,63 @@ class Desk:
     """What a plan works with."""
 
     talk: Talk
-    tools: Sequence[Tool]
-    today: date
-    known: Known = field(default_factory=Known)
-    given: dict[str, str] = field(default_factory=dict)  # answers to what was asked back
-    fresh: list[Record] = field(default_factory=list)  # read by their key in this very turn
-    forced: bool = False  # a tool must be called, whatever is missing
+    tools: Mapping[str, Tool]
+    results: list[Done] = field(default_factory=list)  # of this turn, so far
 
-    def learn(self, done: Done) -> None:
-        """What the call was about is what "it" means next, even when it failed."""
-        tool = by_name(self.tools, done.name) or Tool(done.name, "", {})
-        for name in tool.parameters:
-            if tool.kind(name) == "reference":
-                self.known.point_at(tool.noun_of(name), done.input.get(name))
-        self.known.add(done, tool.head)
+    def call(self, name: str, /, **arguments: Any) -> Call:
+        """A call that fits the schema. Raises Ended where the tool wants anything else."""
+        tool = self.tools.get(name) or Tool(name, {}, [])
+        if name in self.tools and set(tool.required) <= set(arguments) <= set(tool.parameters):
+            return Call(name, arguments)
+        raise Ended(f"I cannot read the arguments of {name} in a sentence. Say: {example(tool)}")
+
+    def last(self, kind: str) -> Json | None:
+        """What "it" is: the one record of this kind that the newest turn with any has told of."""
+        for calls in (self.results, *(turn.calls for turn in reversed(self.talk.past))):
+            every = [done.rows for done in calls if done.kind == kind and done.rows is not None]
+            if every:
+                ones = [rows[0] for rows in every if len(rows) == 1]
+                keys = {str(row.get("id", row.get("number"))) for row in ones}
+                is_one = len(every[-1]) == 1 == len(keys) and not ones[-1].get("deleted")
+                return ones[-1] if is_one else None
+        return None
 
 
-def run(plan: Plan, made: Sequence[Done], one_at_a_time: bool = False) -> Batch | Told | None:
-    """What to call now, or what to say at the end. None: the history is not of this plan."""
-    left = list(made)
+def in_order(starts: Sequence[Start]) -> Generator[Batch, list[Done], str | Speech]:
+    """One after the other. Nothing follows a plan that ended early; a speech stands alone."""
+    texts: list[str] = []
+    for at, start in enumerate(starts):
+        try:
+            answer = start()
+            answer = (yield from answer) if isinstance(answer, Generator) else answer
+        except Ended as end:
+            stopped = ["So I stopped there, and did not do the rest."] * (at + 1 < len(starts))
+            return "\n\n".join([*texts, str(end), *stopped])
+        if isinstance(answer, Speech):
+            return answer
+        texts.append(answer)
+    return "\n\n".join(texts)
+
+
+def run(desk: Desk, starts: Sequence[Start], made: Sequence[Done]) -> Batch | str | Speech | None:
+    """The calls to make now, or what to say at the end. None: the history is not of this plan."""
+    plan, left = in_order(starts), list(made)
     try:
         batch = next(plan)
-        while len(left) >= len(batch.calls):
-            results = left[: len(batch.calls)]
-            if not _are_of(results, batch):
-                return None
-            del left[: len(batch.calls)]
+        while len(left) >= len(batch.calls) and _are_of(batch, left):
+            results, left = left[: len(batch.calls)], left[len(batch.calls) :]
+            desk.results += results
             batch = plan.send(results)
     except StopIteration as end:
-        told: Told = end.value
-        return told if not left else None
-    if not _are_of(left, batch):
+        answer: str | Speech = end.value
+        return None if left else answer
+    if not _are_of(batch, left):
         return None
-    calls = batch.calls[len(left) :]
-    return Batch(calls[:1] if one_at_a_time else calls, "" if left else batch.says, batch.thinks)
+    is_alone = (desk.talk.body.get("tool_choice") or {}).get("disable_parallel_tool_use")
+    calls = batch.calls[len(left) :][: 1 if is_alone else None]
+    return Batch(calls, "" if left else batch.text)
 
 
-def _are_of(results: Sequence[Done], batch: Batch) -> bool:
+def _are_of(batch: Batch, results: Sequence[Done]) -> bool:
     pairs = zip(results, batch.calls, strict=False)
-    return all(done.name == wanted.name for done, wanted in pairs)
-
-
-def side_by_side(plans: Sequence[Plan]) -> Generator[Batch, list[Done], list[Told]]:
-    """Plans that do not need each other: their calls are made together, round by round."""
-    told: dict[int, Told] = {}
-    open_batches = {at: step for at, plan in enumerate(plans) if (step := _first(plan, told, at))}
-    while open_batches:
-        results = yield _joined(list(open_batches.values()))
-        for at, batch in list(open_batches.items()):
-            mine, results = results[: len(batch.calls)], results[len(batch.calls) :]
-            try:
-                open_batches[at] = plans[at].send(mine)
-            except StopIteration as end:
-                told[at] = end.value
-                del open_batches[at]
-    return [told[at] for at in range(len(plans))]
-
-
-def _first(plan: Plan, told: dict[int, Told], at: int) -> Batch | None:
-    try:
-        return next(plan)
-    except StopIteration as end:
-        told[at] = end.value
-        return None
-
-
-def _joined(batches: Sequence[Batch]) -> Batch:
-    return Batch(
-        tuple(call for batch in batches for call in batch.calls),
-        " ".join(dict.fromkeys(batch.says for batch in batches if batch.says)),
-        " ".join(dict.fromkeys(batch.thinks for batch in batches if batch.thinks)),
-    )
+    return all(done.name == call.name for done, call in pairs)
