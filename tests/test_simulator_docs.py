@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from sim_tools import ERP_TOOLS, OTHER_TOOLS, TASK_TOOLS, Box, Chat, tasks
 
-from turnlog.simulator.conversation.intents import TABLE, WORDS
+from turnlog.simulator.conversation.intents import TABLE
+from turnlog.simulator.conversation.patterns import WORDS
 
 PAGE = Path(__file__).parent.parent / "docs" / "simulator.md"
 TRANSCRIPT = re.compile(r"```transcript\n(.*?)```", re.S)

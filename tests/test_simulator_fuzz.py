@@ -13,7 +13,8 @@ from sim_tools import ALL_TOOLS, Chat, tasks
 from turnlog.simulator import Refused, ToolCall
 from turnlog.simulator.conversation import answer
 from turnlog.simulator.conversation.erp import KINDS
-from turnlog.simulator.conversation.intents import TABLE, WORDS
+from turnlog.simulator.conversation.intents import TABLE
+from turnlog.simulator.conversation.patterns import WORDS
 from turnlog.simulator.rules import check
 from turnlog.simulator.stream import events, message
 

@@ -6,6 +6,9 @@
 import pytest
 from sim_tools import ALL_TOOLS, ERP_TOOLS, HAND_OFFS, TASK_TOOLS, Box, Chat, spec, tasks
 
+from turnlog.simulator.conversation import patterns, reading
+from turnlog.simulator.conversation.intents import TABLE
+
 MILK, BOB = {"title": "Buy milk"}, {"title": "call Bob"}
 ADATUM, DESK = {"text": "Adatum"}, {"text": "Athens desk"}
 LISTED = ("list_tasks", {})
@@ -134,6 +137,7 @@ ASKED = [
     ("don't delete task 11",                          "I do not guess"),
     ("remind me to call Bob. Then we will see",       "I do not guess"),
     ("show my tasks\nand dance",                      "I do not guess"),
+    ("show my tasks\n" + "\n" * 500 + "and dance",     "I do not guess"),
     ("who owes us the most?",                         "I do not guess"),
     ("what is 42?",                                   "I do not guess"),
     ("Tell me a joke",                                "I do not guess"),
@@ -162,7 +166,7 @@ UNCLEAR = [
 # fmt: on
 
 
-def said(*questions):
+def turn(*questions):
     """The calls of the last question, and the answer to it."""
     chat = Chat(ALL_TOOLS, tasks("Buy milk", "Call Bob"))
     for question in questions:
@@ -173,19 +177,19 @@ def said(*questions):
 
 @pytest.mark.parametrize(("question", "calls"), DONE)
 def test_it_does_what_is_said(question, calls):
-    assert said(question)[0] == calls
+    assert turn(question)[0] == calls
 
 
 @pytest.mark.parametrize(("question", "answer"), ASKED)
 def test_it_asks_or_says_what_it_can_do_and_calls_nothing(question, answer):
-    calls, text = said(question)
+    calls, text = turn(question)
     assert calls == []
     assert answer in text
 
 
 @pytest.mark.parametrize(("question", "calls", "answer"), UNCLEAR)
 def test_it_writes_nothing_while_a_name_may_mean_two_things(question, calls, answer):
-    made, text = said(question)
+    made, text = turn(question)
     assert made == calls
     assert answer in text
 
@@ -193,6 +197,19 @@ def test_it_writes_nothing_while_a_name_may_mean_two_things(question, calls, ans
 def test_the_table_is_long_enough_to_mean_something():
     assert len(DONE) + len(ASKED) + len(UNCLEAR) >= 100
     assert len(ASKED) >= 40
+
+
+@pytest.mark.parametrize(
+    "part", ["add a task to a, ", "rename a to b, ", "1 + 1, ", "bill a for 1 b and "]
+)
+def test_a_hostile_sentence_is_not_taken_apart_without_end(part, monkeypatch):
+    """Counted in rows that are tried: each part of a sentence with each row, twice at most."""
+    tries = []
+    monkeypatch.setattr(reading, "values", lambda *row: tries.append(row) or patterns.values(*row))
+    for cuts in range(1, 20):
+        tries.clear()
+        turn(part * cuts + "“")
+        assert len(tries) <= 28 * 2 * sum(map(len, TABLE.values())) * 3
 
 
 # fmt: off
@@ -226,7 +243,7 @@ THEN = [
 
 @pytest.mark.parametrize(("questions", "calls"), THEN, ids=[" / ".join(row[0]) for row in THEN])
 def test_what_was_said_and_shown_before_counts(questions, calls):
-    assert said(*questions)[0] == calls
+    assert turn(*questions)[0] == calls
 
 
 def test_nothing_follows_a_step_that_failed():

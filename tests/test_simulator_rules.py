@@ -5,7 +5,13 @@ import json
 import anthropic
 import pytest
 
-from turnlog.simulator import Refused, Reply, SimulatedClaude, rules, sign
+from turnlog.simulator import (
+    Refused,
+    Reply,
+    SimulatedClaude,
+    rules,
+    sign,
+)
 
 KEY = {"authorization": "Bearer k", "anthropic-version": "2026-10-21"}
 OLD = "claude-haiku-4-5"  # takes budgets, sampling and prefill

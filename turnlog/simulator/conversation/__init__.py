@@ -6,7 +6,17 @@ here: every answer comes from the request alone.
 
 from turnlog.projections.history.models import has
 
-from ..script import Block, Failure, Json, Reply, Text, Thinking, ToolCall, Usage, invalid_request
+from ..script import (
+    Block,
+    Failure,
+    Json,
+    Reply,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+    invalid_request,
+)
 from ..sources import documents
 from ..tokens import CHARACTERS_PER_TOKEN, output_tokens
 from .plans import Batch, Desk, Speech, run

@@ -1,7 +1,7 @@
 """The table of intents: what can be said, and what is done for it. Read it from top to bottom.
 
 A sentence is read as a whole, word for word. One that no row reads, or that can be taken apart in
-two ways, is not acted upon: see `reading.py`.
+two ways, is not acted upon: see `reading.py`, and `patterns.py` for the brackets.
 """
 
 from collections.abc import Callable
@@ -34,38 +34,7 @@ def search(desk: Desk, query: str) -> Speech:
 
 
 # fmt: off
-# In a pattern: (a|b) one of them, [a|b] one of them or none, <word> any of WORDS, {slot} a value.
-WORDS = {
-    "create": "create|add|make|register|draft",
-    "delete": "delete|remove",
-    "show":   "show|list|display|see|give|find|what are",
-    "task":   "task|todo|to-do|reminder",
-    "tasks":  "tasks|todos|to-dos|reminders|task list|to-do list|todo list",
-}
 SELF = small_talk.SELF
-LINE = r"\d+ (?:(?! and )[^\"“”,])+"
-QUOTED = r"“[^”]+”|\"[^\"]+\""
-SIGN = r"[-+*/x×÷%^]|plus|minus|times|by|percent"
-# A new sentence ends a text; Dr. and the like do not.
-STOP = r"(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bInc)(?<!\bLtd)[.;?!] "
-# What only leads to a name is none: "create a customer called".
-NO_NAME = r"(?!(?:called|named|number)\b|(?:a|an|for|in|my|of|on|the|to|with) $)"
-TEXT = rf"{QUOTED}|{NO_NAME}(?![\"“])(?:(?!{STOP})(?:[^\"“”]|{QUOTED}))+?"
-NAME = rf"{QUOTED}|{NO_NAME}(?:(?! (?:and|at|in|with|email|phone|address) )[^\"“”,;:@\d])+?"
-SLOTS = {  # any other slot is a text, in quotes or without any
-    "city":   NAME,
-    "field":  "|".join(erp.FIELDS),
-    "kind":   "|".join(erp.KINDS),
-    "kinds":  "|".join(f"{kind}s" for kind in erp.KINDS),
-    "lines":  rf"{LINE}(?:(?:,? and |, ){LINE})*",
-    "new_name": NAME,
-    "number": r"[\w-]*\d[\w-]*",
-    "state":  "open|draft|paid",
-    "status": "open|pending|completed|done|finished",
-    "sum":    rf"(?=.*\d.*(?:{SIGN}).*\d)-?[\d(.](?:[\d .,'’()]|{SIGN}|multiplied|divided|of)+",
-    "task":   rf"#?\d{{1,15}}|(?!#?\d|(?:{WORDS['task']}) )(?:{TEXT})",
-}
-
 COUNT_TASKS, COUNT = partial(tasks.show, is_count=True), partial(erp.show, is_count=True)
 PRICE = partial(erp.fields, kind="item", field="price")
 SEARCH = partial(tell, tool="search_documents")
@@ -163,7 +132,7 @@ TABLE: dict[str, tuple[Intent, ...]] = {
         Intent("search [the] (web|internet) for {query}",         search, "web_search"),
         Intent("what is the latest [news] (on|about) {query}",    search, "web_search"),
     ),
-    "last": (
+    "unclear": (
         Intent("add {titles}", "Do you mean tasks? Then say: add tasks: {titles}", "add_task"),
     ),
 }

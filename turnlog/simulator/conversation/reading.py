@@ -1,20 +1,19 @@
 """What a question asks for: `use` first, then files, then the table of intents; else nothing."""
 
 import re
-from collections.abc import Collection, Iterator
-from functools import cache, partial
-from itertools import islice
+from collections.abc import Collection
+from functools import partial
 from typing import NamedTuple
 
 from ..sources import documents, pictures, web
 from . import small_talk
-from .erp import FIELDS, KINDS
-from .intents import ASKED_BACK, SLOTS, TABLE, TEAM, TEXT, WORDS, Act
+from .intents import ASKED_BACK, TABLE, TEAM, Act
+from .patterns import values
 from .plans import Batch, Desk, Plan, Speech, Start
 from .tools import Call, Ended, used
 from .wording import failure, result
 
-LONGEST, MOST_PARTS = 500, 8  # characters that are read as a sentence, and parts of one
+LONGEST, MOST_CUTS = 500, 6  # characters of a question, and places to take a sentence apart
 PART = re.compile(r"(?:,? and then|,? and|,? then|[,;.?!]) ", re.I)
 OPENING = re.compile(
     r"^(?:(?:hello|hi|hey|ok|okay|thanks|thank you|so|also|now|and|then)[,.!]* |please,? |"
@@ -22,7 +21,6 @@ OPENING = re.compile(
     re.I,
 )
 CLOSING = re.compile(r"(?<! say)(?:,? please|, thanks|, thank you)?[ .!?]*$", re.I)
-QUOTES = re.compile(r"^[\"“]([^\"“”]*)[\"”]$")
 NO_ANSWER = re.compile(r"(?:i|no|not|do not|don.t|what|why|how|who)\b|.*\?$", re.I)
 HAND_OFF = "transfer_to_"
 ALONE = ("talk", "web")  # what cannot be a part of a sentence
@@ -53,7 +51,8 @@ def understood(desk: Desk) -> list[Start]:
     if "image" in kinds:
         return [lambda: pictures.described(b for b in now.blocks if b["type"] == "image")]
     names = {*desk.tools, *(["web_search"] if web.offered(body) else [])}
-    lines = [" ".join(line.split()) for line in now.question[: LONGEST + 1].splitlines()]
+    is_short = len(now.question) <= LONGEST
+    lines = [" ".join(line.split()) for line in now.question.splitlines() if is_short]
     text = "\n".join(filter(None, lines))
     if steps := _read(text, names) or _read(_answered(desk, text), names):
         return [partial(step.start, desk) for step in steps]
@@ -61,7 +60,7 @@ def understood(desk: Desk) -> list[Start]:
         return [partial(_handed_over, call)]
     if blocks := documents.answer(body, text, is_certain=True):
         return [lambda: Speech(blocks)]
-    return [lambda: small_talk.lost(desk, is_read=any(_ways(text, None)))]
+    return [lambda: small_talk.lost(desk, is_read=bool(_ways(text, None)))]
 
 
 # --- sentences ---
@@ -69,7 +68,7 @@ def understood(desk: Desk) -> list[Start]:
 
 def _read(text: str, names: Names) -> list[Step]:
     """The steps of all lines. Every line has to be read, and in one way only."""
-    every = [list(islice(_ways(line, names), 2)) for line in text.splitlines()]
+    every = [_ways(line, names) for line in text.splitlines()]
     if any(len(ways) > 1 for ways in every):
         raise Ended(
             "Is that one thing or several? Please ask for one thing at a time, or put the name "
@@ -78,47 +77,34 @@ def _read(text: str, names: Names) -> list[Step]:
     return [step for ways in every for step in ways[0]] if all(every) else []
 
 
-def _ways(text: str, names: Names, most: int = MOST_PARTS) -> Iterator[list[Step]]:
-    """Every way to take a sentence apart so that each part has a row."""
-    if len(text) > LONGEST:
-        return
-    if step := _step(text, names):
-        yield [step]
-    for cut in islice(PART.finditer(text), most):
-        first = _step(text[: cut.start()], names)
-        if first and first.domain not in ALONE:
-            rests = _ways(text[cut.end() :], names, most - 1)
-            yield from ([first, *rest] for rest in rests if rest[0].domain not in ALONE)
+def _ways(text: str, names: Names) -> list[list[Step]]:
+    """Up to two ways to take a sentence apart so that each part has a row."""
+    cuts = list(PART.finditer(text))
+    cuts = cuts if len(cuts) <= MOST_CUTS else []
+    starts, ends = [0, *(cut.end() for cut in cuts)], [*(cut.start() for cut in cuts), len(text)]
+    ways: list[list[list[Step]]] = [[] for _ in starts]  # by where they begin
+    for at in reversed(range(len(starts))):
+        for to in range(at, len(ends)):
+            step = _step(text[starts[at] : ends[to]], names)
+            if step and to + 1 == len(ends):
+                ways[at].append([step])
+            elif step and step.domain not in ALONE:
+                rests = [rest for rest in ways[to + 1] if rest[0].domain not in ALONE]
+                ways[at] += [[step, *rest] for rest in rests]
+        del ways[at][2:]
+    return ways[0]
 
 
 def _step(text: str, names: Names) -> Step | None:
     """The first row that reads the whole text, and whose tools are there."""
     text = re.sub(r"^what['’]s ", "what is ", CLOSING.sub("", text), flags=re.I)
-    for words in dict.fromkeys((text, OPENING.sub("", text))):
+    for sentence in dict.fromkeys((text, OPENING.sub("", text))):
         for domain, intents in TABLE.items():
             for pattern, act, tools in intents:
-                if match := _compiled(pattern).fullmatch(f"{words} "):
-                    slots = _slots(match)
-                    if _are_there(tools.format(**slots), names):
-                        return Step(domain, act, slots)
+                slots = values(pattern, sentence)
+                if slots is not None and _are_there(tools.format(**slots), names):
+                    return Step(domain, act, slots)
     return None
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    pattern = re.sub(r"<(\w+)>", lambda word: f"({WORDS[word[1]]})", f"{pattern} ")
-    pattern = re.sub(r"\[([^]]+)\] ", r"(?:(?:\1) )?", pattern.replace("(", "(?:"))
-    named = re.sub(r"\{(\w+)\}", lambda n: f"(?P<{n[1]}>{SLOTS.get(n[1], TEXT)})", pattern)
-    return re.compile(named, re.I)
-
-
-def _slots(match: re.Match[str]) -> dict[str, str]:
-    """What was said, without quotes; the words for a kind of record become its name."""
-    slots = {name: QUOTES.sub(r"\1", text) for name, text in match.groupdict().items() if text}
-    kind = slots.pop("kinds", "").lower().removesuffix("s") or slots.get("kind", "").lower()
-    if kind or "field" in slots:
-        slots["kind"] = KINDS[kind] if kind else FIELDS[slots["field"].lower()][0]
-    return slots
 
 
 def _are_there(tools: str, names: Names) -> bool:
@@ -143,12 +129,13 @@ def _use(calls: list[Call]) -> Plan:
 
 def _hand_off(desk: Desk, text: str) -> Call | None:
     """To the one agent whose rows of the table, or else whose words, fit the question."""
-    agents = {step.domain for way in islice(_ways(text, None), 2) for step in way} & set(TEAM)
-    agents = agents or {agent for agent, words in TEAM.items() if re.search(words, text, re.I)}
+    agents = {step.domain for way in _ways(text, None) for step in way} & set(TEAM)
+    question = desk.talk.now.question
+    agents = agents or {agent for agent, words in TEAM.items() if re.search(words, question, re.I)}
     tool = desk.tools.get(HAND_OFF + "".join(agents)) if len(agents) == 1 else None
     if tool is None or len(tool.required) > 1:
         return None
-    return Call(tool.name, dict.fromkeys(tool.required, desk.talk.now.question))
+    return Call(tool.name, dict.fromkeys(tool.required, question))
 
 
 def _handed_over(call: Call) -> Plan:

@@ -76,8 +76,9 @@ def listed(head: str, kind: str, rows: Sequence[Json]) -> str:
 
 def _line(kind: str, row: Json) -> str:
     name, keys = name_of(row), COLUMNS.get(kind, tuple(row))
-    told = [_detail(key, row[key]) for key in keys if row.get(key) not in (None, "", name)]
-    return f"{name} ({', '.join(told)})" if name and told else name or ", ".join(told)
+    parts = [_detail(key, row[key]) for key in keys if row.get(key) not in (None, "", name)]
+    details = ", ".join(parts)
+    return f"{name} ({details})" if name and details else name or details
 
 
 def name_of(row: Json) -> str:

@@ -61,12 +61,12 @@ def _relevant(question: str, passages: Sequence[Passage], least: int) -> list[Pa
     """The best passages in the order of the text; rare words count more than common ones.
 
     At least one of them shares that many words with the question."""
-    asked = content(question)
-    shared = [content(passage.text) & asked for passage in passages]
+    wanted = content(question)
+    shared = [content(passage.text) & wanted for passage in passages]
     often = Counter(word for words in shared for word in words)
     scores = [sum(1 / often[word] for word in words) for words in shared]
     most = max(scores, default=0)
-    if most == 0 or max(map(len, shared)) < min(least, len(asked)):
+    if most == 0 or max(map(len, shared)) < min(least, len(wanted)):
         return []
     good = [at for at, score in enumerate(scores) if score >= most * 0.6]
     best = sorted(good, key=lambda at: -scores[at])[:MOST_PASSAGES]

@@ -61,11 +61,11 @@ def search(body: Json, query: str) -> tuple[list[Block], Usage]:
 
 def matching(query: str, tool: Json) -> list[Page]:
     """Pages that share words with the query, best first; the domains of the tool are obeyed."""
-    asked = content(query)
+    words = content(query)
     allowed, blocked = tool.get("allowed_domains"), tool.get("blocked_domains") or []
     able = [p for p in PAGES if allowed is None or any(_is_under(p.url, one) for one in allowed)]
     able = [p for p in able if not any(_is_under(p.url, one) for one in blocked)]
-    scores = {p: 3 * len(asked & content(p.title)) + len(asked & content(p.text)) for p in able}
+    scores = {p: 3 * len(words & content(p.title)) + len(words & content(p.text)) for p in able}
     return sorted((p for p in able if scores[p]), key=lambda page: -scores[page])[:3]
 
 
@@ -88,8 +88,8 @@ def _call(query: str, pages: list[Page] | None) -> list[Block]:
 
 
 def _result(page: Page) -> Json:
-    told = {"title": page.title, "url": page.url, "page_age": None}
-    return {"type": "web_search_result", **told, "encrypted_content": _sealed(page.text)}
+    about = {"title": page.title, "url": page.url, "page_age": None}
+    return {"type": "web_search_result", **about, "encrypted_content": _sealed(page.text)}
 
 
 def _sealed(text: str) -> str:
