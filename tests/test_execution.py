@@ -5,9 +5,11 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
+import pytest
+
 from turnlog import Agent, ToolContext, tool
 from turnlog.engines.claude.model import ClaudeModel
-from turnlog.errors import BudgetUsedUp, TurnlogError
+from turnlog.errors import BudgetUsedUp, EngineFailed, TurnlogError
 from turnlog.events import kinds as k
 from turnlog.pipeline.execution import execute
 from turnlog.ports import (
@@ -252,6 +254,30 @@ async def test_tools_do_not_run_where_the_call_after_them_is_refused():
 
 
 # what the model did
+
+
+class Breaking:
+    """A model that refuses what it was told after it has begun to answer."""
+
+    def __init__(self):
+        self.calls = 0
+
+    async def call(self, prompt):
+        self.calls += 1
+        yield [CallStarted(message_id="msg_1", model="m", reported={})]
+        yield [k.MessageChunk(message_id="msg_1", content="Hel", block_index=0)]
+        raise EngineFailed("invalid_request", "No.")
+
+
+async def test_an_answer_that_was_shown_is_not_asked_for_again():
+    """What was shown of it would be there twice."""
+    poem = {"role": "assistant", "content": [{"type": "poem"}, {"type": "text", "text": "Ho"}]}
+    model = Breaking()
+    ask = Ask(speaker="a", team=Alone(messages=[HI, poem, HI]))
+    with pytest.raises(EngineFailed, match="No"):
+        async for _ in execute(ask, model, NO_GUARD, given):
+            pass
+    assert model.calls == 1
 
 
 async def test_what_the_provider_did_ends_the_loop():

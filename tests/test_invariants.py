@@ -23,7 +23,8 @@ from turnlog.simulator import (
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows
-from turnlog.testing.pages import Page, ToolStep, UserStep
+from turnlog.testing.pages import Page
+from turnlog.testing.script import ToolStep, UserStep
 
 pytestmark = pytest.mark.slow
 
@@ -84,7 +85,7 @@ def turns(draw: st.DrawFn) -> UserStep:
     for reply in turn.entries:
         for block in getattr(reply, "blocks", ()):
             if isinstance(block, ToolCall):
-                turn.calls[block.id] = block
+                turn.calls[block.id], turn.callers[block.id] = block, ""
                 known = block.name != "missing"
                 turn.tools[block.id] = draw(steps) if known else ToolStep("is unknown")
     return turn

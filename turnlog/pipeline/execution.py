@@ -211,7 +211,7 @@ class _Loop:
                     yield outputs
             return
         except EngineFailed as failure:
-            records = await self._changed(part, failure)
+            records = () if part.shown else await self._changed(part, failure)
             if not records:
                 raise
         yield records

@@ -9,7 +9,10 @@ from typing import Any
 from turnlog.engines.claude.models import BUDGET, WEB_SEARCH, thinking_parameters
 from turnlog.events.content import Block
 from turnlog.ports import Prompt
+from turnlog.projections.history.lint import RULES
 from turnlog.projections.history.messages import add
+from turnlog.projections.history.repair import repair
+from turnlog.projections.history.request import Request
 
 ApiMessage = dict[str, Any]
 # "You can define up to 4 cache breakpoints": tools, system, and two in the history.
@@ -24,17 +27,23 @@ NO_MORE_SEARCHES = (
     " found before, and say so where that is not enough."
 )
 _THOUGHTS = ("thinking", "redacted_thinking")
+# What a history must be like because of the model, and of how it is told to think.
+_BY_MODEL = {
+    "thoughts-open-the-tool-loop",
+    "thoughts-need-thinking",
+    "prefill-is-taken",
+    "prefill-ends-without-space",
+}
+_FOR_ALL = RULES.keys() - _BY_MODEL
 _COUNTED = ("model", "messages", "system", "tools", "thinking", "output_config")
 
 
 def body_of(prompt: Prompt, cache: str = "off") -> dict[str, Any]:
     """The body of the call."""
     mark = CACHES[cache]
-    body: dict[str, Any] = {
-        "model": prompt.model,
-        "messages": _marked_history(prompt.messages, mark),
-        **thinking_parameters(prompt.model, prompt.thinking_budget, prompt.max_tokens),
-    }
+    thinking = thinking_parameters(prompt.model, prompt.thinking_budget, prompt.max_tokens)
+    body = _fitting({"model": prompt.model, "messages": prompt.messages, **thinking})
+    body["messages"] = _marked_history(body["messages"], mark)
     if system := _system(prompt, mark):
         body["system"] = system
     if tools := _tools(prompt, mark):
@@ -42,6 +51,15 @@ def body_of(prompt: Prompt, cache: str = "off") -> dict[str, Any]:
     if prompt.container is not None:
         body["container"] = prompt.container
     return body
+
+
+def _fitting(body: dict[str, Any]) -> dict[str, Any]:
+    """The history in a form that this model takes while it is told to think, or not to.
+
+    Thinking may be switched while the turn waits for a person, and a model may call a tool
+    without a thought before it.
+    """
+    return repair(Request(body), without=_FOR_ALL).body
 
 
 def _system(prompt: Prompt, mark: dict[str, str] | None) -> str | list[Block]:
