@@ -55,7 +55,7 @@ from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER, Auth
 from turnlog.transports.http.app import http_app
 from turnlog.transports.mcp_server import McpDoor
-from turnlog.transports.socketio import server as sockets
+from turnlog.transports.socketio.server import PATH as SOCKETS
 from turnlog.transports.socketio.server import Sockets
 from turnlog.turns.active import RunningTurns
 from turnlog.turns.approvals import Decisions
@@ -172,7 +172,7 @@ class Turnlog:
         self._sockets = Sockets(self, auth, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_socket = scope["type"] != "lifespan" and scope["path"].rstrip("/") == sockets.PATH
+        is_socket = scope["type"] != "lifespan" and scope["path"].rstrip("/") == SOCKETS
         await (self._sockets if is_socket else self._asgi)(scope, receive, send)
 
     # its life: `async with app:`

@@ -85,7 +85,7 @@ class Parts:
     @property
     def agent(self) -> Agent:
         """Who is asked first."""
-        return self.team[self.session.agent_id]
+        return self.member(self.session.agent_id)
 
     def member(self, agent_id: str) -> Agent:
         """The agent. Raises NotFound: a turn may go on on a server that has it no longer."""
