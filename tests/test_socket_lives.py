@@ -11,7 +11,6 @@ from turnlog.events.kinds import UserMessageSent
 from turnlog.events.record import stamped
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory.store import MemoryStore
-from turnlog.telemetry.metrics import metrics_of
 from turnlog.testing import invariants
 from turnlog.testing.server import serving
 from turnlog.testing.tabs import tab
@@ -88,7 +87,7 @@ async def test_no_client_calls_a_handler_of_ours_by_name(name):
 @BOTH
 async def test_open_sockets_are_counted(transport):
     async with served(secret=SECRET) as server:
-        page = metrics_of(server.app.store).page
+        page = server.app.metrics.page
         how = {"auth": {"token": token()}, "transports": [transport]}
         async with tab(server.url, **how), tab(server.url, **how):
             assert 'turnlog_open_streams{transport="socketio"} 2\n' in page()
