@@ -21,7 +21,7 @@ COUNTS = {
     "1e30, a float": (1e30, MOST_TOKENS),
     "negative": (-5, 0),
     "a float": (12.0, 12),
-    "half a token": (12.5, 12),
+    "half a token": (12.5, 0),
     "a string": ("many", 0),
     "a number in a string": ("12", 0),
     "a truth": (True, 0),

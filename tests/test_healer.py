@@ -1,8 +1,11 @@
 """Turns of dead processes are found without anybody asking."""
 
 import asyncio
+import sys
 
 from turnlog import Agent, Settings, create_app
+from turnlog.events.record import stamped
+from turnlog.simulator import Reply, SimulatedClaude
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
@@ -108,3 +111,39 @@ async def test_where_nothing_is_open_nothing_is_written(tmp_path):
     assert [claimed.id for claimed in await store.claim_abandoned()] == [turn.id]
     assert len(jobs) == 1
     await store.close()
+
+
+HOLDER = """
+import asyncio, sys
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing import samples as s
+
+async def main(folder, session):
+    store = SqliteStore(folder)
+    await store.open()
+    await store.begin_turn(s.new_turn("held", session, "local"), s.placed(s.asked()))
+    print("held", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_a_living_server_ends_the_turn_of_a_process_that_was_killed(tmp_path):
+    async with SimulatedClaude(Reply("Yes."), pace=0).serve() as url:
+        settings = Settings(api_key="k", base_url=url, data=str(tmp_path))
+        async with (app := create_app([Agent("a")], settings=settings)):
+            session = (await app.create_session("local")).id
+            holder = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", HOLDER, str(tmp_path), session,
+                stdout=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            assert await holder.stdout.readline() == b"held\n"
+            await app._healer.look()
+            assert (await app.store.evidence(session)).running == ["held"]
+            holder.kill()
+            await holder.wait()
+            assert (await app.run_turn("Go on", session_id=session)).success
+            log = [stamped(row) for row in (await app.store.evidence(session)).log]
+    held = [at.event.type for at in log if at.turn_id == "held"]
+    assert held == ["user_message_sent", "error"]

@@ -284,22 +284,16 @@ async def test_kills_during_the_start_leave_the_turn_to_the_next_server(
     assert sim.refused == []
 
 
-async def test_a_server_leaves_the_turns_of_a_living_one_alone(folder, claude, http, store):
+async def test_a_second_server_is_refused_and_leaves_the_turns_of_the_first_alone(
+    folder, claude, http, store
+):
     async with serving(folder, claude) as first:
         turn, watching = await ask_and_begin(http, first.url, "write")
-        async with serving(folder, claude) as second:
-            await watching
-            assert_answered([turn, await ask(http, second.url, turn.session, "next")])
-    assert not is_interrupted(await examine(store, turn))
-
-
-async def test_a_living_server_ends_the_turn_of_one_that_was_killed(folder, claude, http, store):
-    async with serving(folder, claude) as first, serving(folder, claude) as second:
-        turn, watching = await ask_and_begin(http, first.url, "write")
-        killed_at = await first.kill()
+        second = await start(folder, claude)
+        assert await second.process.wait() == 2
         await watching
-        assert_answered([await ask(http, second.url, turn.session, "next")])
-    assert is_interrupted(await examine(store, turn, killed_at))
+        assert_answered([turn, await ask(http, first.url, turn.session, "next")])
+    assert not is_interrupted(await examine(store, turn))
 
 
 @pytest.mark.parametrize("message", UNFINISHED)

@@ -104,13 +104,15 @@ def _writes(counts: Reported) -> tuple[int, int]:
 
 
 def _count(counts: Reported, name: str, most: int = MOST_TOKENS) -> int:
-    """Absent, null, negative and nonsense count as nothing; too many count as `most`."""
+    """Absent, null, negative, fractions and nonsense count as nothing; too many as `most`."""
     value = counts.get(name)
     return int(min(max(value, 0), most)) if _is_number(value) else 0
 
 
 def _is_number(value: Any) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _word(counts: Reported, name: str, default: str) -> str:
