@@ -165,7 +165,7 @@ def test_work_is_founded_wherever_in_the_turn_it_was_done():
 
 
 def test_counts_of_what_files_and_searches_told_are_let_be():
-    asked = msgspec.structs.replace(s.asked("How many tasks do I have?"), file_ids=["f"])
+    asked = msgspec.structs.replace(s.asked("How many tasks do I have?"), files=[{"id": "f"}])
     assert unfounded(s.log_of([asked, s.said("You have 7 tasks.")])) == []
     search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
     said = s.said(search, "You have 7 tasks.")

@@ -162,9 +162,9 @@ async def test_who_watches_sees_the_next_turn_and_no_note():
             for question in ("Create it", "Hi"):
                 await app.run_turn(question, session_id=session_id, user_id="local")
                 await app.rest()
-                while not seen or seen[-1].turn_id != await newest_turn(app.store):
+                while not seen or seen[-1].at.turn_id != await newest_turn(app.store):
                     seen += await anext(watching)
-    types = [at.event.type for at in seen]
+    types = [live.at.event.type for live in seen]
     assert types.count("user_message_sent") == 2
     assert {"claim_unfounded", "resync_required"}.isdisjoint(types)
 

@@ -181,7 +181,7 @@ class Turnlog:
         """Open the store, end what a dead process left, and have somebody to ask."""
         async with AsyncExitStack() as stack:
             self._book.price(self.settings.model, now())  # read now, not while one waits
-            await self.store.open(server=self._address)
+            await self.store.open(server=self.settings.address)
             stack.push_async_callback(self.store.close)
             await self._bus.open(self._turns.hear)
             stack.push_async_callback(self._bus.close)
@@ -289,12 +289,8 @@ class Turnlog:
             "sequencer": "the store: number and row in one step",
             "agents": ", ".join(self._agents),
             **({"connected": ", ".join(map(str, self._connections))} if self._connections else {}),
-            "address": self._address,
+            "address": self.settings.address,
         } | ({"mcp": self._mcp.describe()} if self._mcp else {})
-
-    @property
-    def _address(self) -> str:
-        return f"http://{self.settings.host}:{self.settings.port}"
 
     # as a library
 

@@ -64,6 +64,10 @@ class Settings:
     contrib: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
     @property
+    def address(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    @property
     def origins(self) -> list[str]:
         """The sites whose pages may ask."""
         return [site.strip() for site in self.cors_origins.split(",") if site.strip()]
