@@ -44,7 +44,9 @@ CONFIRMED = {
 }
 # fmt: on
 NUMBER = re.compile(r"[\w-]*\d[\w-]*")  # of a record: 10000, 1896-S, S-ORD101003
-BACK = re.compile(rf"it|them|(?:that |this |the )?({'|'.join(KINDS)})", re.I)  # at what was told
+BACK = re.compile(
+    rf"it|this|that|them|(?:that |this |the )?({'|'.join(KINDS)})", re.I
+)  # at what was told
 LINE = re.compile(r"(\d{1,6}) (?:x |of )?(?:the )?(.+)", re.I)
 PLURAL = re.compile(r"(?:(?<=[sxz])e|(?<=[cs]h)e)?s$")
 Looking = Generator[Batch, list[Done], Json]

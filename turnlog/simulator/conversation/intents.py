@@ -90,9 +90,10 @@ TABLE: dict[str, tuple[Intent, ...]] = {
     "erp": (
         Intent("<show> [me] [all] [the] [bc|business central] entities",
                partial(tell, tool="list_all_entities"), "list_all_entities"),
+        Intent("<show> [me] [all] [of] [my|our|the] [{state}] {kinds}", erp.show, "find_{kind}"),
+        Intent("<show> [me] [my|our|the] {kind} list",                 erp.show, "find_{kind}"),
         Intent("(find|look up|show|get|open) [me] [the|a] {kind} [called|named|number] {name}",
                erp.find, "find_{kind}|get_{kind}"),
-        Intent("<show> [me] [all] [of] [my|our|the] [{state}] {kinds}", erp.show, "find_{kind}"),
         Intent("how many [{state}] {kinds} (do we have|are there)",    COUNT, "find_{kind}"),
         Intent("what is the {field} of [the] [{kind}] {name}",
                erp.fields, "find_{kind}|get_{kind}"),

@@ -19,8 +19,8 @@ WORDS = {
 QUOTED = r"“[^”]+”|\"[^\"]+\""
 # A new sentence ends a text; Dr. and the like do not.
 STOP = r"(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bInc)(?<!\bLtd)[.;?!] "
-# What only leads to a name is none: "create a customer called".
-NO_NAME = r"(?!(?:called|named|number)\b|(?:a|an|for|in|my|of|on|the|to|with) $)"
+# No text begins with what leads to one: "create a customer called", "find the customer in Rome".
+NO_NAME = r"(?!(?:called|named|number|in|from|with|who|whose|where)\b|(?:a|an|for|my|of|the|to) $)"
 TEXT = rf"{QUOTED}|{NO_NAME}(?![\"“])(?:(?!{STOP})(?:[^\"“”]|{QUOTED}))+?"
 NAME = rf"{QUOTED}|{NO_NAME}(?:(?! (?:and|at|in|with|email|phone|address) )[^\"“”,;:@\d])+?"
 LINE = r"\d+ (?:(?! and )[^\"“”,])+"
@@ -39,21 +39,25 @@ SLOTS = {  # any other slot is a TEXT
     "task":     rf"#?\d{{1,15}}|(?!#?\d|(?:{WORDS['task']}) )(?:{TEXT})",
 }
 # fmt: on
-QUOTES = re.compile(r"^[\"“]([^\"“”]*)[\"”]$")
 
 
 def values(pattern: str, text: str) -> dict[str, str] | None:
     """The values of the slots, if the pattern reads all of the text.
 
-    They come without quotes; a word for a kind of record becomes the name of the kind."""
+    They come without quotes, but for a list; a word for a kind of record becomes its name."""
     match = _compiled(pattern).fullmatch(f"{text} ")
     if match is None:
         return None
-    slots = {slot: QUOTES.sub(r"\1", value) for slot, value in match.groupdict().items() if value}
+    slots = {slot: value for slot, value in match.groupdict().items() if value}
+    slots |= {slot: unquoted(slots[slot]) for slot in slots if slot != "titles"}
     kind = slots.pop("kinds", "").lower().removesuffix("s") or slots.get("kind", "").lower()
     if kind or "field" in slots:
         slots["kind"] = KINDS[kind] if kind else FIELDS[slots["field"].lower()][0]
     return slots
+
+
+def unquoted(text: str) -> str:
+    return text[1:-1] if re.fullmatch(QUOTED, text) else text
 
 
 @cache

@@ -4,6 +4,7 @@ import re
 from collections.abc import Generator
 
 from ..script import Json
+from .patterns import unquoted
 from .plans import Batch, Desk, Plan
 from .talk import Done
 from .tools import Ended
@@ -12,6 +13,7 @@ from .wording import MOST_ROWS, counted, failure, listed, name_of, written
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "last")
 ORDINAL = re.compile(rf"(?:the )?({'|'.join(ORDINALS)})(?: one| task)?", re.I)
 PRONOUN = re.compile(r"(?:it|that|this)(?: one| task)?", re.I)
+SEVERAL = re.compile(r"(?: and|,) (?:an?|another|the) (?:task|todo|to-do|reminder)\b", re.I)
 LIST = re.compile(r",? and |, ?", re.I)
 Listing = Generator[Batch, list[Done], tuple[list[Json], str]]
 
@@ -37,6 +39,8 @@ def _listed(desk: Desk, status: str = "", text: str | None = None) -> Listing:
 
 
 def add(desk: Desk, title: str) -> Plan:
+    if SEVERAL.search(title):
+        raise Ended("Is that one task or several? Please add one at a time.")
     return (yield from _written(desk, "add_task", title=title))
 
 
@@ -48,15 +52,21 @@ def add_if_one(desk: Desk, title: str) -> Plan:
 
 
 def add_several(desk: Desk, titles: str) -> Plan:
-    calls = [desk.call("add_task", title=title) for title in LIST.split(titles) if title]
+    calls = [desk.call("add_task", title=title) for title in _titles(titles)]
     done = yield Batch(calls, f"I will create {counted(len(calls), 'task')}.")
     return "\n".join(failure(one) if one.failed else written(one) for one in done)
 
 
 def add_to_list(desk: Desk, titles: str) -> Plan:
-    if "," not in titles and LIST.search(titles):
+    if "," not in titles and len(_titles(titles)) > 1:
         raise Ended(_one_or_several(titles))
     return (yield from add_several(desk, titles))
+
+
+def _titles(titles: str) -> list[str]:
+    """One in quotes, or those between the commas."""
+    title = unquoted(titles)
+    return [title] if title != titles else [one for one in LIST.split(titles) if one]
 
 
 def _one_or_several(titles: str) -> str:
