@@ -11,9 +11,9 @@ from turnlog.cli import main
 from turnlog.events.kinds import HistoryAnchored, Thinking
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
+from turnlog.testing.apps import SECRET
 from turnlog.transports.auth import Auth
 
-SECRET = "a secret of at least thirty-two characters"
 THOUGHT = Thinking(message_id="msg_1", content="Two\nlines.", signature="c2ln")
 TALK = [
     [

@@ -5,8 +5,7 @@ import pytest
 from turnlog import Agent, create_app
 from turnlog.config import Settings, load, refuse_open_door
 from turnlog.errors import ConfigError
-
-SECRET = "a secret of at least thirty-two characters"
+from turnlog.testing.apps import SECRET
 
 
 @pytest.fixture

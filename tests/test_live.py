@@ -4,7 +4,6 @@ import asyncio
 from contextlib import aclosing, asynccontextmanager
 
 import pytest
-from test_http import STREAM, events, is_problem, served
 
 from turnlog.buses import memory as memory_bus
 from turnlog.buses.memory import MemoryBus
@@ -15,6 +14,7 @@ from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
 from turnlog.testing import samples as s
+from turnlog.testing.apps import STREAM, events, is_problem, served
 from turnlog.testing.shown_turns import chunk, deaf, refused, turn, until
 from turnlog.transports import sse, wire
 

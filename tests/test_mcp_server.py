@@ -7,11 +7,11 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from test_http import SECRET, is_problem
 
 from turnlog import Agent, Settings, create_app
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
+from turnlog.testing.apps import SECRET, is_problem
 from turnlog.transports.auth import mint
 from turnlog.transports.mcp_server import KEY_META
 
