@@ -1,4 +1,4 @@
-"""Operators see that something happened, where and how long it took; never what was said."""
+"""Log lines and spans: what happened, where, and how long it took, without content."""
 
 import ast
 import io
@@ -97,7 +97,7 @@ SPEECHES = {
 
 @pytest.mark.parametrize("form", logs.FORMS)
 @pytest.mark.parametrize("entries", SPEECHES.values(), ids=SPEECHES)
-async def test_what_is_said_is_in_no_line(entries, form):
+async def test_no_log_line_holds_content(entries, form):
     with written(form) as to:
         async with running(*entries) as app:
             await app.run_turn(f"Where is the {WORD}?")
@@ -107,7 +107,7 @@ async def test_what_is_said_is_in_no_line(entries, form):
 
 
 @pytest.mark.parametrize("form", logs.FORMS)
-async def test_what_is_said_is_in_no_line_of_a_bug_either(form):
+async def test_no_log_line_of_a_bug_holds_content(form):
     with written(form) as to:
         async with running(engine=Broken()) as app:
             await app.run_turn(WORD)
@@ -116,14 +116,14 @@ async def test_what_is_said_is_in_no_line_of_a_bug_either(form):
     assert WORD not in to.getvalue()
 
 
-async def test_who_asks_for_content_gets_it():
+async def test_log_content_shows_content():
     with written(content=True) as to:
         async with running(engine=Broken()) as app:
             await app.run_turn(WORD)
     assert WORD in to.getvalue()
 
 
-async def test_every_line_of_a_turn_says_which():
+async def test_every_log_line_of_a_turn_names_it():
     with written() as to:
         async with running(Reply(*CALLS), Reply("Done.")) as app:
             result = await app.run_turn("Go")
@@ -136,7 +136,7 @@ async def test_every_line_of_a_turn_says_which():
     assert found[-1]["outcome"] == "success"
 
 
-async def test_lines_outside_a_turn_belong_to_none():
+async def test_log_lines_outside_a_turn_name_none():
     with written() as to:
         async with running(Reply("Yes.")) as app:
             await app.run_turn("Go")
@@ -144,7 +144,7 @@ async def test_lines_outside_a_turn_belong_to_none():
     assert "turn_id" not in lines(to)[-1]
 
 
-def test_a_line_for_eyes_has_the_facts_behind_the_sentence():
+def test_a_text_line_has_the_facts_after_the_message():
     with written("text") as to, logs.belonging_to("s1", "t1"):
         logging.getLogger("turnlog.x").warning("it took %d s", 3)
     assert to.getvalue().endswith(
@@ -152,13 +152,13 @@ def test_a_line_for_eyes_has_the_facts_behind_the_sentence():
     )
 
 
-def test_nobody_writes_a_line_of_their_own():
+def test_a_value_cannot_fake_a_log_line():
     with written("text") as to:
         logging.getLogger("turnlog.x").error("%s %s failed", "GET", "/a\n2026 info all is well")
     assert len(to.getvalue().splitlines()) == 1
 
 
-def test_what_others_fill_in_is_withheld():
+def test_values_of_other_packages_are_withheld():
     with written() as to:
         logging.getLogger("vendor").error("sent %s\nfuture: %s", WORD, WORD)
         logging.getLogger("asyncio").error("Task exception\nfuture: %s" % WORD)  # noqa: UP031
@@ -179,7 +179,7 @@ def test_our_templates_hold_no_content():
                     assert isinstance(first, ast.Constant), f"{file}:{node.lineno}"
 
 
-def test_settings_of_logs_are_checked(tmp_path):
+def test_log_settings_are_checked(tmp_path):
     file = tmp_path / "turnlog.toml"
     file.write_text('log_content = true\nlog_format = "json"\n')
     assert load({}, file).log_content is True
@@ -237,7 +237,7 @@ async def test_a_turn_is_a_tree_of_spans_without_content():
     assert WORD not in str(ended)
 
 
-async def test_a_turn_that_fails_says_so_in_its_span():
+async def test_the_span_of_a_failed_turn_has_its_error():
     [ended] = await watched(invalid_request(WORD))
     assert (ended["name"], ended["error"]) == ("invoke_agent A", "invalid_request")
     assert WORD not in str(ended)
