@@ -16,7 +16,7 @@ from turnlog.app import Connection, Turnlog, create_app
 from turnlog.config import Settings
 from turnlog.events.base import Event
 from turnlog.events.record import stamped
-from turnlog.ports import Agent, Store
+from turnlog.ports import Agent, Engine, Store
 from turnlog.projections.proof import prove
 from turnlog.projections.transcript import Shown
 from turnlog.simulator import Entry, SimulatedClaude
@@ -35,6 +35,7 @@ async def scripted_app(
     *entries: Entry,
     agents: Sequence[Agent] = (Agent("assistant"),),
     store: Store | str | None = None,
+    engine: Engine | str = "claude",
     connections: Sequence[Connection] = (),
     **settings: Any,
 ) -> AsyncIterator[tuple[Turnlog, SimulatedClaude]]:
@@ -43,7 +44,11 @@ async def scripted_app(
     async with sim.serve() as url:
         chosen = Settings(api_key="test", base_url=url, **settings)
         app = create_app(
-            agents, settings=chosen, store=store or MemoryStore(), connections=connections
+            agents,
+            settings=chosen,
+            store=store or MemoryStore(),
+            engine=engine,
+            connections=connections,
         )
         async with app:
             yield app, sim

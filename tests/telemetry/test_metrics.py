@@ -7,17 +7,16 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import Agent, tool
 from turnlog.ports import Question
-from turnlog.simulator import Reply, SimulatedClaude, ToolCall, overloaded, rate_limited
+from turnlog.simulator import Reply, ToolCall, overloaded, rate_limited
 from turnlog.simulator.listener import listen
 from turnlog.simulator.script import Cut, Stall, Usage, invalid_request
-from turnlog.stores.memory.store import MemoryStore
 from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.registry import MOST_SERIES, Counter, Gauge, Histogram, render
+from turnlog.testing.apps import SECRET, scripted_app
 from turnlog.transports.auth import mint
 
-AUTH = "a secret of at least thirty-two characters"
 CALLS = [ToolCall("echo", {"text": "a"}), ToolCall("crash")]
 
 
@@ -34,19 +33,16 @@ def crash() -> str:
 
 
 @asynccontextmanager
-async def running(*entries, store=None, **settings):
-    async with SimulatedClaude(*entries, pace=0).serve() as url:
-        made = Settings(api_key="k", base_url=url, grace=0.0, **settings)
-        agents = [Agent("a", tools=[echo, crash])]
-        app = create_app(agents, settings=made, store=store or MemoryStore())
-        async with app:
-            yield app
+async def running(*entries, **options):
+    agents = [Agent("a", tools=[echo, crash])]
+    async with scripted_app(*entries, agents=agents, grace=0.0, **options) as (app, _):
+        yield app
 
 
 def page(app):
     """The numbers that are not zero."""
-    found = re.findall(r"^(turnlog\S+) (\S+)$", app.metrics.page(), re.MULTILINE)
-    return {name: float(value) for name, value in found if float(value)}
+    rows = re.findall(r"^(turnlog\S+) (\S+)$", app.metrics.page(), re.MULTILINE)
+    return {name: float(value) for name, value in rows if float(value)}
 
 
 def test_the_page_has_the_form_of_prometheus():
@@ -201,8 +197,8 @@ async def test_metrics_are_open_without_authentication():
 
 @pytest.mark.parametrize(("admin", "status"), [(None, 401), (False, 403), (True, 200)])
 async def test_metrics_are_for_admins_only_where_there_are_users(admin, status):
-    token = {} if admin is None else {"authorization": f"Bearer {mint(AUTH, 'p', admin=admin)}"}
-    assert (await got(AUTH, **token)).status_code == status
+    token = {} if admin is None else {"authorization": f"Bearer {mint(SECRET, 'p', admin=admin)}"}
+    assert (await got(SECRET, **token)).status_code == status
 
 
 SCRAPER = "a token for Prometheus alone"
@@ -213,18 +209,18 @@ SCRAPER = "a token for Prometheus alone"
 )
 async def test_the_metrics_token_opens_the_metrics(bearer, status):
     header = {"authorization": f"Bearer {bearer}".encode()}
-    assert (await got(AUTH, token=SCRAPER, **header)).status_code == status
+    assert (await got(SECRET, token=SCRAPER, **header)).status_code == status
 
 
 async def test_the_metrics_token_opens_nothing_else():
     header = {"authorization": f"Bearer {SCRAPER}"}
-    assert (await got(AUTH, "/api/sessions", SCRAPER, **header)).status_code == 401
-    admin = {"authorization": f"Bearer {mint(AUTH, 'p', admin=True)}"}
-    assert (await got(AUTH, token=SCRAPER, **admin)).status_code == 200
+    assert (await got(SECRET, "/api/sessions", SCRAPER, **header)).status_code == 401
+    admin = {"authorization": f"Bearer {mint(SECRET, 'p', admin=True)}"}
+    assert (await got(SECRET, token=SCRAPER, **admin)).status_code == 200
 
 
 async def test_without_a_metrics_token_no_token_is_one():
-    assert (await got(AUTH, authorization="Bearer None")).status_code == 401
+    assert (await got(SECRET, authorization="Bearer None")).status_code == 401
 
 
 async def test_cpu_and_memory_are_counted():
