@@ -198,6 +198,7 @@ async def test_a_body_without_end_is_refused():
         assert answer.status_code == 413
 
 
+@pytest.mark.slow
 async def test_many_ask_at_once_and_each_is_who_they_are():
     async with served() as app:
 
