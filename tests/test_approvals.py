@@ -4,8 +4,6 @@ import asyncio
 from functools import reduce
 
 import pytest
-from approving_app import SECRET, office
-from test_http import as_user, is_problem
 
 from turnlog.errors import AlreadyDecided
 from turnlog.events import kinds as k
@@ -13,6 +11,8 @@ from turnlog.events.content import hash_of
 from turnlog.ports import Decision
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
+from turnlog.testing.apps import SECRET, as_user, is_problem
+from turnlog.testing.office import office
 
 PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))
 DONE = Reply("Done.")

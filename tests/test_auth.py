@@ -22,11 +22,11 @@ from turnlog.config import refuse_open_door
 from turnlog.errors import ConfigError, Unauthorized
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
+from turnlog.testing.apps import SECRET
 from turnlog.transports import jwks
 from turnlog.transports.auth import Auth, User, mint
 from turnlog.transports.jwks import FRESH, PAUSE, Issuer
 
-SECRET = "a secret of at least thirty-two characters"
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 NEXT_RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 WEAK_RSA = rsa.generate_private_key(public_exponent=65537, key_size=1024)

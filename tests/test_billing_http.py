@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 import pytest
 from msgspec.structs import replace
-from test_http import SECRET, STREAM, as_user, events, is_problem, served
 
 from turnlog.events.money import total
 from turnlog.events.record import stamped
@@ -19,6 +18,7 @@ from turnlog.simulator.script import Usage
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
+from turnlog.testing.apps import SECRET, STREAM, as_user, events, is_problem, served
 
 ALICE = as_user("alice")
 ASKED = Usage(input_tokens=1000, output_tokens=100, cache_read=5000, cache_write_1h=200)

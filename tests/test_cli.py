@@ -11,9 +11,9 @@ from turnlog.cli import main
 from turnlog.events.kinds import HistoryAnchored, Thinking
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
+from turnlog.testing.apps import SECRET
 from turnlog.transports.auth import Auth
 
-SECRET = "a secret of at least thirty-two characters"
 THOUGHT = Thinking(message_id="msg_1", content="Two\nlines.", signature="c2ln")
 TALK = [
     [
@@ -67,20 +67,20 @@ def run(capsys, *argv):
 # token
 
 
-def test_a_token_says_who_its_bearer_is(capsys, monkeypatch):
+def test_token_mints_a_token_of_the_user(capsys, monkeypatch):
     monkeypatch.setenv("TURNLOG_AUTH_SECRET", SECRET)
     code, out, _ = run(capsys, "token", "--user", "alice", "--admin", "--days", "1")
     user = Auth(SECRET).user(f"Bearer {out.strip()}")
     assert (code, user.id, user.admin) == (0, "alice", True)
 
 
-def test_without_a_secret_there_are_no_tokens(capsys):
+def test_token_needs_a_secret(capsys):
     code, _, err = run(capsys, "token", "--user", "alice")
     assert code == 2
     assert "TURNLOG_AUTH_SECRET" in err
 
 
-def test_a_short_secret_signs_no_tokens(capsys, monkeypatch):
+def test_token_refuses_a_short_secret(capsys, monkeypatch):
     monkeypatch.setenv("TURNLOG_AUTH_SECRET", "short")
     code, out, err = run(capsys, "token", "--user", "alice")
     assert (code, out) == (2, "")
@@ -90,24 +90,24 @@ def test_a_short_secret_signs_no_tokens(capsys, monkeypatch):
 # replay
 
 
-def test_a_session_is_played_back_line_by_line(capsys, data):
+def test_replay_prints_a_line_for_each_event(capsys, data):
     code, out, _ = run(capsys, "replay", "s", data)
-    said = [line[29:] for line in out.splitlines() if line.lstrip()[:1].isdigit()]
+    lines = [line[29:] for line in out.splitlines() if line.lstrip()[:1].isdigit()]
     assert code == 0
-    assert said[0] == "user      Look."
-    assert said[3:7] == [
+    assert lines[0] == "user      Look."
+    assert lines[3:7] == [
         "message   I look.  [tool_use]",
         "tool      look: at ducks",
         "result    ducks 3",
         "message   Three ducks.  [end_turn]",
     ]
-    assert said[-2:] == [
+    assert lines[-2:] == [
         "failed    it broke",
         "error     The model is overloaded.  [overloaded]",
     ]
 
 
-def test_a_replay_stops_where_it_is_told(capsys, data):
+def test_replay_stops_after_the_given_number(capsys, data):
     _, out, _ = run(capsys, "replay", "s", "--to", "0", data)
     assert out.splitlines() == ["    0 12:00:00  User         user      Look."]
 
@@ -115,7 +115,7 @@ def test_a_replay_stops_where_it_is_told(capsys, data):
 # export
 
 
-def test_an_export_holds_every_event_whole(capsys, data):
+def test_export_prints_every_field_of_every_event(capsys, data):
     code, out, _ = run(capsys, "export", "s", data)
     events = [json.loads(line) for line in out.splitlines()]
     assert (code, len(events)) == (0, 12)
@@ -125,7 +125,7 @@ def test_an_export_holds_every_event_whole(capsys, data):
     assert {event["sessionId"] for event in events} == {"s"}
 
 
-def test_an_export_for_people_reads_as_a_page(capsys, data):
+def test_export_prints_a_page_for_people(capsys, data):
     code, out, _ = run(capsys, "export", "s", "--format", "md", data)
     assert code == 0
     assert out.startswith("# Session s\n\n- from 2026-11-15T12:00:00.000Z")
@@ -139,7 +139,7 @@ def test_an_export_for_people_reads_as_a_page(capsys, data):
 # verify and migrate
 
 
-def test_migrate_makes_a_place_that_verify_finds_whole(capsys, tmp_path):
+def test_migrate_creates_a_database_that_verify_accepts(capsys, tmp_path):
     place = f"--data={tmp_path / 'new'}"
     assert run(capsys, "migrate", place) == (0, "The database is up to date.\n", "")
     assert run(capsys, "migrate", place)[0] == 0
@@ -147,7 +147,7 @@ def test_migrate_makes_a_place_that_verify_finds_whole(capsys, tmp_path):
 
 
 @pytest.mark.parametrize("command", [["verify"], ["replay", "s"], ["export", "s"]])
-def test_a_place_without_a_database_is_named_and_not_made(capsys, tmp_path, command):
+def test_a_folder_without_a_database_is_reported_and_not_created(capsys, tmp_path, command):
     code, _, err = run(capsys, *command, f"--data={tmp_path / 'empty'}")
     assert code == 1
     assert "There is no turnlog database in" in err
@@ -155,7 +155,7 @@ def test_a_place_without_a_database_is_named_and_not_made(capsys, tmp_path, comm
 
 
 @pytest.mark.parametrize("command", ["verify", "replay", "export"])
-def test_an_unknown_session_is_not_found(capsys, data, command):
+def test_an_unknown_session_is_reported(capsys, data, command):
     code, out, err = run(capsys, command, "nowhere", data)
     assert (code, out, err) == (1, "", "turnlog: There is no session 'nowhere'.\n")
 
@@ -163,7 +163,7 @@ def test_an_unknown_session_is_not_found(capsys, data, command):
 # serve
 
 
-def test_serve_refuses_an_open_door(capsys):
+def test_serve_refuses_to_listen_without_authentication(capsys):
     code, out, err = run(capsys, "serve", "--host", "0.0.0.0")
     assert (code, out) == (2, "")
     assert "loopback only" in err
@@ -177,13 +177,13 @@ def test_serve_refuses_a_short_secret(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("named", ["no_such_module:app", "json:app", "json:dumps", "json"])
-def test_serve_refuses_what_is_no_app(capsys, named):
+def test_serve_refuses_a_target_that_is_not_an_app(capsys, named):
     code, _, err = run(capsys, "serve", named)
     assert code == 2
     assert repr(named) in err
 
 
-def test_serve_refuses_settings_that_cannot_work(capsys, tmp_path):
+def test_serve_refuses_wrong_settings(capsys, tmp_path):
     (tmp_path / "turnlog.toml").write_text("port = 'many'")
     code, _, err = run(capsys, "serve")
     assert (code, err) == (2, "turnlog: 'port' must be int, not 'many'.\n")
@@ -193,16 +193,16 @@ def test_serve_refuses_settings_that_cannot_work(capsys, tmp_path):
 
 
 @pytest.mark.parametrize("argv", [[], ["fly"], ["token"], ["export", "s", "--format", "pdf"]])
-def test_wrong_usage_is_told(capsys, argv):
+def test_wrong_usage_prints_the_usage(capsys, argv):
     with pytest.raises(SystemExit) as stopped:
         main(argv)
     assert stopped.value.code == 2
     assert capsys.readouterr().err.startswith("usage: turnlog")
 
 
-def test_every_command_says_what_it_does(capsys):
+def test_help_describes_every_command(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
-    told = capsys.readouterr().out
-    assert "Prove one session or all of them" in told
-    assert "Start the server" in told
+    output = capsys.readouterr().out
+    assert "Prove one session or all of them" in output
+    assert "Start the server" in output

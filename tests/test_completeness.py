@@ -125,3 +125,15 @@ def test_every_route_is_documented():
     for path, methods in openapi.document(ROUTES, "")["paths"].items():
         for method in methods:
             assert f"| `{method.upper()} {path}` |" in page
+
+
+# the house
+
+
+def test_the_tree_in_contributing_names_every_folder():
+    tree = (ROOT / "CONTRIBUTING.md").read_text().split("```")[1]
+    named = set(re.findall(r"(?m)^  (\w+)/ ", tree))
+    folders = {path.parent.name for path in (ROOT / "turnlog").glob("*/__init__.py")}
+    assert named == folders
+    files = {path.name for path in (ROOT / "turnlog").glob("*.py")} - {"__init__.py"}
+    assert set(re.findall(r"(?m)^  (\w+\.py) ", tree)) == files

@@ -1,12 +1,11 @@
-"""Settings: the file, then the environment, then what was given; and what cannot work."""
+"""Settings: arguments win over the environment, and the environment over the file."""
 
 import pytest
 
 from turnlog import Agent, create_app
 from turnlog.config import Settings, load, refuse_open_door
 from turnlog.errors import ConfigError
-
-SECRET = "a secret of at least thirty-two characters"
+from turnlog.testing.apps import SECRET
 
 
 @pytest.fixture
@@ -14,31 +13,31 @@ def file(tmp_path):
     return tmp_path / "turnlog.toml"
 
 
-def test_everything_has_a_default(file):
+def test_every_setting_has_a_default(file):
     assert load({}, file) == Settings()
 
 
-def test_the_file_is_read(file):
+def test_settings_are_read_from_the_file(file):
     file.write_text('port = 9000\nmodel = "claude-opus-5-5"\ngrace = 1.5\n')
     settings = load({}, file)
     assert (settings.port, settings.model, settings.grace) == (9000, "claude-opus-5-5", 1.5)
 
 
-def test_the_environment_wins_over_the_file_and_what_is_given_over_both(file):
+def test_arguments_win_over_the_environment_and_it_over_the_file(file):
     file.write_text('port = 1\nhost = "one"\ndata = "one"\n')
     env = {"TURNLOG_PORT": "2", "TURNLOG_HOST": "two"}
     settings = load(env, file, port=3, host=None)
     assert (settings.port, settings.host, settings.data) == (3, "two", "one")
 
 
-def test_raw_bytes_are_kept_only_if_asked_for(file):
+def test_keep_raw_is_off_by_default(file):
     assert load({}, file).keep_raw is False
     assert load({"TURNLOG_KEEP_RAW": "true"}, file).keep_raw is True
     file.write_text("keep_raw = true\n")
     assert load({}, file).keep_raw is True
 
 
-def test_an_empty_variable_is_not_set(file):
+def test_an_empty_variable_counts_as_unset(file):
     assert load({"TURNLOG_PORT": "", "ANTHROPIC_API_KEY": ""}, file) == Settings()
 
 
@@ -58,40 +57,40 @@ def test_a_key_switches_from_the_simulation_to_claude(file):
         ("grace = []", "'grace' must be float"),
     ],
 )
-def test_a_file_that_cannot_work_is_refused_by_name(file, text, why):
+def test_a_wrong_file_is_refused_with_the_reason(file, text, why):
     file.write_text(text)
     with pytest.raises(ConfigError, match=why):
         load({}, file)
 
 
-def test_a_file_that_is_no_text_is_refused(file):
+def test_a_file_that_is_not_text_is_refused(file):
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="cannot be read"):
         load({}, file)
 
 
-def test_a_variable_that_is_no_number_is_refused(file):
+def test_a_variable_that_is_not_a_number_is_refused(file):
     with pytest.raises(ConfigError, match="'max_tokens' must be int, not 'lots'"):
         load({"TURNLOG_MAX_TOKENS": "lots"}, file)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
-def test_without_authentication_this_machine_is_served(host):
+def test_a_server_without_authentication_may_listen_on_loopback(host):
     refuse_open_door(Settings(host=host))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.com", ""])
-def test_without_authentication_nobody_else_is_served(host):
+def test_a_server_without_authentication_may_not_listen_elsewhere(host):
     with pytest.raises(ConfigError, match="loopback only"):
         refuse_open_door(Settings(host=host))
 
 
-def test_with_a_good_secret_everybody_may_knock():
+def test_a_server_with_a_good_secret_may_listen_everywhere():
     refuse_open_door(Settings(host="0.0.0.0", auth_secret=SECRET))
 
 
 @pytest.mark.parametrize("name", ["auth_secret", "metrics_token"])
-def test_a_short_secret_is_refused_anywhere(name):
+def test_a_short_secret_is_refused(name):
     with pytest.raises(ConfigError, match=f"{name.upper()} is too short"):
         refuse_open_door(Settings(**{name: "short"}))
 

@@ -5,14 +5,14 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 import msgspec
-from approving_app import office
-from test_http import is_problem
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
+from turnlog.testing.apps import is_problem
+from turnlog.testing.office import office
 
 PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))
 PAY_TWICE = Reply(ToolCall("pay", {"amount": 1}, "one"), ToolCall("pay", {"amount": 2}, "two"))

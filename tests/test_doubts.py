@@ -2,16 +2,13 @@
 
 import asyncio
 
-from approving_app import SECRET, office
-from test_http import as_user, is_problem
-
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import Agent, tool
 from turnlog.events import kinds as k
-from turnlog.events.record import stamped
-from turnlog.projections.proof import prove
-from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
+from turnlog.testing.apps import SECRET, as_user, is_problem, kept_events, scripted_app
+from turnlog.testing.office import office
 from turnlog.tools.tool import NotDone
 
 DONE = Reply("Done.")
@@ -105,15 +102,14 @@ async def left_in_mid_write(reconcile):
     await dead.append(turn, s.placed(*said, first_index=1))
     await dead.start_tools(turn, [s.started("toolu_1", "pay", amount=5)])
     await dead.close()
-    store, sim = MemoryStore("living", dead), SimulatedClaude(DONE, pace=0)
-    async with sim.serve() as url:
-        settings = Settings(api_key="k", base_url=url)
-        agents = [Agent("assistant", tools=[pay])]
-        async with (app := create_app(agents, settings=settings, store=store)):
-            await asyncio.gather(*app._turns._tasks)
-    evidence = await store.evidence("s")
-    assert prove(evidence).problems == [] and ran == []
-    events = [stamped(row).event for row in evidence.log]
+    store = MemoryStore("living", dead)
+    async with scripted_app(DONE, agents=[Agent("assistant", tools=[pay])], store=store) as (
+        app,
+        _,
+    ):
+        await asyncio.gather(*app._turns._tasks)
+    events = await kept_events(store, "s")
+    assert ran == []
     assert events[-1].content == "Done."
     return results(events)[0]
 

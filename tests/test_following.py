@@ -4,8 +4,6 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
-from approving_app import office
-from test_http import STREAM, events, served
 from test_live import OVER, _shown, pieces, reload, types, up_to, watched, watching
 from test_sockets import served as sockets_served
 
@@ -13,6 +11,8 @@ from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, Stall, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
+from turnlog.testing.apps import STREAM, events, served
+from turnlog.testing.office import office
 from turnlog.testing.tabs import tab
 
 

@@ -2,76 +2,13 @@
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
-import httpx2
 import jwt
 import pytest
-from waiting_app import waiting_app
 
-from turnlog import Turnlog
-from turnlog.events.record import stamped
-from turnlog.projections.proof import prove
-from turnlog.simulator import Reply, SimulatedClaude, ToolCall
-from turnlog.simulator.listener import listen
+from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
-from turnlog.transports import wire
-from turnlog.transports.auth import mint
-
-SECRET = "a secret of at least thirty-two characters"
-STREAM = {"accept": "text/event-stream"}
-
-
-@dataclass
-class Server:
-    """A served app, its Claude, a client, and a tool that waits until it is let go."""
-
-    app: Turnlog
-    sim: SimulatedClaude
-    http: httpx2.AsyncClient
-    go: asyncio.Event
-
-    async def session(self, **headers):
-        response = await self.http.post("/api/sessions", headers=headers)
-        return response.json()["id"]
-
-    async def ask(self, session_id, message="Hi", headers=None, **more):
-        path = f"/api/sessions/{session_id}/messages"
-        return await self.http.post(path, json={"message": message, **more}, headers=headers)
-
-    async def ended(self):
-        await asyncio.gather(*self.app._turns._tasks)
-
-    async def kept(self, session_id):
-        evidence = await self.app.store.evidence(session_id)
-        assert prove(evidence).problems == []
-        return [stamped(row).event for row in evidence.log]
-
-
-@asynccontextmanager
-async def served(*entries, secret=None, store=None):
-    async with waiting_app(*entries, secret=secret, store=store) as (app, sim, go):
-        client = httpx2.AsyncClient(timeout=60)
-        async with listen(app, "127.0.0.1", 0) as url, client as http:
-            http.base_url = url
-            yield Server(app, sim, http, go)
-            go.set()
-
-
-def events(response):
-    frames = [frame for frame in response.content.split(b"\n\n") if frame]
-    return [wire.decode(frame.split(b"data: ", 1)[1]) for frame in frames]
-
-
-def is_problem(response, status, code):
-    document = response.json()
-    assert response.headers["content-type"] == "application/problem+json"
-    assert document.keys() == {"type", "title", "status", "detail"}
-    assert (response.status_code, document["status"]) == (status, status)
-    assert document["type"] == f"urn:turnlog:problem:{code}"
-    return document["detail"]
-
+from turnlog.testing.apps import SECRET, STREAM, as_user, events, is_problem, served
 
 # what works
 
@@ -279,10 +216,6 @@ async def test_nobody_gets_in_without_a_token_that_holds(header):
         assert response.headers["www-authenticate"] == "Bearer"
         is_problem(await server.ask("any", headers=headers), 401, "unauthorized")
         assert await server.app.store.session_ids() == []
-
-
-def as_user(name):
-    return {"authorization": f"Bearer {mint(SECRET, name)}"}
 
 
 async def test_a_token_says_whose_session_it_is():

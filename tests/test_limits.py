@@ -5,13 +5,12 @@ import asyncio
 import anthropic  # noqa: F401, imported here so that it does not count as the turn's time
 import pytest
 
-from turnlog import Agent, Settings, create_app
 from turnlog.errors import BadInput, Busy, TooMany
 from turnlog.events import kinds as k
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
-from turnlog.simulator import Reply, SimulatedClaude, Stall
-from turnlog.stores.memory.store import MemoryStore
+from turnlog.simulator import Reply, Stall
+from turnlog.testing.apps import scripted_app
 from turnlog.turns.limits import UserLimits
 
 STUCK = Reply("one two three", chunk=4, ending=Stall(6, 600))
@@ -57,18 +56,8 @@ def test_nothing_is_remembered_of_a_user_who_is_quiet():
     assert not limits._running and not limits._sent
 
 
-async def asking(*replies, **settings):
-    sim = SimulatedClaude(*replies)
-    return sim, lambda url: create_app(
-        [Agent("a")],
-        settings=Settings(api_key="test", base_url=url, grace=0.0, **settings),
-        store=MemoryStore(),
-    )
-
-
 async def test_a_turn_that_takes_too_long_is_ended_with_what_it_has():
-    sim, make = await asking(STUCK, turn_timeout=1.0)
-    async with sim.serve() as url, (app := make(url)):
+    async with scripted_app(STUCK, turn_timeout=1.0, grace=0.0) as (app, _):
         result = await app.run_turn("Go")
         message, error = [at.event for at in result.events][-2:]
         assert (error.code, message.stop_reason) == ("timed_out", "interrupted")
@@ -76,8 +65,8 @@ async def test_a_turn_that_takes_too_long_is_ended_with_what_it_has():
 
 
 async def test_questions_that_wait_in_line_are_answered_in_order():
-    sim, make = await asking(*[Reply(f"Answer {n}.", delay=0.002) for n in range(4)])
-    async with sim.serve() as url, (app := make(url)):
+    answers = [Reply(f"Answer {n}.", delay=0.002) for n in range(4)]
+    async with scripted_app(*answers) as (app, _):
         session = await app.create_session("ann")
         first = await app.start_turn("ann", session.id, Question(message="0"))
         waiting = [
@@ -97,8 +86,7 @@ async def test_questions_that_wait_in_line_are_answered_in_order():
 
 
 async def test_a_refused_question_leaves_nothing_behind():
-    sim, make = await asking(STUCK, turns_at_once=1)
-    async with sim.serve() as url, (app := make(url)):
+    async with scripted_app(STUCK, turns_at_once=1, grace=0.0) as (app, _):
         session, other = await app.create_session("ann"), await app.create_session("ann")
         await app.start_turn("ann", session.id, Question(message="Go"))
         with pytest.raises(TooMany):
@@ -107,8 +95,7 @@ async def test_a_refused_question_leaves_nothing_behind():
 
 
 async def test_messages_that_are_refused_or_repeated_are_not_counted():
-    sim, make = await asking(STUCK, Reply("Yes."), messages_a_minute=2)
-    async with sim.serve() as url, (app := make(url)):
+    async with scripted_app(STUCK, Reply("Yes."), messages_a_minute=2, grace=0.0) as (app, _):
         session, other = await app.create_session("ann"), await app.create_session("ann")
         first = Question(message="Go", request_id="r")
         turn = await app.start_turn("ann", session.id, first)

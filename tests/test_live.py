@@ -4,7 +4,6 @@ import asyncio
 from contextlib import aclosing, asynccontextmanager
 
 import pytest
-from test_http import STREAM, events, is_problem, served
 
 from turnlog.buses import memory as memory_bus
 from turnlog.buses.memory import MemoryBus
@@ -15,6 +14,7 @@ from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
 from turnlog.testing import samples as s
+from turnlog.testing.apps import STREAM, events, is_problem, served
 from turnlog.testing.shown_turns import chunk, deaf, refused, turn, until
 from turnlog.transports import sse, wire
 
@@ -225,6 +225,7 @@ async def test_one_who_watches_sees_turn_after_turn():
                 assert pieces(await up_to(shown, *OVER)) == pieces(asked)
 
 
+@pytest.mark.slow
 async def test_one_who_reads_nothing_costs_nothing_and_slows_nobody():
     """Twenty thousand chunks: they are held once, whoever watches, and wait as one."""
     bus = await opened_bus()
@@ -247,6 +248,7 @@ async def test_one_who_reads_nothing_costs_nothing_and_slows_nobody():
     await bus.close()
 
 
+@pytest.mark.slow
 async def test_a_turn_ends_while_a_client_reads_nothing():
     """Over a real connection: what it did not take is not piled up for it."""
     story = "word " * 20_000

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 import pytest
 from mcp_servers import in_background
 
-from turnlog import Agent, McpServer, Settings, create_app
+from turnlog import Agent, McpServer
 from turnlog.ports import Decision
-from turnlog.simulator import Reply, SimulatedClaude, ToolCall
-from turnlog.stores.memory.store import MemoryStore
+from turnlog.simulator import Reply, ToolCall
+from turnlog.testing.apps import scripted_app
 
 pytestmark = pytest.mark.slow
 
@@ -21,12 +21,9 @@ def shared():
 
 @asynccontextmanager
 async def crm_app(url, *entries, **rules):
-    async with SimulatedClaude(*entries, pace=0).serve() as claude:
-        agent = Agent("crm", mcp=[McpServer("crm", url=url, **rules)])
-        settings = Settings(api_key="k", base_url=claude)
-        app = create_app([agent], settings=settings, store=MemoryStore())
-        async with app:
-            yield app
+    agent = Agent("crm", mcp=[McpServer("crm", url=url, **rules)])
+    async with scripted_app(*entries, agents=[agent]) as (app, _):
+        yield app
 
 
 ECHO = [Reply(ToolCall("crm__echo", {"text": "quack"})), Reply("Done.")]

@@ -7,11 +7,11 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from test_http import SECRET, is_problem
 
 from turnlog import Agent, Settings, create_app
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
+from turnlog.testing.apps import SECRET, is_problem
 from turnlog.transports.auth import mint
 from turnlog.transports.mcp_server import KEY_META
 
@@ -198,6 +198,7 @@ async def test_a_body_without_end_is_refused():
         assert answer.status_code == 413
 
 
+@pytest.mark.slow
 async def test_many_ask_at_once_and_each_is_who_they_are():
     async with served() as app:
 

@@ -1,7 +1,6 @@
 """Chunks that come within a blink go out as one; the first at once, and the order stays."""
 
 import pytest
-from test_http import STREAM, events, served
 from test_live import reload, types
 
 from turnlog.events.base import AgentRef
@@ -9,6 +8,7 @@ from turnlog.ports import Said
 from turnlog.simulator import Reply, Text, Thinking, ToolCall
 from turnlog.testing import invariants
 from turnlog.testing import samples as s
+from turnlog.testing.apps import STREAM, events, served
 from turnlog.testing.shown_turns import chunk, thought
 from turnlog.turns.pace import Pacer
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from test_http import SECRET, as_user, is_problem, served
 
 from turnlog.events.kinds import HistoryAnchored
 from turnlog.events.record import stamped
@@ -14,6 +13,7 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows, pages
 from turnlog.testing import samples as s
+from turnlog.testing.apps import SECRET, as_user, is_problem, served
 from turnlog.transports import wire
 from turnlog.transports.auth import mint
 

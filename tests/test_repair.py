@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from histories import call, claude, found, image, result, search, text, thought, user
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,8 @@ from turnlog.projections.history.lint import lint
 from turnlog.projections.history.repair import repair
 from turnlog.projections.history.request import Request
 from turnlog.simulator import rules
+
+pytestmark = pytest.mark.slow  # hundreds of examples
 
 KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
 MODELS = st.sampled_from(["claude-sonnet-5-5", "claude-haiku-4-5", "claude-opus-4-6"])

@@ -1,10 +1,10 @@
 """Sessions over HTTP: made, listed page by page, changed; and whether the model thinks."""
 
 import pytest
-from test_http import STREAM, events, is_problem, served
 
 from turnlog.errors import BadInput
 from turnlog.simulator import Reply, Thinking
+from turnlog.testing.apps import STREAM, events, is_problem, served
 
 THINKING = {"enabled": False, "budgetTokens": 10_000}
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import aiohttp
 import pytest
 import socketio
-from waiting_app import waiting_app
 
 from turnlog import Turnlog
 from turnlog.events import kinds as k
@@ -17,6 +16,7 @@ from turnlog.events.base import Stamped
 from turnlog.events.record import stamped
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import invariants, samples
+from turnlog.testing.apps import waiting_app
 from turnlog.testing.tabs import serve_sockets, tab
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER, mint

@@ -2,13 +2,13 @@
 
 import asyncio
 
-from test_http import is_problem, served
 from test_live import OVER, WAITING, YES, reload, types, up_to, watching
 
 from turnlog.errors import Busy
 from turnlog.simulator import Reply
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
+from turnlog.testing.apps import is_problem, served
 
 
 async def stop(server, session):

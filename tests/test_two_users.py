@@ -8,11 +8,11 @@ from itertools import product
 
 import msgspec
 import pytest
-from test_http import SECRET, STREAM, as_user, events, is_problem, served
 
 from turnlog.simulator import Reply, Thinking, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing.apps import SECRET, STREAM, as_user, events, is_problem, served
 from turnlog.testing.tabs import serve_sockets, tab
 from turnlog.transports.auth import mint
 from turnlog.transports.http.routes import ROUTES

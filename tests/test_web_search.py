@@ -2,24 +2,20 @@
 
 from contextlib import asynccontextmanager
 
-import httpx2
 import pytest
 from recorded import STREAMS, each
 
-from turnlog import Agent, create_app
-from turnlog.config import Settings
+from turnlog import Agent
 from turnlog.engines.claude.request import NO_MORE_SEARCHES
 from turnlog.engines.claude.search import with_searches
 from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.events import kinds as k
 from turnlog.projections.proof import prove
-from turnlog.simulator import RawBlock, Reply, SimulatedClaude, Usage
-from turnlog.simulator.listener import listen
-from turnlog.stores.memory.store import MemoryStore
+from turnlog.simulator import RawBlock, Reply, Usage
+from turnlog.testing.apps import SECRET, client_of, scripted_app
 from turnlog.transports.auth import LOCAL_USER, mint
 
 SEARCHES = [path for path in STREAMS if "web_search" in path.parent.name]
-SECRET = "a secret of at least thirty-two characters"
 
 
 def seek(id, query="ducks"):
@@ -40,22 +36,10 @@ def search(times, text="Found."):
 
 @asynccontextmanager
 async def app_of(*entries, agent=True, **settings):
-    sim = SimulatedClaude(*entries, pace=0)
-    async with sim.serve() as url:
-        made = Settings(api_key="k", base_url=url, **settings)
-        agents = [Agent("a", prompt="Be kind.", web_search=agent)]
-        app = create_app(agents, settings=made, store=MemoryStore())
-        async with app:
-            yield app, sim
+    agents = [Agent("a", prompt="Be kind.", web_search=agent)]
+    async with scripted_app(*entries, agents=agents, **settings) as (app, sim):
+        yield app, sim
     assert sim.refused == []
-
-
-@asynccontextmanager
-async def browser(app, headers=None):
-    client = httpx2.AsyncClient(headers=headers)
-    async with listen(app, "127.0.0.1", 0) as url, client as http:
-        http.base_url = url
-        yield http
 
 
 async def searching(app):
@@ -159,7 +143,7 @@ async def test_a_search_that_failed_is_recorded_with_the_reason():
 
 async def test_searches_are_in_the_log_for_admins_and_on_nobody_s_screen():
     admin = {"authorization": f"Bearer {mint(SECRET, 'ann', admin=True, days=1)}"}
-    async with app_of(search(1), auth_secret=SECRET) as (app, _), browser(app, admin) as http:
+    async with app_of(search(1), auth_secret=SECRET) as (app, _), client_of(app, admin) as http:
         session = (await http.post("/api/sessions")).json()
         path = f"/api/sessions/{session['id']}"
         await http.patch(path, json={"webSearch": True})
@@ -173,7 +157,7 @@ async def test_searches_are_in_the_log_for_admins_and_on_nobody_s_screen():
 
 
 async def test_a_session_says_whether_it_may_search():
-    async with app_of() as (app, _), browser(app) as http:
+    async with app_of() as (app, _), client_of(app) as http:
         made = (await http.post("/api/sessions")).json()
         changed = await http.patch(f"/api/sessions/{made['id']}", json={"webSearch": True})
         wrong = await http.patch(f"/api/sessions/{made['id']}", json={"webSearch": "yes"})

@@ -142,11 +142,11 @@ _CHOICES = {
 
 
 def load(
-    env: Mapping[str, str] = os.environ, file: Path = Path("turnlog.toml"), **given: Any
+    env: Mapping[str, str] = os.environ, file: Path = Path("turnlog.toml"), **arguments: Any
 ) -> Settings:
-    """The settings, `given` ones first, then the environment, then the file."""
+    """The settings: from these arguments, else the environment, else the file."""
     named = _from_file(file) | _from_environment(env)
-    named |= {name: value for name, value in given.items() if value is not None}
+    named |= {name: value for name, value in arguments.items() if value is not None}
     mcp = servers(named.pop("mcp", {}), env)
     contrib = {name: str(named.pop(name)) for name in list(named) if _is_contrib(name)}
     typed = {name: _typed(name, value) for name, value in named.items()}

@@ -5,7 +5,6 @@ import asyncio
 import aiohttp
 import pytest
 
-from turnlog import Settings, create_app
 from turnlog.contrib.business_central import BusinessCentral, erp_agent
 from turnlog.contrib.business_central.client.conditions import equals
 from turnlog.contrib.business_central.sandbox import Failure, Sandbox
@@ -13,7 +12,8 @@ from turnlog.contrib.business_central.sandbox.demo.companies import BUSY
 from turnlog.contrib.business_central.sandbox.schema.entities import ENTITIES
 from turnlog.events.kinds import ApprovalRequested
 from turnlog.ports import Decision
-from turnlog.simulator import Reply, SimulatedClaude, Text, ToolCall
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.testing.apps import scripted_app
 from turnlog.testing.business_central import INVOICE
 from turnlog.testing.server import serving
 from turnlog.transports.auth import LOCAL_USER
@@ -22,36 +22,28 @@ pytestmark = pytest.mark.slow
 
 
 def calling(name, args):
-    """A model that calls a tool, and the event that is set when it has got the result."""
-    has_result = asyncio.Event()
-
-    def done(body):
-        has_result.set()
-        return Reply(Text("Done."))
-
-    return SimulatedClaude(Reply(ToolCall(name, args, id="toolu_1")), done, pace=0), has_result
+    """A model that calls a tool."""
+    return SimulatedClaude(Reply(ToolCall(name, args, id="toolu_1")), Reply("Done."), pace=0)
 
 
 @pytest.mark.parametrize("approved", [True, False])
 async def test_a_change_needs_the_approval_of_a_person(approved):
     bc, deciding = BusinessCentral(), []
-    sim, has_result = calling("create_customer", {"name": "Test Corp"})
+    call = ToolCall("create_customer", {"name": "Test Corp"})
 
     def decide(at):
         if isinstance(at.event, ApprovalRequested):
             assert at.event.description == "Create customer Test Corp"
-            answer = app.answer_approval(
-                LOCAL_USER, at.event.approval_id, Decision(approved=approved)
-            )
+            decision = Decision(approved=approved)
+            answer = app.answer_approval(LOCAL_USER, at.event.approval_id, decision)
             deciding.append(asyncio.create_task(answer))
 
-    async with sim.serve() as url:
-        settings = Settings(base_url=url, api_key="k")
-        app = create_app([erp_agent(bc)], settings=settings, store="memory:", connections=[bc])
-        async with app:
-            await app.run_turn("Create Test Corp", on_event=decide)
-            await asyncio.gather(*deciding, has_result.wait())
-            assert len(await named(bc, "Test Corp")) == approved
+    script = (Reply(call), Reply("Done."))
+    async with scripted_app(*script, agents=[erp_agent(bc)], connections=[bc]) as (app, _):
+        await app.run_turn("Create Test Corp", on_event=decide)
+        await asyncio.gather(*deciding)
+        await asyncio.gather(*app._turns._tasks)
+        assert len(await named(bc, "Test Corp")) == approved
 
 
 async def named(bc, name):
@@ -70,7 +62,7 @@ NAMES = ["whole", "header", "none"]
 async def test_a_server_that_was_killed_during_a_write_finds_out_if_it_happened(
     failure, success, invoices, tmp_path
 ):
-    sandbox, (sim, _) = Sandbox(), calling("create_sales_invoice", INVOICE)
+    sandbox, sim = Sandbox(), calling("create_sales_invoice", INVOICE)
     async with sandbox.serve() as erp, sim.serve() as claude:
         env = environment(sandbox, erp)
         sandbox.fail(failure)
@@ -87,7 +79,7 @@ async def test_a_server_that_was_killed_during_a_write_finds_out_if_it_happened(
 
 
 async def test_a_server_that_was_killed_before_and_during_a_write_writes_once(tmp_path):
-    sandbox, (sim, _) = Sandbox(), calling("create_sales_invoice", INVOICE)
+    sandbox, sim = Sandbox(), calling("create_sales_invoice", INVOICE)
     async with sandbox.serve() as erp, sim.serve() as claude, asyncio.timeout(120):
         env = environment(sandbox, erp, approval="writes")
         async with serving(tmp_path, claude, env=env) as server:

@@ -2,12 +2,11 @@
 
 import pytest
 
-from turnlog import create_app
-from turnlog.config import Settings
 from turnlog.contrib.business_central import BusinessCentral, erp_agent
 from turnlog.contrib.business_central.sandbox.schema.entities import ENTITIES
 from turnlog.events.kinds import ToolResult
-from turnlog.simulator import Reply, SimulatedClaude, Text, ToolCall
+from turnlog.simulator import Reply, Text, ToolCall
+from turnlog.testing.apps import scripted_app
 from turnlog.testing.business_central import approval_of, erp_tools
 
 
@@ -35,15 +34,10 @@ async def test_an_invoice_is_created_and_posted_with_the_tools(erp):
 
 
 async def test_the_agent_reads_the_embedded_sandbox():
-    sim = SimulatedClaude(
-        Reply(ToolCall("get_customer", {"number": "10000"}, id="toolu_1")), Reply(Text("Atlanta."))
-    )
-    bc = BusinessCentral()
-    async with sim.serve() as url:
-        settings = Settings(base_url=url, api_key="k")
-        app = create_app([erp_agent(bc)], settings=settings, store="memory:", connections=[bc])
-        async with app:
-            result = await app.run_turn("Where is customer 10000?")
+    bc, call = BusinessCentral(), ToolCall("get_customer", {"number": "10000"})
+    script = (Reply(call), Reply(Text("Atlanta.")))
+    async with scripted_app(*script, agents=[erp_agent(bc)], connections=[bc]) as (app, _):
+        result = await app.run_turn("Where is customer 10000?")
     (tool_result,) = [at.event for at in result.events if isinstance(at.event, ToolResult)]
     assert (tool_result.result["city"], result.text) == ("Atlanta", "Atlanta.")
 

@@ -1,4 +1,4 @@
-"""`turnlog bill`: what people read, what programs read, and other prices for the same usage."""
+"""`turnlog bill`: tables for people, rows for programs, and other prices for the same usage."""
 
 import asyncio
 import csv
@@ -18,7 +18,7 @@ SMALL = {"input_tokens": 10_000, "output_tokens": 0, "cache_read_input_tokens": 
 BOOK = "[[price]]\nmodel = 'claude-*'\ninput = 20\noutput = 100\n"
 
 
-def said(reported, model="claude-sonnet-5-5"):
+def answer(reported, model="claude-sonnet-5-5"):
     costs = PriceBook().rate(model, reported, s.AT)
     message = replace(s.said("Hi."), model=model, reported=reported, costs=costs)
     return replace(message, cost_usd=costs[0], token_usage=usage_of(reported))
@@ -31,8 +31,11 @@ def data(tmp_path):
     async def fill():
         store = SqliteStore(tmp_path)
         await store.open()
-        await s.keep(store, [s.asked(), said(BIG)], session=s.new_session("one"))
-        days = [("alice", "2026-11-16", said(SMALL)), ("bob", "2026-11-16", said(BIG, "nobody"))]
+        await s.keep(store, [s.asked(), answer(BIG)], session=s.new_session("one"))
+        days = [
+            ("alice", "2026-11-16", answer(SMALL)),
+            ("bob", "2026-11-16", answer(BIG, "nobody")),
+        ]
         for user, day, message in days:
             session = s.new_session(f"{user}-{day}", user)
             await store.create_session(session)
@@ -50,7 +53,7 @@ def bill(capsys, data, *args):
     return capsys.readouterr().out.splitlines()
 
 
-def test_a_table_by_day_model_and_user(capsys, data):
+def test_bill_prints_tables_by_day_model_and_user(capsys, data):
     lines = bill(capsys, data, "--user", "alice")
     assert [line.split()[0] for line in lines if line][:8] == [
         "day", "2026-11-15", "2026-11-16", "model", "claude-sonnet-5-5", "user", "alice", "all",
@@ -63,13 +66,13 @@ def test_a_table_by_day_model_and_user(capsys, data):
     assert lines[-1].startswith("The cache saved 0.190000 USD")  # 100,000 x (2 - 0.1)
 
 
-def test_an_unknown_cost_is_marked_and_said(capsys, data):
+def test_an_unknown_cost_is_marked(capsys, data):
     lines = bill(capsys, data, "--by", "user")
     assert [line.split()[7] for line in lines[1:3]] == ["0.330000", "0.000000*"]
     assert lines[-1] == "* 1 costs are unknown and not in these sums."
 
 
-def test_days_and_ranges_are_of_the_place_one_asks_for(capsys, data):
+def test_days_and_ranges_follow_the_timezone(capsys, data):
     berlin = bill(capsys, data, "--by", "day", "--timezone", "Europe/Berlin")
     assert [line.split()[0] for line in berlin[1:3]] == ["2026-11-15", "2026-11-17"]
     some = bill(capsys, data, "--by", "day", "--from", "2026-11-16", "--to", "2026-11-17")
@@ -77,7 +80,7 @@ def test_days_and_ranges_are_of_the_place_one_asks_for(capsys, data):
     assert bill(capsys, data, "--to", "2026-11-15") == ["Nothing was used."]
 
 
-def test_another_book_prices_the_same_usage_and_changes_nothing(capsys, data, tmp_path):
+def test_reprice_uses_another_book_and_changes_nothing(capsys, data, tmp_path):
     (tmp_path / "book.toml").write_text(BOOK)
     before = bill(capsys, data, "--user", "alice", "--by", "model")
     other = bill(
@@ -90,13 +93,13 @@ def test_another_book_prices_the_same_usage_and_changes_nothing(capsys, data, tm
     assert main(["verify", "--data", str(data)]) == 0
 
 
-def test_rows_for_programs(capsys, data):
+def test_csv_has_a_row_for_each_call(capsys, data):
     rows = list(csv.DictReader(bill(capsys, data, "--csv")))
     assert [row["cost_usd"] for row in rows] == ["0.3", "0.03", ""]
     assert sum(Decimal(row["cost_usd"] or 0) for row in rows) == Decimal("0.33")
 
 
 @pytest.mark.parametrize("args", [["--from", "x"], ["--timezone", "x"], ["--reprice", "none.toml"]])
-def test_what_cannot_be_is_said(capsys, data, args):
+def test_a_wrong_option_is_reported(capsys, data, args):
     assert main(["bill", "--data", str(data), *args]) in (1, 2)
     assert capsys.readouterr().err.startswith("turnlog: ")

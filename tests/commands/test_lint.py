@@ -84,6 +84,7 @@ def test_advice_does_not_fail_the_command(lint):
     assert (code, "files-come-before-text" in out, "(advice: nothing" in out) == (0, True, True)
 
 
+@pytest.mark.slow
 def test_a_history_that_cannot_be_repaired_fails(lint):
     code, _, err = lint(ask(user("x" * 34_000_000)), "--fix")
     assert code == 1

@@ -124,7 +124,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize(("model", "reported"), UNKNOWN.values(), ids=UNKNOWN)
-def test_what_has_no_price_has_no_cost_and_is_warned_of_once(model, reported, caplog):
+def test_a_call_without_a_price_has_no_cost_and_one_warning(model, reported, caplog):
     book = PriceBook()
     with caplog.at_level(logging.WARNING):
         assert [book.rate(model, reported, NOW) for _ in range(3)] == [[None]] * 3
@@ -132,25 +132,25 @@ def test_what_has_no_price_has_no_cost_and_is_warned_of_once(model, reported, ca
     assert record.facts["model"] == model
 
 
-def test_one_unknown_part_makes_the_whole_unknown():
+def test_one_unknown_part_makes_the_whole_cost_unknown():
     parts = [iteration("message", 1, 1), iteration("advisor_message", 1, 1, "claude-nobody-9")]
     costs = PriceBook().rate("claude-opus-4-8", {"iterations": parts}, NOW)
     assert costs == [Decimal("0.00003"), None] and total(costs) is None
 
 
 @pytest.mark.parametrize(("model", "ours"), built_in(), ids=[name for name, _ in built_in()])
-def test_what_ships_and_what_is_published_agree(model, ours):
+def test_shipped_and_published_prices_agree(model, ours):
     (theirs, *_) = published(model)
     assert ours.rates == theirs.rates
 
 
-def test_what_is_not_published_is_taken_from_what_ships():
+def test_a_price_that_is_not_published_comes_from_the_shipped_book():
     book = PriceBook(publish=lambda model: [])
     costs = book.rate("claude-sonnet-5-5", {"input_tokens": 1_000_000}, NOW)
     assert costs == [Decimal(2)]
 
 
-def test_no_published_price_is_too_fine_to_count_with(caplog):
+def test_every_published_price_is_in_whole_picodollars(caplog):
     from genai_prices.data import providers
 
     (anthropic,) = [provider for provider in providers if provider.id == "anthropic"]
@@ -192,7 +192,7 @@ def book(tmp_path):
     return PriceBook.of(tmp_path / "own.toml")
 
 
-def test_your_own_price_wins_from_its_day_on(book):
+def test_your_own_price_wins_from_its_first_day(book):
     reported = {"input_tokens": 10_000, "cache_read_input_tokens": 1_000_000}
     searched = {"server_tool_use": {"web_search_requests": 2}}
     # 10,000 x 1.5 = 15,000; read 1,000,000 x 0.15, a tenth; two searches at a cent
@@ -203,7 +203,7 @@ def test_your_own_price_wins_from_its_day_on(book):
     ]
 
 
-def test_the_closest_name_is_taken(book):
+def test_the_closest_name_wins(book):
     reported = {"input_tokens": 1_000}
     assert book.rate("local-small", reported, NOW) == [Decimal(0)]
     assert book.rate("local-large", reported, NOW) == [Decimal("0.008")]
@@ -230,19 +230,19 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "sentence"), BAD.items())
-def test_a_book_that_cannot_be_is_refused_by_name(tmp_path, text, sentence):
+def test_a_wrong_book_is_refused_with_the_reason(tmp_path, text, sentence):
     (tmp_path / "own.toml").write_text(text)
     with pytest.raises(ConfigError) as refused:
         read_book(tmp_path / "own.toml")
     assert sentence in str(refused.value) and "own.toml" in str(refused.value)
 
 
-def test_a_book_that_is_not_there_is_refused():
+def test_a_missing_book_is_refused():
     with pytest.raises(ConfigError, match="cannot be read"):
         PriceBook.of("nowhere.toml")
 
 
-def test_the_cache_saves_what_reads_would_have_cost_less_what_writes_cost_extra():
+def test_cache_savings_are_reads_at_full_price_less_extra_costs():
     part = UsagePart("message", "claude-sonnet-4-6", write_5m_tokens=1000, read_tokens=10_000)
     # 10,000 x (3 - 0.3) = 27,000 saved; 1,000 x (3.75 - 3) = 750 paid for it
     assert usd(PriceBook().savings(part, NOW)) == Decimal("0.02625")

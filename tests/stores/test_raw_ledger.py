@@ -2,21 +2,17 @@
 
 import gzip
 
-from turnlog.app import create_app
-from turnlog.config import Settings
 from turnlog.diagnosis import captures
 from turnlog.diagnosis.comparison import compare
 from turnlog.diagnosis.player import play
-from turnlog.simulator import Cut, Reply, SimulatedClaude, ToolCall
+from turnlog.simulator import Cut, Reply, ToolCall
 from turnlog.stores.raw_ledger import RawLedger
+from turnlog.testing.apps import scripted_app
 
 
 async def files_of_a_turn(tmp_path, *replies, keep_raw=True):
-    async with SimulatedClaude(*replies).serve() as url:
-        settings = Settings(api_key="test", base_url=url, data=str(tmp_path), keep_raw=keep_raw)
-        app = create_app(settings=settings, store="memory:")
-        async with app:
-            assert await app.run_turn("Go")
+    async with scripted_app(*replies, agents=(), data=str(tmp_path), keep_raw=keep_raw) as (app, _):
+        assert await app.run_turn("Go")
     return sorted(path for path in tmp_path.rglob("*") if path.is_file())
 
 

@@ -7,17 +7,16 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import Agent, tool
 from turnlog.ports import Question
-from turnlog.simulator import Reply, SimulatedClaude, ToolCall, overloaded, rate_limited
+from turnlog.simulator import Reply, ToolCall, overloaded, rate_limited
 from turnlog.simulator.listener import listen
 from turnlog.simulator.script import Cut, Stall, Usage, invalid_request
-from turnlog.stores.memory.store import MemoryStore
 from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.registry import MOST_SERIES, Counter, Gauge, Histogram, render
+from turnlog.testing.apps import SECRET, scripted_app
 from turnlog.transports.auth import mint
 
-AUTH = "a secret of at least thirty-two characters"
 CALLS = [ToolCall("echo", {"text": "a"}), ToolCall("crash")]
 
 
@@ -34,22 +33,19 @@ def crash() -> str:
 
 
 @asynccontextmanager
-async def running(*entries, store=None, **settings):
-    async with SimulatedClaude(*entries, pace=0).serve() as url:
-        made = Settings(api_key="k", base_url=url, grace=0.0, **settings)
-        agents = [Agent("a", tools=[echo, crash])]
-        app = create_app(agents, settings=made, store=store or MemoryStore())
-        async with app:
-            yield app
+async def running(*entries, **options):
+    agents = [Agent("a", tools=[echo, crash])]
+    async with scripted_app(*entries, agents=agents, grace=0.0, **options) as (app, _):
+        yield app
 
 
 def page(app):
     """The numbers that are not zero."""
-    found = re.findall(r"^(turnlog\S+) (\S+)$", app.metrics.page(), re.MULTILINE)
-    return {name: float(value) for name, value in found if float(value)}
+    rows = re.findall(r"^(turnlog\S+) (\S+)$", app.metrics.page(), re.MULTILINE)
+    return {name: float(value) for name, value in rows if float(value)}
 
 
-def test_the_page_is_what_prometheus_reads():
+def test_the_page_has_the_form_of_prometheus():
     counter = Counter("c_total", "Some.", ["code"])
     counter.add(2, 'a "b"\n\\')
     gauge = Gauge("g", "Now.")
@@ -103,7 +99,7 @@ async def test_a_turn_is_counted():
     assert seen["turnlog_tool_duration_seconds_count"] == 2
 
 
-async def test_a_turn_that_fails_or_is_refused_is_counted_as_such():
+async def test_failed_and_refused_turns_are_counted():
     async with running(invalid_request()) as app:
         await app.run_turn("Go")
         with pytest.raises(Exception, match="empty"):
@@ -115,7 +111,7 @@ async def test_a_turn_that_fails_or_is_refused_is_counted_as_such():
     assert seen['turnlog_turn_errors_total{code="invalid_request"}'] == 1
 
 
-async def test_requests_that_fail_and_are_sent_again_are_counted_by_what_failed():
+async def test_provider_errors_and_retries_are_counted_by_code():
     cut = Reply("Hello you.", chunk=5, ending=Cut(5))
     script = [overloaded(0), rate_limited(0), Reply("Hi."), invalid_request(), cut]
     async with running(*script) as app:
@@ -130,7 +126,7 @@ async def test_requests_that_fail_and_are_sent_again_are_counted_by_what_failed(
     assert 'turnlog_provider_retries_total{code="invalid_request"}' not in seen
 
 
-async def test_a_turn_that_is_stopped_runs_until_then():
+async def test_a_stopped_turn_is_counted_as_cancelled():
     async with running(Reply("One two three", chunk=3, ending=Stall(4, 60))) as app:
         session = await app.create_session("ann")
         await app.start_turn("ann", session.id, Question(message="Go"))
@@ -142,7 +138,7 @@ async def test_a_turn_that_is_stopped_runs_until_then():
     assert seen['turnlog_turns_ended_total{outcome="cancelled"}'] == 1
 
 
-def test_clients_that_watch_are_counted_while_they_do():
+def test_open_streams_are_counted():
     metrics = Metrics()
     with pytest.raises(KeyError), metrics.watching("sse"), metrics.watching("sse"):
         assert 'turnlog_open_streams{transport="sse"} 2\n' in metrics.page()
@@ -166,7 +162,7 @@ async def test_commits_of_the_writer_are_counted(tmp_path):
     assert "turnlog_store_queue_depth" not in seen  # nothing waits
 
 
-async def test_clients_that_stream_are_counted():
+async def test_http_streams_are_counted():
     async with (
         running(Reply("One two three", chunk=3, ending=Stall(4, 60))) as app,
         listen(app, "127.0.0.1", 0) as url,
@@ -193,16 +189,16 @@ async def got(secret, path="/metrics", token=None, **headers):
         return await http.get(path, headers=headers)
 
 
-async def test_metrics_are_open_on_this_machine():
+async def test_metrics_are_open_without_authentication():
     response = await got(None)
     assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert "turnlog_turns_started_total 0\n" in response.text
 
 
 @pytest.mark.parametrize(("admin", "status"), [(None, 401), (False, 403), (True, 200)])
-async def test_metrics_are_for_admins_where_there_are_users(admin, status):
-    token = {} if admin is None else {"authorization": f"Bearer {mint(AUTH, 'p', admin=admin)}"}
-    assert (await got(AUTH, **token)).status_code == status
+async def test_metrics_are_for_admins_only_where_there_are_users(admin, status):
+    token = {} if admin is None else {"authorization": f"Bearer {mint(SECRET, 'p', admin=admin)}"}
+    assert (await got(SECRET, **token)).status_code == status
 
 
 SCRAPER = "a token for Prometheus alone"
@@ -211,29 +207,29 @@ SCRAPER = "a token for Prometheus alone"
 @pytest.mark.parametrize(
     ("bearer", "status"), [(SCRAPER, 200), (f"{SCRAPER}!", 401), (SCRAPER[:-1], 401), ("ü", 401)]
 )
-async def test_the_scraper_has_a_token_of_its_own(bearer, status):
+async def test_the_metrics_token_opens_the_metrics(bearer, status):
     header = {"authorization": f"Bearer {bearer}".encode()}
-    assert (await got(AUTH, token=SCRAPER, **header)).status_code == status
+    assert (await got(SECRET, token=SCRAPER, **header)).status_code == status
 
 
-async def test_the_scrapers_token_opens_nothing_else_and_admins_still_get_in():
+async def test_the_metrics_token_opens_nothing_else():
     header = {"authorization": f"Bearer {SCRAPER}"}
-    assert (await got(AUTH, "/api/sessions", SCRAPER, **header)).status_code == 401
-    admin = {"authorization": f"Bearer {mint(AUTH, 'p', admin=True)}"}
-    assert (await got(AUTH, token=SCRAPER, **admin)).status_code == 200
+    assert (await got(SECRET, "/api/sessions", SCRAPER, **header)).status_code == 401
+    admin = {"authorization": f"Bearer {mint(SECRET, 'p', admin=True)}"}
+    assert (await got(SECRET, token=SCRAPER, **admin)).status_code == 200
 
 
-async def test_without_a_scrapers_token_none_is_one():
-    assert (await got(AUTH, authorization="Bearer None")).status_code == 401
+async def test_without_a_metrics_token_no_token_is_one():
+    assert (await got(SECRET, authorization="Bearer None")).status_code == 401
 
 
-async def test_the_process_is_counted_too():
+async def test_cpu_and_memory_are_counted():
     numbers = dict(re.findall(r"^(process_\w+) (\S+)$", (await got(None)).text, re.MULTILINE))
     assert float(numbers["process_cpu_seconds_total"]) > 0
     assert float(numbers["process_resident_memory_bytes"]) > 1e6
 
 
-async def test_costs_are_counted_and_what_is_unknown_too():
+async def test_costs_and_unknown_costs_are_counted():
     used = Usage(input_tokens=1000, output_tokens=100)
     odd = Reply("Hm.", usage=used, model="nobody")
     async with running(Reply("Hi.", usage=used), odd) as app:

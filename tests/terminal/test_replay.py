@@ -1,4 +1,4 @@
-"""The ERP conversation of the golden pages, kept in SQLite and played back by the command line."""
+"""Replay and export of the ERP conversation of the golden pages, as the documentation shows it."""
 
 import asyncio
 import re
@@ -10,11 +10,11 @@ from turnlog.cli import main
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows, pages
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DOC = ROOT / "docs" / "erp-conversation.md"
 FLOWS = ["70_erp_conversation.md", "71_erp_edited_and_refused.md"]
 BLOCK = re.compile(r"```(replay|export)\n(.*?)```", re.S)
-TIMES = [  # what differs from run to run, beside made-up ids
+TIMES = [  # values that differ from run to run; ids are shortened below
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"), "2026-11-16T12:00:00.000Z"),
     (re.compile(r"(?m)^( *\d+[ ·])\d\d:\d\d:\d\d(?=  )"), r"\g<1>12:00:00"),
     (re.compile(r"\[until [^]]+\]"), "[until 2026-11-16 13:00 UTC]"),
@@ -24,7 +24,7 @@ TIMES = [  # what differs from run to run, beside made-up ids
 
 @pytest.fixture
 def kept(tmp_path):
-    """Plays a page on a store of its own. Gives where it is, and the session."""
+    """Performs a page on its own store. Returns the --data option and the session."""
 
     def perform(name):
         folder = tmp_path / name
@@ -44,7 +44,7 @@ async def the_session(folder):
     return session_id
 
 
-def said(capsys, *argv):
+def output(capsys, *argv):
     assert main(argv) == 0
     out = capsys.readouterr().out
     for pattern, instead in TIMES:
@@ -54,16 +54,16 @@ def said(capsys, *argv):
     return "\n".join(line.rstrip() for line in out.splitlines()) + "\n"
 
 
-def test_the_stored_conversation_is_replayed_as_the_documentation_shows_it(kept, capsys, request):
-    told = []
+def test_a_stored_conversation_is_replayed_and_exported_as_documented(kept, capsys, request):
+    blocks = []
     for name in FLOWS:
         data, session = kept(name)
-        told.append(said(capsys, "replay", session, data))
-    page = said(capsys, "export", session, "--format", "md", data)
-    told.append(page.partition("\n## User")[0])
-    assert said(capsys, "verify", session, data).endswith("ok\n")
+        blocks.append(output(capsys, "replay", session, data))
+    page = output(capsys, "export", session, "--format", "md", data)
+    blocks.append(page.partition("\n## User")[0])
+    assert output(capsys, "verify", session, data).endswith("ok\n")
     now = DOC.read_text()
-    for old, new in zip(BLOCK.findall(now), told, strict=True):
+    for old, new in zip(BLOCK.findall(now), blocks, strict=True):
         now = now.replace(f"```{old[0]}\n{old[1]}```", f"```{old[0]}\n{new}```", 1)
     if request.config.getoption("--accept"):
         DOC.write_text(now)

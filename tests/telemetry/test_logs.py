@@ -1,0 +1,178 @@
+"""Log lines: what happened, where, and how long it took, without content."""
+
+import ast
+import io
+import json
+import logging
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from turnlog import Agent, tool
+from turnlog.config import load
+from turnlog.errors import ConfigError
+from turnlog.simulator import Reply, ToolCall
+from turnlog.simulator.script import Break, invalid_request
+from turnlog.telemetry import logs
+from turnlog.testing.apps import scripted_app
+
+ROOT = Path(__file__).parents[2]
+WORD = "xylophone"  # the secret one
+
+
+@tool(writes=False)
+async def echo(text: str) -> str:
+    """Says it again."""
+    logging.getLogger("turnlog.tests").info("a tool ran")
+    return text
+
+
+@tool(writes=False)
+def crash(text: str) -> str:
+    """Breaks, and says why."""
+    try:
+        raise KeyError(text)
+    except KeyError as error:
+        raise ValueError(f"no {text}") from error
+
+
+class Broken:
+    """An engine with a bug."""
+
+    async def open(self): ...
+
+    async def close(self): ...
+
+    async def answer(self, ask):
+        seat = await ask.team.seat(ask.speaker)
+        raise RuntimeError(f"{seat.prompt.messages}")
+        yield
+
+
+def running(*entries, **options):
+    agents = [Agent("a", tools=[echo, crash])]
+    return scripted_app(*entries, agents=agents, grace=0.0, **options)
+
+
+@contextmanager
+def written(form="json", level="debug", content=False):
+    """The text that is logged inside."""
+    root, ours = logging.getLogger(), logging.getLogger("turnlog")
+    before = (root.handlers[:], root.level, ours.level)
+    to = io.StringIO()
+    logs.set_up(form, level, content=content, to=to)
+    try:
+        yield to
+    finally:
+        root.handlers[:] = before[0]
+        root.setLevel(before[1])
+        ours.setLevel(before[2])
+
+
+def lines(to):
+    return [json.loads(line) for line in to.getvalue().splitlines()]
+
+
+CALLS = [ToolCall("echo", {"text": WORD}), ToolCall("crash", {"text": WORD})]
+SPEECHES = {
+    "question, answer, arguments, results": [Reply(f"The {WORD}.", *CALLS), Reply(WORD)],
+    "wrong arguments": [Reply(ToolCall("echo", {WORD: WORD})), Reply(WORD)],
+    "unknown tool": [Reply(ToolCall(WORD, {})), Reply(WORD)],
+    "unreadable arguments": [Reply(ToolCall("echo", raw_json=f'{{"{WORD}')), Reply(WORD)],
+    "error of the API": [invalid_request(WORD)],
+    "error in mid-answer": [Reply(WORD * 9, ending=Break(5, message=WORD))],
+}
+
+
+@pytest.mark.parametrize("form", logs.FORMS)
+@pytest.mark.parametrize("entries", SPEECHES.values(), ids=SPEECHES)
+async def test_no_log_line_holds_content(entries, form):
+    with written(form) as to:
+        async with running(*entries) as (app, _):
+            await app.run_turn(f"Where is the {WORD}?")
+    assert "turn started" in to.getvalue()
+    assert "turn ended" in to.getvalue()
+    assert WORD not in to.getvalue()
+
+
+@pytest.mark.parametrize("form", logs.FORMS)
+async def test_no_log_line_of_a_bug_holds_content(form):
+    with written(form) as to:
+        async with running(engine=Broken()) as (app, _):
+            await app.run_turn(WORD)
+    assert "RuntimeError" in to.getvalue()
+    assert "test_logs.py" in to.getvalue()
+    assert WORD not in to.getvalue()
+
+
+async def test_log_content_shows_content():
+    with written(content=True) as to:
+        async with running(engine=Broken()) as (app, _):
+            await app.run_turn(WORD)
+    assert WORD in to.getvalue()
+
+
+async def test_every_log_line_of_a_turn_names_it():
+    with written() as to:
+        async with running(Reply(*CALLS), Reply("Done.")) as (app, _):
+            result = await app.run_turn("Go")
+    written_lines = lines(to)
+    messages = ["turn started", "a tool ran", "tool crash failed", "turn ended"]
+    assert [line["message"] for line in written_lines] == messages
+    turns = {(line["session_id"], line["turn_id"]) for line in written_lines}
+    assert turns == {(result.session_id, result.turn_id)}
+    assert written_lines[-1]["outcome"] == "success"
+
+
+async def test_log_lines_outside_a_turn_name_none():
+    with written() as to:
+        async with running(Reply("Yes.")) as (app, _):
+            await app.run_turn("Go")
+            logging.getLogger("turnlog.tests").info("after it")
+    assert "turn_id" not in lines(to)[-1]
+
+
+def test_a_text_line_has_the_facts_after_the_message():
+    with written("text") as to, logs.belonging_to("s1", "t1"):
+        logging.getLogger("turnlog.x").warning("it took %d s", 3)
+    assert to.getvalue().endswith(
+        "Z warning it took 3 s logger=turnlog.x session_id=s1 turn_id=t1\n"
+    )
+
+
+def test_a_value_cannot_fake_a_log_line():
+    with written("text") as to:
+        logging.getLogger("turnlog.x").error("%s %s failed", "GET", "/a\n2026 info all is well")
+    assert len(to.getvalue().splitlines()) == 1
+
+
+def test_values_of_other_packages_are_withheld():
+    with written() as to:
+        logging.getLogger("vendor").error("sent %s\nfuture: %s", WORD, WORD)
+        logging.getLogger("asyncio").error("Task exception\nfuture: %s" % WORD)  # noqa: UP031
+        logging.getLogger("vendor").error(ValueError(WORD))
+        logging.getLogger("vendor").error(OSError(98, "in use"))
+        logging.getLogger("vendor").info("below what is shown of others")
+    messages = [line["message"] for line in lines(to)]
+    assert messages[1:] == ["Task exception", "ValueError", "[Errno 98] in use"]
+    assert WORD not in to.getvalue()
+
+
+def test_our_templates_hold_no_content():
+    """Values are withheld when a template is filled, so no template may be filled before."""
+    for file in ROOT.glob("turnlog/**/*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="_log")), args=[first, *_]):
+                    assert isinstance(first, ast.Constant), f"{file}:{node.lineno}"
+
+
+def test_log_settings_are_checked(tmp_path):
+    file = tmp_path / "turnlog.toml"
+    file.write_text('log_content = true\nlog_format = "json"\n')
+    assert load({}, file).log_content is True
+    assert load({"TURNLOG_LOG_CONTENT": "false"}, file).log_content is False
+    for name, value in {"LOG_FORMAT": "xml", "LOG_LEVEL": "loud", "LOG_CONTENT": "yes"}.items():
+        with pytest.raises(ConfigError, match="must be one of"):
+            load({f"TURNLOG_{name}": value}, file)
