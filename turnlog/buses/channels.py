@@ -115,6 +115,11 @@ class Channel:
         """How many events a client with this cursor has seen, counted from the first ever."""
         return self.dropped + sum(cursor_of(event.at) <= after for event in self.events)
 
+    def skips(self, first: Stamped, position: int) -> bool:
+        """Whether the log has something between these two that was never shown here."""
+        begins = type(first.placed.event) is UserMessageSent
+        return (self.reaches if begins else _known_before(first)) > position
+
     def read(self, place: int) -> Sequence[LiveEvent]:
         """What came after so many events. Those who lag alike share the joined chunks."""
         waiting = self.events[place - self.dropped :]
@@ -167,11 +172,9 @@ class Channels(OrderedDict[str, Channel]):
                 woken, calls = calls != channel.calls, channel.calls
                 if place < channel.dropped + len(channel.events):
                     batch = channel.read(place)
-                    first = batch[0].at
-                    begins = type(first.placed.event) is UserMessageSent
-                    reaches = channel.reaches if begins else _known_before(first)
-                    if (begins or from_nothing) and reaches > position:
-                        break  # the log has something that was never shown here
+                    begins = type(batch[0].at.placed.event) is UserMessageSent
+                    if (begins or from_nothing) and channel.skips(batch[0].at, position):
+                        break
                     place, position = channel.dropped + len(channel.events), batch[-1].at.position
                     fresh = from_nothing = False
                     yield batch
