@@ -96,14 +96,19 @@ def _each(short: Counter[str], long: Counter[str]) -> dict[str, float]:
 
 
 def _print(say: Say, name: str, each: dict[str, float], one: Counter[str]) -> None:
-    files = {file: calls for file, calls in each.items() if calls >= 0.5}
     say(head(f"Python calls of the server, one watcher over {name}", "a chunk", "files"))
-    say(line("all of them", f"{sum(each.values()):.1f}", str(len(files))))
+    _rows(say, {file: calls for file, calls in each.items() if calls >= 0.5})
+    say(head("The same for a whole turn of one chunk", "a turn", "files"))
+    _rows(say, {file: float(calls) for file, calls in one.items()}, most=20)
+    say("  with a new session and, over Socket.IO, a new connection.")
+
+
+def _rows(say: Say, files: dict[str, float], most: int | None = None) -> None:
     ours = {file: calls for file, calls in files.items() if _short(file).startswith("turnlog/")}
-    say(line("of these turnlog's own", f"{sum(ours.values()):.1f}", str(len(ours))))
-    for file, calls in sorted(files.items(), key=lambda item: -item[1]):
-        say(line(f"  {_short(file)}", f"{calls:.1f}"))
-    say(line("a turn of one chunk, with its connection", f"{one.total():,}", str(len(one))))
+    for name, group in {"all of them": files, "of these turnlog's own": ours}.items():
+        say(line(name, f"{sum(group.values()):,.1f}", str(len(group))))
+    for file, calls in sorted(files.items(), key=lambda item: -item[1])[:most]:
+        say(line(f"  {_short(file)}", f"{calls:,.1f}"))
 
 
 def _short(file: str) -> str:

@@ -4,7 +4,13 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
+<<<<<<< HEAD
 from test_live import OVER, _shown, pieces, reload, types, up_to, watched, watching
+=======
+from approving_app import office
+from test_http import STREAM, events, served
+from test_live import OVER, pieces, read_events, reload, types, up_to, watched, watching
+>>>>>>> bus
 from test_sockets import served as sockets_served
 
 from turnlog.projections.transcript import transcript
@@ -136,7 +142,7 @@ async def asking(desk, session, **more):
     path = f"/api/sessions/{session}/messages"
     body = {"message": "Pay", **more}
     async with desk.http.stream("POST", path, json=body, headers=STREAM) as response:
-        yield _shown(response)
+        yield read_events(response)
 
 
 PAYS = (Reply(ToolCall("pay", {"amount": 5})), Reply("Paid."))

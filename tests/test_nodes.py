@@ -185,3 +185,24 @@ async def test_a_decision_at_another_node_goes_on_with_the_turn():
         (approval,) = await both.two.store.list_approvals(USER, status="pending")
         await both.two.answer_approval(USER, approval.id, Decision(approved=True))
         assert (await up_to(asking, k.Complete))[-2].event.content == "Paid."
+
+
+async def test_a_program_at_another_node_waits_for_the_turn_that_it_repeats():
+    async with nodes(*WAITS) as both:
+        turn = await both.ask(both.one, request_id="r")
+        again = asyncio.create_task(
+            both.two.run_turn("Go", session_id=both.session, user_id=USER, request_id="r")
+        )
+        await up_to(both.two.follow_turn(USER, turn), k.ToolUse)
+        both.go.set()
+        result = await again
+        assert (result.turn_id, result.text, result.success) == (turn.turn_id, "Done.", True)
+
+
+async def test_a_program_at_another_node_is_told_that_a_person_must_decide():
+    async with nodes(*ASKS) as both:
+        await both.ask(both.one, request_id="r")
+        result = await both.two.run_turn(
+            "Go", session_id=both.session, user_id=USER, request_id="r"
+        )
+        assert len(result.waiting) == 1

@@ -5,15 +5,11 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from turnlog.buses.memory import MemoryBus
 from turnlog.contrib.tasks.memory import MemoryTasks
 from turnlog.contrib.tasks.sqlite import SqliteTasks
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.testing.contracts import BusContract, StoreContract, TasksContract
-from turnlog.testing.contracts.bus import SMALL
-from turnlog.testing.shown_turns import deaf
-from turnlog.transports import wire
+from turnlog.testing.contracts import StoreContract, TasksContract
 
 
 class TestMemoryStore(StoreContract):
@@ -31,28 +27,6 @@ class TestMemoryStore(StoreContract):
 
     async def dies(self, store):
         await store.close()
-
-
-class TestMemoryBus(BusContract):
-    @pytest.fixture
-    async def connected(self):
-        buses = []
-
-        async def connect(on_signal):
-            buses.append(MemoryBus(wire.encode, beside=buses[0] if buses else None))
-            await buses[-1].open(on_signal)
-            return buses[-1]
-
-        yield connect
-        for bus in buses:
-            await bus.close()
-
-    @pytest.fixture
-    async def small_bus(self):
-        bus = MemoryBus(wire.encode, most_bytes=SMALL)
-        await bus.open(deaf)
-        yield bus
-        await bus.close()
 
 
 class TestSqliteStore(StoreContract):

@@ -317,8 +317,7 @@ class Turnlog:
             request_id=request_id,
         )
         turn = await self.start_turn(user_id, session_id, question)
-        at_rest = partial(self._turns.is_at_rest, turn.turn_id)
-        events = await self._following.events(user_id, turn, at_rest, on_event)
+        events = await self._following.events(user_id, turn, self._turns.is_at_rest, on_event)
         await self._turns.rest(turn.turn_id)
         return outcome(turn, events)
 

@@ -79,9 +79,12 @@ class RunningTurns:
         live = self._live.get(turn_id)
         return None if live is None or live.over.is_set() else live
 
-    def is_at_rest(self, turn_id: str) -> bool:
-        """Whether nobody works on the turn here."""
-        return turn_id not in self._live
+    async def is_at_rest(self, user_id: str, turn: StartedTurn) -> bool:
+        """Whether the turn is over, or waits: nobody works on it, here or elsewhere."""
+        if turn.turn_id in self._live:
+            return False
+        newest = await self._store.newest_turn(user_id, turn.session_id)
+        return newest is None or newest.id != turn.turn_id or newest.state != "running"
 
     async def rest(self, turn_id: str) -> None:
         """Wait until nobody works on the turn here."""

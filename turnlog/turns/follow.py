@@ -4,7 +4,7 @@ Everybody follows the bus, the one who asked included. Where the bus does not re
 start of a turn, the log does: it has the same events, without the chunks that became messages.
 """
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from math import inf
 
@@ -19,6 +19,7 @@ TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on 
 ENDINGS = (Complete, Error)
 FEW = 100  # internal events that nobody sees
 Live = AsyncGenerator[Sequence[LiveEvent], None]
+IsAtRest = Callable[[str, StartedTurn], Awaitable[bool]]  # of this user
 
 
 class Following:
@@ -55,11 +56,11 @@ class Following:
                 yield batch
 
     async def turn(
-        self, user_id: str, started: StartedTurn, at_rest: Callable[[], bool] = lambda: False
+        self, user_id: str, started: StartedTurn, is_at_rest: IsAtRest | None = None
     ) -> Live:
         """The events of one turn from its start until `complete` or `error`.
 
-        `at_rest`: whether nobody works on the turn, which is then the end, too.
+        With `is_at_rest` it also ends when nobody works on the turn.
         """
         opening, batches = await self._from_start(user_id, started)
         async with aclosing(batches):
@@ -71,19 +72,22 @@ class Following:
                     yield [self._resync(started.session_id)]
                     return
                 yield batch
-                if type(batch[-1].at.placed.event) in ENDINGS if batch else at_rest():
+                if batch:
+                    if type(batch[-1].at.placed.event) in ENDINGS:
+                        return
+                elif is_at_rest is not None and await is_at_rest(user_id, started):
                     return
 
     async def events(
         self,
         user_id: str,
         started: StartedTurn,
-        at_rest: Callable[[], bool],
+        is_at_rest: IsAtRest,
         on_event: Callable[[Stamped], None] | None,
     ) -> list[Stamped]:
-        """The same, for a caller in this process who wants them when they come, and all."""
+        """All events of a turn until it is at rest; `on_event` gets each when it comes."""
         events: list[Stamped] = []
-        async with aclosing(self.turn(user_id, started, at_rest)) as batches:
+        async with aclosing(self.turn(user_id, started, is_at_rest)) as batches:
             async for batch in batches:
                 for live in batch:
                     events.append(live.at)

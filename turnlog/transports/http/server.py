@@ -32,7 +32,7 @@ def run(app: App, host: str, port: int, *, on_stop: Callable[[], Awaitable[None]
         host=host,
         port=port,
         lifespan="off",  # it would print the trace of an app that says why it does not start
-        log_config=None,  # its lines go where ours go: see observing/logs.py
+        log_config=None,  # its lines go where ours go: see telemetry/logs.py
         log_level="warning",
         server_header=False,
         ws_per_message_deflate=False,  # events are small: it cost a fifth of the time

@@ -1,10 +1,11 @@
-"""The newest turn of one session, and those who watch it in this process.
+"""The newest turn of each session, and those who watch it in this process.
 
-All watchers share its events; each only remembers how far it has read, so a slow one costs
-nothing and slows nobody. Chunks that wait for it are joined when it reads.
+All watchers of a session share its events; each only remembers how far it has read, so a slow
+one costs nothing and slows nobody. Chunks that wait for it are joined when it reads.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from turnlog.events.cursor import Cursor, cursor_of
 from turnlog.events.kinds import Complete, Error, UserMessageSent
 from turnlog.ports import Batches, Encode, LiveEvent
 
+MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
 OVERHEAD = 300  # bytes that an event costs besides its JSON, about
 
 
@@ -30,13 +32,13 @@ class Channel:
     def __init__(self, encode: Encode) -> None:
         self.events: list[LiveEvent] = []
         self.size = 0  # bytes of these events
+        self.dropped = 0  # how many events came before these
         self.watchers = 0
+        self.calls = 0  # how often watchers were woken
+        self.sleeping: set[asyncio.Future[None]] = set()  # watchers who have read all there is
+        self.reaches = -1  # who has seen the log up to this number has missed nothing before them
         self._encode = encode
-        self._dropped = 0  # how many events came before these
-        self._reaches = -1  # who has seen the log up to this number has missed nothing before them
         self._hidden = 0  # how many internal events came since the last one that was shown
-        self._calls = 0  # how often watchers were woken
-        self._sleeping: set[asyncio.Future[None]] = set()  # watchers who have read all there is
         self._quiet = False  # since the last heartbeat
         self._forgotten: Cursor | None = None  # up to where this turn is not here any more
         self._joined: tuple[int, int, Sequence[LiveEvent]] = (0, 0, [])  # what was read last
@@ -66,9 +68,9 @@ class Channel:
             json = self._encode(at)
             self.events.append(LiveEvent(at, json))
             self.size += OVERHEAD + len(json)
-        self._calls += 1
+        self.calls += 1
         self._quiet = False
-        sleeping, self._sleeping = self._sleeping, set()
+        sleeping, self.sleeping = self.sleeping, set()
         for sleep in sleeping:
             if not sleep.done():
                 sleep.set_result(None)
@@ -76,7 +78,7 @@ class Channel:
     def _begin(self, first: Stamped) -> None:
         known = _known_before(first)
         last = self.events[-1].at.position if self.events else known
-        self._reaches = last if known - last == self._hidden else known
+        self.reaches = last if known - last == self._hidden else known
         self._drop()
         self._forgotten = None
 
@@ -92,51 +94,13 @@ class Channel:
         self._drop()
 
     def _drop(self) -> None:
-        self._dropped += len(self.events)
+        self.dropped += len(self.events)
         self.events, self.size = [], 0
         self._joined = (0, 0, [])
 
     # reading
 
-    async def follow(self, after: Cursor, line: Line) -> Batches:
-        """What came after the cursor and what comes; None where some of it is not here."""
-        if not self._covers(after):
-            yield None
-            return
-        loop = asyncio.get_running_loop()
-        place, position, fresh = self._place_of(after), after.position, True
-        from_nothing = not self.events
-        calls, sleep = -1, loop.create_future()
-        self.watchers += 1
-        try:
-            while place >= self._dropped:
-                if fresh:  # the client may know more than was shown here: it has read the log
-                    place = self._place_of(after)
-                woken, calls = calls != self._calls, self._calls
-                if place < self._dropped + len(self.events):
-                    batch = self._read(place)
-                    first = batch[0].at
-                    begins = type(first.placed.event) is UserMessageSent
-                    reaches = self._reaches if begins else _known_before(first)
-                    if (begins or from_nothing) and reaches > position:
-                        break  # the log has something that was never shown here
-                    place, position = self._dropped + len(self.events), batch[-1].at.position
-                    fresh = from_nothing = False
-                    yield batch
-                elif line.closed:
-                    return
-                elif woken:
-                    yield []
-                else:
-                    sleep = loop.create_future()
-                    self._sleeping.add(sleep)
-                    await sleep
-            yield None
-        finally:
-            self.watchers -= 1
-            self._sleeping.discard(sleep)
-
-    def _covers(self, after: Cursor) -> bool:
+    def covers(self, after: Cursor) -> bool:
         """Whether everything that came after the cursor is still here."""
         if self._forgotten is not None and after < self._forgotten:
             return False
@@ -145,21 +109,106 @@ class Channel:
         first, last = self.events[0].at, cursor_of(self.events[-1].at)
         foreign = after.position == last.position and after > last  # no event of ours had it
         begins = type(first.placed.event) is UserMessageSent
-        return not foreign and after.position >= (self._reaches if begins else first.position - 1)
+        return not foreign and after.position >= (self.reaches if begins else first.position - 1)
 
-    def _place_of(self, after: Cursor) -> int:
+    def place_of(self, after: Cursor) -> int:
         """How many events a client with this cursor has seen, counted from the first ever."""
-        return self._dropped + sum(cursor_of(event.at) <= after for event in self.events)
+        return self.dropped + sum(cursor_of(event.at) <= after for event in self.events)
 
-    def _read(self, place: int) -> Sequence[LiveEvent]:
+    def skips(self, first: Stamped, position: int) -> bool:
+        """Whether the log has something between these two that was never shown here."""
+        begins = type(first.placed.event) is UserMessageSent
+        return (self.reaches if begins else _known_before(first)) > position
+
+    def read(self, place: int) -> Sequence[LiveEvent]:
         """What came after so many events. Those who lag alike share the joined chunks."""
-        waiting = self.events[place - self._dropped :]
+        waiting = self.events[place - self.dropped :]
         if len(waiting) == 1:
             return waiting
         end = place + len(waiting)
         if self._joined[:2] != (place, end):
             self._joined = (place, end, _join(waiting, self._encode))
         return self._joined[2]
+
+
+class Channels(OrderedDict[str, Channel]):
+    """The channels of all sessions, within bounds; those that were written to last at the end."""
+
+    def __init__(self, encode: Encode, most_bytes: int) -> None:
+        super().__init__()
+        self.size = 0  # bytes of all channels
+        self._encode = encode
+        self._most_bytes = most_bytes
+
+    def __missing__(self, session_id: str) -> Channel:
+        self[session_id] = channel = Channel(self._encode)
+        self._forget_idle_ones()
+        return channel
+
+    def add(self, session_id: str, batch: Sequence[Stamped]) -> None:
+        channel = self[session_id]
+        self.move_to_end(session_id)
+        before = channel.size
+        channel.add(batch)
+        self.size += channel.size - before
+        if self.size > self._most_bytes:
+            self._make_room()
+
+    async def follow(self, session_id: str, after: Cursor, line: Line) -> Batches:
+        """What came after the cursor and what comes; None where some of it is not here."""
+        channel = self[session_id]
+        if not channel.covers(after):
+            yield None
+            return
+        loop = asyncio.get_running_loop()
+        place, position, fresh = channel.place_of(after), after.position, True
+        from_nothing = not channel.events
+        calls, sleep = -1, loop.create_future()
+        channel.watchers += 1
+        try:
+            while place >= channel.dropped:
+                if fresh:  # the client may know more than was shown here: it has read the log
+                    place = channel.place_of(after)
+                woken, calls = calls != channel.calls, channel.calls
+                if place < channel.dropped + len(channel.events):
+                    batch = channel.read(place)
+                    begins = type(batch[0].at.placed.event) is UserMessageSent
+                    if (begins or from_nothing) and channel.skips(batch[0].at, position):
+                        break
+                    place, position = channel.dropped + len(channel.events), batch[-1].at.position
+                    fresh = from_nothing = False
+                    yield batch
+                elif line.closed:
+                    return
+                elif woken:
+                    yield []
+                else:
+                    sleep = loop.create_future()
+                    channel.sleeping.add(sleep)
+                    await sleep
+            yield None
+        finally:
+            channel.watchers -= 1
+            channel.sleeping.discard(sleep)
+
+    def clear(self) -> None:
+        super().clear()
+        self.size = 0
+
+    def _make_room(self) -> None:
+        """Half of it: turns that are over first, then those that nobody watches, oldest first."""
+        for channel in sorted(self.values(), key=lambda c: (not c.over, bool(c.watchers))):
+            if self.size <= self._most_bytes // 2:
+                return
+            if channel.events:
+                self.size -= channel.size
+                channel.forget()
+
+    def _forget_idle_ones(self) -> None:
+        """The oldest idle ones; their sessions are read from the log."""
+        for session_id in list(self)[:-MOST_CHANNELS]:
+            if self[session_id].idle:
+                self.size -= self.pop(session_id).size
 
 
 def _known_before(at: Stamped) -> int:

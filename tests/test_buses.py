@@ -1,0 +1,129 @@
+"""The bus in memory: its contract, its bounds, and what a watcher who is slow or silent costs."""
+
+from contextlib import aclosing
+
+import pytest
+
+from turnlog.buses import channels
+from turnlog.buses.memory import MemoryBus
+from turnlog.events.cursor import BEGINNING, Cursor
+from turnlog.testing import samples as s
+from turnlog.testing.contracts import BusContract
+from turnlog.testing.contracts.bus import SMALL
+from turnlog.testing.shown_turns import chunk, deaf, refused, turn, until
+from turnlog.transports import sse, wire
+
+
+async def opened_bus(**bounds):
+    bus = MemoryBus(wire.encode, **bounds)
+    await bus.open(deaf)
+    return bus
+
+
+class TestMemoryBus(BusContract):
+    @pytest.fixture
+    async def connected(self):
+        buses = []
+
+        async def connect(on_signal):
+            buses.append(MemoryBus(wire.encode, beside=buses[0] if buses else None))
+            await buses[-1].open(on_signal)
+            return buses[-1]
+
+        yield connect
+        for bus in buses:
+            await bus.close()
+
+    @pytest.fixture
+    async def small_bus(self):
+        bus = await opened_bus(most_bytes=SMALL)
+        yield bus
+        await bus.close()
+
+
+async def test_one_who_reads_nothing_costs_nothing_and_slows_nobody():
+    """Twenty thousand chunks: they are held once, whoever watches, and wait as one."""
+    bus = await opened_bus()
+    lazy = [bus.follow("s", BEGINNING) for _ in range(3)]
+    first, *chunks = turn(*(chunk(f"{n} ") for n in range(20_000)))
+    bus.publish("s", [first])
+    for following in lazy:
+        await until(following, first)
+    async with aclosing(bus.follow("s", BEGINNING)) as keen:
+        await until(keen, first)
+        for at in chunks:
+            bus.publish("s", [at])
+        assert len(bus.channels["s"].events) == 20_001
+        (whole,) = await until(keen, chunks[-1])
+    for following in lazy:
+        assert await until(following, chunks[-1]) == [whole]
+        await following.aclose()
+    assert whole.event.content == "".join(at.event.content for at in chunks)
+    assert bus.channels["s"].watchers == 0
+    await bus.close()
+
+
+async def test_idle_sessions_are_forgotten_and_others_are_not(monkeypatch):
+    monkeypatch.setattr(channels, "MOST_CHANNELS", 2)
+    bus = await opened_bus()
+    running, over = turn(chunk("a")), turn(s.broke())
+    async with aclosing(bus.follow("watched", BEGINNING)) as following:
+        bus.publish("watched", over)
+        await until(following, over[-1])
+        bus.publish("running", running)
+        for name in "abcd":
+            bus.publish(name, over)
+        assert list(bus.channels) == ["watched", "running", "c", "d"]
+    assert await refused(bus.follow("running", Cursor(-2, 0)))
+    await bus.close()
+
+
+async def test_one_who_begins_to_read_late_is_not_left_on_a_forgotten_channel(monkeypatch):
+    monkeypatch.setattr(channels, "MOST_CHANNELS", 0)
+    bus, shown = await opened_bus(), turn(s.said("Yes."))
+    late = bus.follow("s", BEGINNING)
+    bus.publish("other", turn(s.broke()))  # it makes the bus forget what is idle
+    bus.publish("s", shown)
+    assert await until(late, shown[-1]) == shown
+    await late.aclose()
+    await bus.close()
+
+
+async def test_channels_remember_so_many_bytes_and_no_more():
+    """Also with turns that do not end, of clients that watch and read nothing."""
+    bus = await opened_bus(most_bytes=100_000)
+    lazy = {n: bus.follow(str(n), BEGINNING) for n in range(100)}
+    for n, following in lazy.items():
+        shown = turn(*(chunk(f"{i} ", block=i % 2) for i in range(20)))
+        bus.publish(str(n), shown[:1])
+        await until(following, shown[0])
+        for at in shown[1:]:
+            bus.publish(str(n), [at])
+            assert bus.channels.size <= 100_000
+    assert bus.channels.size == sum(channel.size for channel in bus.channels.values())
+    assert await refused(lazy[0])
+    for following in lazy.values():
+        await following.aclose()
+    await bus.close()
+
+
+async def test_channels_of_turns_that_were_forgotten_go_when_they_are_over(monkeypatch):
+    monkeypatch.setattr(channels, "MOST_CHANNELS", 2)
+    bus = await opened_bus(most_bytes=5_000)
+    for n in range(20):
+        *shown, last = turn(*(chunk("x" * 1000) for _ in range(5)), s.broke())
+        for at in shown:
+            bus.publish(str(n), [at])
+        bus.publish(str(n), [last])
+    assert len(bus.channels) <= 3
+    await bus.close()
+
+
+async def test_a_silent_stream_says_that_it_is_alive():
+    bus, shown = await opened_bus(heartbeat=0), turn(s.said("Yes."))
+    async with aclosing(bus.follow("s", BEGINNING)) as following:
+        assert [sse.frames(await anext(following)) for _ in "abc"] == [sse.ALIVE] * 3
+        bus.publish("s", shown)
+        assert await until(following, shown[-1]) == shown
+    assert bus.channels["s"].watchers == 0
+    await bus.close()
