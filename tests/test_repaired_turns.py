@@ -10,7 +10,6 @@ from turnlog.events.record import stamped
 from turnlog.ports import Decision
 from turnlog.projections.proof import prove
 from turnlog.simulator import (
-    Break,
     RawBlock,
     Reply,
     SimulatedClaude,
