@@ -4,6 +4,7 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from turnlog import Agent, Settings, create_app, tool
 from turnlog.events import kinds as k
@@ -162,7 +163,33 @@ async def test_who_repeats_a_request_sees_the_same_turn_from_its_start():
         app._bus.channels.clear()  # as after a restart
         kept = await followed(app, again)
         assert kept[:-1] == [at for at in seen if at.seq is not None]
-        assert kept[-1].event == seen[-1].event
+        assert same(kept[-1], seen[-1])
+
+
+def same(one, other):
+    """Whether it is the same event in the same place, whenever it was made."""
+    return one == replace(other, placed=replace(other.placed, at=one.placed.at))
+
+
+HANDOVER = ToolCall("transfer_to_b", {"reason": "It knows."}, "toolu_1")
+
+
+async def test_a_complete_that_is_fetched_again_is_the_one_that_was_shown():
+    """Also where another agent has taken over, and what was said to that end is internal."""
+    sim = SimulatedClaude(Reply(HANDOVER), Reply("Yes."))
+    async with sim.serve() as url:
+        agents = [Agent("a", hands_over_to=["b"]), Agent("b")]
+        settings = Settings(api_key="test", base_url=url)
+        async with (app := create_app(agents, settings=settings, store=MemoryStore())):
+            result = await app.run_turn("Go", user_id=USER, request_id="r1")
+            session, asked = result.session_id, Question(message="Go", request_id="r1")
+            for _ in range(2):
+                app._bus.channels.clear()  # as after a restart
+                again = await app.start_turn(USER, session, asked)
+                assert same((await followed(app, again))[-1], result.events[-1])
+    complete = result.events[-1].event
+    assert complete.token_usage == result.usage
+    assert result.events[-1].placed.agent.id == "b"
 
 
 def ids(seen):

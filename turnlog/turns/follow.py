@@ -136,9 +136,11 @@ class Following:
         newest = await self._store.newest_turn(user_id, started.session_id)
         is_open = newest is not None and newest.id == started.turn_id and newest.state in OPEN
         log = await self._store.read(user_id, started.session_id, after=started.first_seq - 1)
-        kept = [at for at in log if at.turn_id == started.turn_id and not at.placed.internal]
+        turn = [at for at in log if at.turn_id == started.turn_id]
+        kept = [at for at in turn if not at.placed.internal]
         if not is_open and not isinstance(kept[-1].event, Error):
-            kept.append(completed_again(kept))
+            # What is internal counts too; what came after the end is not of the turn's making.
+            kept.append(completed_again([at for at in turn if at.position <= kept[-1].position]))
         after = max(cursor_of(kept[-1]), cursor_of(log[-1]))
         opening = [LiveEvent(at, self._encode(at)) for at in kept]
         return opening, self._bus.follow(started.session_id, after)

@@ -1,0 +1,36 @@
+"""A Model that plays streams of the API from memory, one raw event after the other."""
+
+from turnlog.engines.claude.stream import Call
+from turnlog.errors import EngineFailed
+
+
+class PlayedModel:
+    """Each call plays the next stream; in a team, the next one of whoever is asked.
+
+    `pause` is called and awaited after each event that says something.
+    """
+
+    def __init__(self, *streams, team=None, pause=None):
+        """`team`: streams by system prompt."""
+        self._streams = iter(streams)
+        self._team = {prompt: iter(own) for prompt, own in (team or {}).items()}
+        self._pause = pause
+
+    async def call(self, prompt):
+        call = Call(clock=lambda: 0.0)
+        for raw in next(self._team.get(prompt.system, self._streams)):
+            if outputs := call.feed([raw]):
+                yield outputs
+                if self._pause is not None and not call.finished:
+                    await self._pause(prompt)
+            if call.failure:
+                raise call.failure
+        if not call.finished:
+            raise EngineFailed("stream_cut", "It was cut.", retryable=True)
+
+    async def count(self, prompt):
+        return 1
+
+    async def open(self): ...
+
+    async def close(self): ...
