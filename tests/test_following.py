@@ -4,13 +4,7 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
-<<<<<<< HEAD
-from test_live import OVER, _shown, pieces, reload, types, up_to, watched, watching
-=======
-from approving_app import office
-from test_http import STREAM, events, served
 from test_live import OVER, pieces, read_events, reload, types, up_to, watched, watching
->>>>>>> bus
 from test_sockets import served as sockets_served
 
 from turnlog.projections.transcript import transcript

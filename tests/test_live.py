@@ -10,14 +10,8 @@ from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
-<<<<<<< HEAD
-from turnlog.testing import samples as s
 from turnlog.testing.apps import STREAM, events, is_problem, served
-from turnlog.testing.shown_turns import chunk, deaf, refused, turn, until
-from turnlog.transports import sse, wire
-=======
 from turnlog.transports import sse
->>>>>>> bus
 
 OVER = ("complete", "error", "resync_required")
 
@@ -220,33 +214,7 @@ async def test_one_who_watches_sees_turn_after_turn():
                 assert pieces(await up_to(shown, *OVER)) == pieces(asked)
 
 
-<<<<<<< HEAD
 @pytest.mark.slow
-async def test_one_who_reads_nothing_costs_nothing_and_slows_nobody():
-    """Twenty thousand chunks: they are held once, whoever watches, and wait as one."""
-    bus = await opened_bus()
-    lazy = [bus.follow("s", BEGINNING) for _ in range(3)]
-    first, *chunks = turn(*(chunk(f"{n} ") for n in range(20_000)))
-    bus.publish("s", [first])
-    for following in lazy:
-        await until(following, first)
-    async with aclosing(bus.follow("s", BEGINNING)) as keen:
-        await until(keen, first)
-        for at in chunks:
-            bus.publish("s", [at])
-        assert len(channel_of(bus, "s").events) == 20_001
-        (whole,) = await until(keen, chunks[-1])
-    for following in lazy:
-        assert await until(following, chunks[-1]) == [whole]
-        await following.aclose()
-    assert whole.event.content == "".join(at.event.content for at in chunks)
-    assert channel_of(bus, "s").watchers == 0
-    await bus.close()
-
-
-@pytest.mark.slow
-=======
->>>>>>> bus
 async def test_a_turn_ends_while_a_client_reads_nothing():
     """Over a real connection: what it did not take is not piled up for it."""
     story = "word " * 20_000
