@@ -91,7 +91,7 @@ async def _filled(store: Store, user: str) -> None:
     messages = [Attributed(_message(), AGENT, False, True) for _ in range(MESSAGES)]
     placed = place(messages, state)
     days = [f"2026-{n % 10 + 1:02}-{n % 28 + 1:02}T12:00:00.000Z" for n in range(MESSAGES)]
-    await store.begin_turn(turn, [replace(p, at=at) for p, at in zip(placed, days, strict=True)])
+    await store.begin_turn(turn, [replace(p, time=at) for p, at in zip(placed, days, strict=True)])
 
 
 def _message() -> k.Message:

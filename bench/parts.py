@@ -11,14 +11,14 @@ from typing import Any
 
 from turnlog.engines.claude.stream import Call, SseSplitter
 from turnlog.events import kinds as k
-from turnlog.events.base import AgentRef, Attributed, Event, Placed
+from turnlog.events.base import AgentRef, Attributed, Envelope, Event
 from turnlog.events.clock import now
 from turnlog.events.content import TokenUsage
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import stamp
 from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id
-from turnlog.ports import LiveEvent, Said, Session, Store, Turn
+from turnlog.ports import Batch, LiveEvent, Session, Store, Turn
 from turnlog.simulator import Reply
 from turnlog.simulator.stream import events, frame
 from turnlog.stores.sqlite.store import SqliteStore
@@ -65,7 +65,7 @@ def _stages_once(chunks: int) -> dict[str, float]:
 
     raws = timed("split the bytes, decode the JSON", splitter.feed, pieces)
     outputs = timed("accumulate the answer", call.feed, raws)
-    normal = timed("normalize", lambda one: normalize(Said(one), state), outputs)
+    normal = timed("normalize", lambda one: normalize(Batch(one), state), outputs)
     placed = timed("place", lambda one: place(one, state), normal)
     stamped = timed("stamp", lambda one: [stamp(p, None, state) for p in one], placed)
     live = timed("encode", lambda one: [LiveEvent(at, wire.encode(at)) for at in one], stamped)
@@ -144,7 +144,7 @@ class _CountingStore(SqliteStore):
         self.commits += statement == "COMMIT"
 
 
-def _placed(events: list[Event], state: TurnState) -> list[Placed]:
+def _placed(events: list[Event], state: TurnState) -> list[Envelope]:
     return place([Attributed(e, AGENT, e.internal, e.kept) for e in events], state)
 
 

@@ -81,7 +81,7 @@ def priced(text, costs, reported=None, stop="end_turn", at=s.AT, **place):
     if reported:
         message = replace(message, reported=reported, token_usage=usage_of(reported))
     log = s.log_of([s.asked(), message])
-    log = [replace(each, placed=replace(each.placed, at=at)) for each in log]
+    log = [replace(each, envelope=replace(each.envelope, time=at)) for each in log]
     return charges_of(place.get("user_id", "alice"), log)
 
 

@@ -79,7 +79,7 @@ async def test_the_log_the_table_and_the_answers_agree(billed):
     from_log = whole(charges_of("alice", log))
     from_table = whole(await server.app.store.charges(session_id=session))
     answer = exact(await bill(server, f"sessions/{session}"))
-    messages = total(at.event.cost_usd for at in log if at.event.type == "message")
+    messages = total(entry.event.cost_usd for entry in log if entry.event.type == "message")
     assert from_log == from_table
     assert from_log.cost_usd == messages == answer["estimated_cost_usd"]
     assert from_log.total_tokens == answer["total_tokens"]
@@ -112,7 +112,7 @@ async def kept_at(server, user, *times, cost=Decimal(1)):
     await store.create_session(session)
     turn = await store.begin_turn(s.new_turn(session.id, session.id, user), s.placed(s.asked()))
     said = [replace(s.said("Hi."), costs=[cost], cost_usd=cost) for _ in times]
-    placed = [replace(one, at=time) for one, time in zip(s.placed(*said), times, strict=True)]
+    placed = [replace(one, time=time) for one, time in zip(s.placed(*said), times, strict=True)]
     await store.append(turn, placed)
 
 

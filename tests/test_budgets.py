@@ -61,7 +61,10 @@ async def test_a_turn_beyond_the_budget_is_refused_and_the_question_stays():
         assert (exceeded.per, exceeded.spent_usd, exceeded.limit_usd) == (
             "day", Decimal("0.1"), Decimal("0.1"))  # fmt: skip
         assert exceeded.next_call_tokens > 0
-        assert [at.event.type for at in second.events] == ["user_message_sent", "error"]
+        assert [stamped_event.event.type for stamped_event in second.events] == [
+            "user_message_sent",
+            "error",
+        ]
         assert sim.accepted == 1
 
 

@@ -51,14 +51,14 @@ async def test_one_who_reads_nothing_costs_nothing_and_slows_nobody():
         await until(following, first)
     async with aclosing(bus.follow("s", BEGINNING)) as keen:
         await until(keen, first)
-        for at in chunks:
-            bus.publish("s", [at])
+        for entry in chunks:
+            bus.publish("s", [entry])
         assert len(bus.channels["s"].events) == 20_001
         (whole,) = await until(keen, chunks[-1])
     for following in lazy:
         assert await until(following, chunks[-1]) == [whole]
         await following.aclose()
-    assert whole.event.content == "".join(at.event.content for at in chunks)
+    assert whole.event.content == "".join(entry.event.content for entry in chunks)
     assert bus.channels["s"].watchers == 0
     await bus.close()
 
@@ -97,8 +97,8 @@ async def test_channels_remember_so_many_bytes_and_no_more():
         shown = turn(*(chunk(f"{i} ", block=i % 2) for i in range(20)))
         bus.publish(str(n), shown[:1])
         await until(following, shown[0])
-        for at in shown[1:]:
-            bus.publish(str(n), [at])
+        for entry in shown[1:]:
+            bus.publish(str(n), [entry])
             assert bus.channels.size <= 100_000
     assert bus.channels.size == sum(channel.size for channel in bus.channels.values())
     assert await refused(lazy[0])
@@ -112,8 +112,8 @@ async def test_channels_of_turns_that_were_forgotten_go_when_they_are_over(monke
     bus = await opened_bus(most_bytes=5_000)
     for n in range(20):
         *shown, last = turn(*(chunk("x" * 1000) for _ in range(5)), s.broke())
-        for at in shown:
-            bus.publish(str(n), [at])
+        for entry in shown:
+            bus.publish(str(n), [entry])
         bus.publish(str(n), [last])
     assert len(bus.channels) <= 3
     await bus.close()

@@ -6,7 +6,7 @@ from raw_events import block, start, stop
 from recorded import SHARED, STREAMS, name
 
 from turnlog import Agent, Settings, create_app
-from turnlog.diagnosis.captures import Recorded
+from turnlog.diagnosis.captures import RecordedCall
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove
 from turnlog.projections.transcript import transcript
@@ -122,7 +122,7 @@ async def played(stream):
         evidence = await store.evidence(result.session_id)
     kept = [stamped(row) for row in evidence.log]
     live, log = (
-        [wire.decode(wire.encode(at)) for at in events if not at.placed.internal]
+        [wire.decode(wire.encode(entry)) for entry in events if not entry.envelope.internal]
         for events in (result.events, kept)
     )
     assert [*prove(evidence).problems, *invariants.broken(live, log)] == []
@@ -175,7 +175,7 @@ async def test_a_reload_puts_each_source_behind_the_words_that_had_it_live(case)
 
 # recorded streams of the real API
 
-RECORDED = {path: Recorded(path.read_bytes()) for path in STREAMS}
+RECORDED = {path: RecordedCall(path.read_bytes()) for path in STREAMS}
 CITED = [path for path, each in RECORDED.items() if each.whole and Raw(each.events).cited]
 
 

@@ -58,14 +58,14 @@ async def newest_turn(store):
 
 
 def claims(log):
-    return [at for at in log if isinstance(at.event, k.ClaimUnfounded)]
+    return [entry for entry in log if isinstance(entry.event, k.ClaimUnfounded)]
 
 
 @pytest.mark.parametrize(("page", "expected"), PAGES.items(), ids=PAGES)
 async def test_the_log_of_a_golden_page_holds_its_claims(page, expected):
     store = MemoryStore()
     await flows.perform(pages.read_page(FLOWS / f"{page}.md"), store, flows.by_library)
-    assert [(at.seq, at.event.why) for at in claims(await kept(store))] == expected
+    assert [(entry.seq, entry.event.why) for entry in claims(await kept(store))] == expected
 
 
 async def test_a_claim_is_in_the_log_for_admins_and_on_nobody_s_screen():
@@ -93,7 +93,7 @@ async def test_the_note_comes_after_the_end_of_the_turn_and_the_session_goes_on(
         result = await app.run_turn("Create it")
         await app.rest()
         log = await kept(app.store)
-        assert [at.event.type for at in log[-2:]] == ["message", "claim_unfounded"]
+        assert [entry.event.type for entry in log[-2:]] == ["message", "claim_unfounded"]
         assert result.events[-1].position == log[-2].seq
         assert prove(await app.store.evidence(log[0].session_id)).problems == []
         assert (await app.run_turn("Hi", session_id=log[0].session_id)).text == "Hello."
@@ -162,9 +162,9 @@ async def test_who_watches_sees_the_next_turn_and_no_note():
             for question in ("Create it", "Hi"):
                 await app.run_turn(question, session_id=session_id, user_id="local")
                 await app.rest()
-                while not seen or seen[-1].at.turn_id != await newest_turn(app.store):
+                while not seen or seen[-1].entry.turn_id != await newest_turn(app.store):
                     seen += await anext(watching)
-    types = [live.at.event.type for live in seen]
+    types = [live.entry.event.type for live in seen]
     assert types.count("user_message_sent") == 2
     assert {"claim_unfounded", "resync_required"}.isdisjoint(types)
 
@@ -213,7 +213,7 @@ async def test_a_note_that_a_crash_lost_is_found_by_folding_the_log():
     async with app_of(Reply(CLAIM), store=store) as app:
         await app.run_turn("Create it")
     log = await kept(store)
-    without = [at for at in log if not isinstance(at.event, k.ClaimUnfounded)]
+    without = [entry for entry in log if not isinstance(entry.event, k.ClaimUnfounded)]
     ((_, finding),) = by_turn(without)
     (note,) = claims(log)
     assert (finding.claim, finding.why) == (note.event.claim, note.event.why)

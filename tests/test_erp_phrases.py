@@ -63,14 +63,16 @@ async def talk():
 async def turn(app, session_id, said):
     deciding = []
 
-    def decide(at):
-        if isinstance(at.event, ApprovalRequested):
-            allow = app.answer_approval(LOCAL_USER, at.event.approval_id, Decision(approved=True))
+    def decide(entry):
+        if isinstance(entry.event, ApprovalRequested):
+            allow = app.answer_approval(
+                LOCAL_USER, entry.event.approval_id, Decision(approved=True)
+            )
             deciding.append(asyncio.create_task(allow))
 
     result = await app.run_turn(said, session_id=session_id, user_id=LOCAL_USER, on_event=decide)
     await asyncio.gather(*deciding)
-    seen = [wire.decode(wire.encode(at)) for at in result.events]
+    seen = [wire.decode(wire.encode(entry)) for entry in result.events]
     if seen[-1]["type"] not in people.ENDINGS:
         await people.until_at_rest(app, session_id, seen)
     log = [stamped(row).event for row in (await app.store.evidence(session_id)).log]

@@ -145,5 +145,5 @@ async def test_a_living_server_ends_the_turn_of_a_process_that_was_killed(tmp_pa
             await holder.wait()
             assert (await app.run_turn("Go on", session_id=session)).success
             log = [stamped(row) for row in (await app.store.evidence(session)).log]
-    held = [at.event.type for at in log if at.turn_id == "held"]
+    held = [entry.event.type for entry in log if entry.turn_id == "held"]
     assert held == ["user_message_sent", "error"]

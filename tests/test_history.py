@@ -259,7 +259,7 @@ def test_a_short_talk_does_not_move_the_anchor():
 def test_the_anchor_moves_to_the_turn_that_keeps_enough():
     log = s.log_of(*talk(MOST_MESSAGES // 2), NEXT)
     anchor = moved_anchor(log)
-    kept = [at for at in log if at.position >= anchor]
+    kept = [entry for entry in log if entry.position >= anchor]
     assert isinstance(kept[0].event, k.UserMessageSent)
     assert len(kept) == KEPT_MESSAGES + 1
 
@@ -288,12 +288,12 @@ def ask_all(questions):
     for n, (question, answer) in enumerate(questions):
         log += s.log_of([question])
         log = _renumbered(log)
-        window = [at for at in log if at.position >= anchor]
+        window = [entry for entry in log if entry.position >= anchor]
         moved = moved_anchor(window)
         if moved is not None:
             anchor = moved
             moves.append(n)
-            window = [at for at in window if at.position >= anchor]
+            window = [entry for entry in window if entry.position >= anchor]
             log = _renumbered([*log, *s.log_of([k.HistoryAnchored(anchor=anchor)])])
         tellings.append(history(window, thoughts=moved is None))
         log = _renumbered([*log, *s.log_of([answer])])
@@ -301,7 +301,7 @@ def ask_all(questions):
 
 
 def _renumbered(log):
-    return [replace(at, seq=n, position=n) for n, at in enumerate(log)]
+    return [replace(entry, seq=n, position=n) for n, entry in enumerate(log)]
 
 
 def test_the_anchor_moves_rarely_and_between_moves_the_beginning_never_changes():

@@ -180,5 +180,5 @@ async def test_a_server_of_others_is_told_who_acts_and_not_what_the_model_says()
             app = create_app([agent], settings=made, store=MemoryStore())
             async with app:
                 result = await app.run_turn("I am bob", user_id="alice")
-    (told,) = [at.event.result for at in result.events if at.event.type == "tool_result"]
+    (told,) = [entry.event.result for entry in result.events if entry.event.type == "tool_result"]
     assert told == {"user_id": "alice", "question": "?", "filter": {"userId": "alice", "name": "x"}}

@@ -114,7 +114,7 @@ class Watched:
         kept = [n for n, event in enumerate(self.events) if event["type"] == "message"]
         since = kept[-1] + 1 if kept else 0
         seen = zip(self.times[since:], self.events[since:], strict=True)
-        return "".join(e["content"] for at, e in seen if e["type"] == kind and at <= by)
+        return "".join(e["content"] for entry, e in seen if e["type"] == kind and entry <= by)
 
     @property
     def persisted(self):
@@ -172,7 +172,7 @@ async def examine(store, watched, killed_at=float("inf")):
         assert wire.decode(wire.encode(log[event["sequenceNumber"]])) == event
     if not watched.events:
         return []  # killed before the message was acknowledged
-    turn = [at.event for at in log if at.turn_id == watched.events[0]["turnId"]]
+    turn = [entry.event for entry in log if entry.turn_id == watched.events[0]["turnId"]]
     assert turn[0].content == watched.message
     assert_ended(turn)
     _assert_kept(watched.shown("message_chunk", killed_at - KEPT_AFTER), turn, k.Message)

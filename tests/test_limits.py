@@ -59,7 +59,7 @@ def test_nothing_is_remembered_of_a_user_who_is_quiet():
 async def test_a_turn_that_takes_too_long_is_ended_with_what_it_has():
     async with scripted_app(STUCK, turn_timeout=1.0, grace=0.0) as (app, _):
         result = await app.run_turn("Go")
-        message, error = [at.event for at in result.events][-2:]
+        message, error = [entry.event for entry in result.events][-2:]
         assert (error.code, message.stop_reason) == ("timed_out", "interrupted")
         assert message.content and prove(await app.store.evidence(result.session_id)).ok
 
@@ -80,7 +80,7 @@ async def test_questions_that_wait_in_line_are_answered_in_order():
         for turn in [first, *[await each for each in waiting]]:
             await app._turns.rest(turn.turn_id)
         log = await app.store.read("ann", session.id)
-        asked = [at.event.content for at in log if isinstance(at.event, k.UserMessageSent)]
+        asked = [entry.event.content for entry in log if isinstance(entry.event, k.UserMessageSent)]
         assert asked == ["0", "1", "2", "3"]
         assert prove(await app.store.evidence(session.id)).ok
 

@@ -42,7 +42,7 @@ async def test_a_person_is_asked_unless_the_server_is_trusted_to_only_read(share
     async with crm_app(shared, *ECHO, **rules) as app:
         result = await app.run_turn("echo")
         assert bool(result.waiting) is asks
-        assert ("quack" in [_result(at.event) for at in result.events]) is not asks
+        assert ("quack" in [_result(entry.event) for entry in result.events]) is not asks
 
 
 async def test_what_was_allowed_is_done_with_the_servers_own_identity(shared):
@@ -53,7 +53,7 @@ async def test_what_was_allowed_is_done_with_the_servers_own_identity(shared):
         await app.answer_approval("alice", approval, Decision(approved=True))
         await app.end_turns()
         log = await app.store.read("alice", result.session_id)
-    told = [at.event.result for at in log if at.event.type == "tool_result"]
+    told = [entry.event.result for entry in log if entry.event.type == "tool_result"]
     assert told == [{"user_id": "alice", "question": "?"}]
 
 

@@ -53,7 +53,7 @@ async def playing(*streams, store, **more):
 async def ids_of(app, session_id=None):
     """Asks once: the ids of the pieces that were shown, and the kept message's."""
     result = await app.run_turn("Go", session_id=session_id, user_id=USER)
-    named = [at.event for at in result.events if type(at.event) in OF_A_MESSAGE]
+    named = [entry.event for entry in result.events if type(entry.event) in OF_A_MESSAGE]
     assert {event.type for event in named} == NAMED
     assert result.error is None
     assert prove(await app.store.evidence(result.session_id)).problems == []
@@ -116,7 +116,7 @@ async def test_an_answer_that_is_stopped_is_kept_under_the_id_of_its_pieces(afte
         turn = await app.start_turn(USER, session.id, Question(message="Go"))
         await shut.wait()
         await app.stop_turn(USER, session.id)
-        seen = [live.at.event async for batch in app.follow_turn(USER, turn) for live in batch]
+        seen = [live.entry.event async for batch in app.follow_turn(USER, turn) for live in batch]
         log = [stamped(row).event for row in (await store.evidence(session.id)).log]
     events = [event for event in seen if type(event) in OF_A_MESSAGE]
     assert len({event.message_id for event in events}) == 1

@@ -80,14 +80,14 @@ async def up_to(batches, kind):
     """What is shown up to the first event of this kind."""
     seen = []
     async for batch in batches:
-        seen += [live.at for live in batch]
-        if any(isinstance(at.event, kind) for at in seen):
+        seen += [live.entry for live in batch]
+        if any(isinstance(entry.event, kind) for entry in seen):
             return seen
     raise AssertionError("the stream ended")
 
 
 def types(seen):
-    return [at.event.type for at in seen if not at.event.type.endswith("_chunk")]
+    return [entry.event.type for entry in seen if not entry.event.type.endswith("_chunk")]
 
 
 async def test_a_turn_can_be_stopped_at_any_node():
@@ -159,8 +159,8 @@ async def test_a_request_that_is_repeated_at_another_node_is_the_same_turn():
         both.go.set()
         here = await up_to(both.one.follow_turn(USER, turn), k.Complete)
         there = await up_to(both.two.follow_turn(USER, again), k.Complete)
-        assert [at.placed.event_id for at in here if at.seq is not None] == [
-            at.placed.event_id for at in there if at.seq is not None
+        assert [entry.envelope.event_id for entry in here if entry.seq is not None] == [
+            entry.envelope.event_id for entry in there if entry.seq is not None
         ]
         assert (await both.kept()).count("tool_use") == 1
 

@@ -4,7 +4,7 @@ import pytest
 from test_live import reload, types
 
 from turnlog.events.base import AgentRef
-from turnlog.ports import Said
+from turnlog.ports import Batch
 from turnlog.simulator import Reply, Text, Thinking, ToolCall
 from turnlog.testing import invariants
 from turnlog.testing import samples as s
@@ -47,7 +47,7 @@ def paced():
 def test_the_first_chunk_goes_out_at_once_and_the_next_ones_together(clock):
     pacer, out = paced()
     for text in "abc":
-        pacer.add(Said([chunk(text)]))
+        pacer.add(Batch([chunk(text)]))
     assert out == [[chunk("a")]]
     clock.tick()
     assert out[1:] == [[chunk("bc")]]
@@ -55,18 +55,18 @@ def test_the_first_chunk_goes_out_at_once_and_the_next_ones_together(clock):
 
 def test_a_window_in_which_nothing_came_closes(clock):
     pacer, out = paced()
-    pacer.add(Said([chunk("a")]))
+    pacer.add(Batch([chunk("a")]))
     clock.tick()
     assert (clock.due, len(out)) == ([], 1)
-    pacer.add(Said([chunk("b")]))
+    pacer.add(Batch([chunk("b")]))
     assert out[1:] == [[chunk("b")]]
 
 
 def test_while_chunks_come_each_window_opens_the_next(clock):
     pacer, out = paced()
     for text in "abcdef":
-        pacer.add(Said([chunk(text)]))
-        pacer.add(Said([chunk(text)]))
+        pacer.add(Batch([chunk(text)]))
+        pacer.add(Batch([chunk(text)]))
         clock.tick()
     assert len(out) == 7
     assert "".join(c.content for batch in out for c in batch) == "aabbccddeeff"
@@ -75,19 +75,19 @@ def test_while_chunks_come_each_window_opens_the_next(clock):
 def test_what_is_held_goes_out_before_whatever_else_comes_and_at_the_end(clock):
     pacer, out = paced()
     for text in "ab":
-        pacer.add(Said([chunk(text)]))
+        pacer.add(Batch([chunk(text)]))
     pacer.flush()
     assert out == [[chunk("a")], [chunk("b")]]
-    pacer.add(Said([thought("c")]))
+    pacer.add(Batch([thought("c")]))
     pacer.close()
     assert (out[2:], clock.due) == ([[thought("c")]], [])
 
 
 def test_only_chunks_wait():
     pacer, _ = paced()
-    assert pacer.takes(Said([chunk("a"), thought("b")]))
-    assert pacer.takes(Said([chunk("a")], agent=s.AGENT))
-    assert not pacer.takes(Said([chunk("a"), s.said("a")]))
+    assert pacer.takes(Batch([chunk("a"), thought("b")]))
+    assert pacer.takes(Batch([chunk("a")], agent=s.AGENT))
+    assert not pacer.takes(Batch([chunk("a"), s.said("a")]))
 
 
 def test_what_two_write_at_the_same_time_is_held_for_each(clock):
@@ -95,8 +95,8 @@ def test_what_two_write_at_the_same_time_is_held_for_each(clock):
     pacer = Pacer(out.append)
     one, two = (AgentRef(id=name, name=name) for name in ("one", "two"))
     for text in "abc":
-        pacer.add(Said([chunk(text)], one, "1"))
-        pacer.add(Said([chunk(text.upper())], two, "2"))
+        pacer.add(Batch([chunk(text)], one, "1"))
+        pacer.add(Batch([chunk(text.upper())], two, "2"))
     clock.tick()
     words = [(said.agent.id, said.call, [o.content for o in said.outputs]) for said in out]
     assert words[0] == ("one", "1", ["a"])

@@ -14,8 +14,8 @@ def rows(*events):
 def test_a_row_holds_its_event_and_its_place():
     events = s.placed(s.asked(), s.k.HistoryAnchored(anchor=0), s.said("Hi."))
     found = [stamped(row) for row in records("s", "t", events, 5, b"before")]
-    assert [at.placed for at in found] == events
-    assert [(at.seq, at.position) for at in found] == [(5, 5), (6, 6), (7, 7)]
+    assert [entry.envelope for entry in found] == events
+    assert [(entry.seq, entry.position) for entry in found] == [(5, 5), (6, 6), (7, 7)]
 
 
 def test_a_seal_holds_every_field_of_its_row():

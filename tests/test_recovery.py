@@ -65,7 +65,7 @@ async def log_of(store):
 
 
 async def kept(store):
-    return [at.event for at in await log_of(store)]
+    return [entry.event for entry in await log_of(store)]
 
 
 async def started(store):
@@ -99,7 +99,9 @@ async def test_two_agents_that_wrote_when_the_process_died_keep_their_own_words(
     store = await left_behind(draft=saved(tea, coffee))
     await started(store)
     _, *messages, _ = await log_of(store)
-    words = [(at.placed.agent.id, at.event.message_id, at.event.content) for at in messages]
+    words = [
+        (entry.envelope.agent.id, entry.event.message_id, entry.event.content) for entry in messages
+    ]
     assert words == [("one", "msg_1", "Tea is"), ("two", "msg_2", "Coffee was")]
 
 
@@ -107,7 +109,7 @@ async def test_what_is_told_after_a_crash_stands_behind_what_had_been_shown():
     store = await left_behind(draft=saved(draft_of("Once upon")))
     await started(store)
     _, message, error = await log_of(store)
-    assert (message.placed.index, error.placed.index) == (3, 4)
+    assert (message.envelope.index, error.envelope.index) == (3, 4)
 
 
 async def test_a_draft_under_an_id_that_is_taken_gets_another():

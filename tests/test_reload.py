@@ -52,7 +52,7 @@ async def walk(http, session, limit):
 async def kept(store, session):
     """The visible part of the log, as the wire has it."""
     log = [stamped(row) for row in (await store.evidence(session)).log]
-    return [wire.decode(wire.encode(at)) for at in log if not at.placed.internal]
+    return [wire.decode(wire.encode(entry)) for entry in log if not entry.envelope.internal]
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ class Talk:
         self.sim.queue(*replies)
         result = await self.app.run_turn("Go", session_id=self.id, user_id=USER, **more)
         assert self.sim.pending == 0
-        self.live += [wire.decode(wire.encode(at)) for at in result.events]
+        self.live += [wire.decode(wire.encode(entry)) for entry in result.events]
         return result
 
     async def decide(self, approval_id, *replies):
@@ -64,9 +64,9 @@ class Talk:
         """What the log holds; all that must hold for a session does."""
         evidence = await self.app.store.evidence(self.id)
         kept = [stamped(row) for row in evidence.log]
-        log = [wire.decode(wire.encode(at)) for at in kept if not at.placed.internal]
+        log = [wire.decode(wire.encode(entry)) for entry in kept if not entry.envelope.internal]
         assert [*prove(evidence).problems, *invariants.broken(self.live, log)] == []
-        return [at.event for at in kept]
+        return [entry.event for entry in kept]
 
     async def repairs(self):
         """The rules that were mended, by record."""

@@ -252,7 +252,7 @@ def flood(session, pieces=1500):
     ]
     for at in samples.placed(samples.asked(), *chunks):
         seq = 0 if at.kept else None
-        yield Stamped(session_id=session, turn_id="t", placed=at, seq=seq, position=0)
+        yield Stamped(session_id=session, turn_id="t", envelope=at, seq=seq, position=0)
 
 
 @asynccontextmanager

@@ -30,7 +30,7 @@ async def add(app, *titles, user_id="local"):
 
 def happened(result):
     """The tools that were called, each with what came of it."""
-    events = [at.event for at in result.events]
+    events = [entry.event for entry in result.events]
     results = {e.tool_use_id: e for e in events if e.type == "tool_result"}
     return [(e.tool_name, results[e.tool_use_id]) for e in events if e.type == "tool_use"]
 
@@ -50,7 +50,7 @@ async def test_delete_all_my_tasks_lists_deletes_each_and_lists_again(store, tmp
     called = happened(result)
     assert [name for name, _ in called] == ["list_tasks", *["delete_task"] * 3, "list_tasks"]
     assert [told.result["count"] for name, told in called if name == "list_tasks"] == [3, 0]
-    assert "approval_requested" not in [at.event.type for at in result.events]
+    assert "approval_requested" not in [entry.event.type for entry in result.events]
 
 
 async def test_show_me_my_tasks_tells_what_the_database_holds():

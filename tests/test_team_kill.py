@@ -160,10 +160,18 @@ async def test_the_agent_that_was_at_work_goes_on_after_a_kill(folder, script):
         async with serving(folder, claude, app="team:app") as server, asyncio.timeout(60):
             await until_idle(http, server.url, session)
     log = await kept(folder, session)
-    results = [at for at in log if isinstance(at.event, k.ToolResult) and not at.placed.internal]
-    assert [(at.placed.agent.id, at.event.result) for at in results] == [("erp", "seen")]
-    said = [at for at in log if isinstance(at.event, k.Message) and at.turn_id == log[0].turn_id]
-    answers = {at.placed.agent.id: at.event.content for at in said}
+    results = [
+        entry
+        for entry in log
+        if isinstance(entry.event, k.ToolResult) and not entry.envelope.internal
+    ]
+    assert [(entry.envelope.agent.id, entry.event.result) for entry in results] == [("erp", "seen")]
+    said = [
+        entry
+        for entry in log
+        if isinstance(entry.event, k.Message) and entry.turn_id == log[0].turn_id
+    ]
+    answers = {entry.envelope.agent.id: entry.event.content for entry in said}
     assert answers["erp"] == "ERP has seen it."
     assert answers["supervisor"] == ("Both are done." if script is both_at_once else "")
     assert sim.refused == []
@@ -187,5 +195,8 @@ async def test_an_approval_inside_the_second_agent_survives_a_kill_and_pays_once
     log = await kept(folder, session)
     assert (folder / "paid").read_text() == "7\n"
     first = log[0].turn_id
-    said = [at for at in log if isinstance(at.event, k.Message) and at.turn_id == first]
-    assert [at.event.content for at in said if at.placed.agent.id == "erp"] == ["", "It is paid."]
+    said = [entry for entry in log if isinstance(entry.event, k.Message) and entry.turn_id == first]
+    assert [entry.event.content for entry in said if entry.envelope.agent.id == "erp"] == [
+        "",
+        "It is paid.",
+    ]

@@ -6,7 +6,7 @@ from recorded import SHARED, STREAMS, name
 from test_citations import played
 
 from turnlog import Agent, Settings, create_app, tool
-from turnlog.diagnosis.captures import Recorded
+from turnlog.diagnosis.captures import RecordedCall
 from turnlog.events.record import stamped
 from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, SimulatedClaude, Thinking, ToolCall, Usage
@@ -37,7 +37,7 @@ async def shown(*replies, store=None):
             evidence = await store.evidence(result.session_id)
     kept = [stamped(row) for row in evidence.log]
     return [
-        [wire.decode(wire.encode(at)) for at in events if not at.placed.internal]
+        [wire.decode(wire.encode(entry)) for entry in events if not entry.envelope.internal]
         for events in (result.events, kept)
     ]
 
@@ -85,19 +85,19 @@ async def test_what_nobody_has_counted_is_unknown_and_not_nothing():
 
 def counted(path):
     """The count of thinking tokens that the stream reports, if it does."""
-    reports = [raw.get("usage") or {} for raw in Recorded(path.read_bytes()).events]
+    reports = [raw.get("usage") or {} for raw in RecordedCall(path.read_bytes()).events]
     details = [report.get("output_tokens_details") or {} for report in reports]
     return ([each["thinking_tokens"] for each in details if "thinking_tokens" in each] or [None])[
         -1
     ]
 
 
-COUNTED = [p for p in STREAMS if Recorded(p.read_bytes()).whole and counted(p) is not None]
+COUNTED = [p for p in STREAMS if RecordedCall(p.read_bytes()).whole and counted(p) is not None]
 
 
 @pytest.mark.parametrize("path", COUNTED, ids=name)
 async def test_what_a_recorded_stream_reports_is_kept(path):
-    live, log = await played(Recorded(path.read_bytes()).events)
+    live, log = await played(RecordedCall(path.read_bytes()).events)
     (message,), thoughts = of("message", log), of("thinking", log)
     assert message["tokenUsage"]["thinkingTokens"] == counted(path)
     if len(thoughts) == 1:

@@ -19,7 +19,7 @@ def shown(*events, turn_id="t"):
         for at, (_, agent) in zip(s.placed(*(e for e, _ in authored)), authored, strict=True)
     ]
     ats = [
-        Stamped(session_id="s", turn_id=turn_id, placed=p, seq=n if p.kept else None, position=n)
+        Stamped(session_id="s", turn_id=turn_id, envelope=p, seq=n if p.kept else None, position=n)
         for n, p in enumerate(placed)
     ]
     return [wire.decode(wire.encode(at)) for at in ats]

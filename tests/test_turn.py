@@ -46,7 +46,7 @@ async def stopped(app, session_id, when, how=None):
     live = app._turns.live(turn.turn_id)
     seen = []
     async for batch in app.follow_turn(USER, turn):
-        seen += [event.at for event in batch]
+        seen += [event.entry for event in batch]
         if when(seen):
             live.stop(how)
     return seen
@@ -54,13 +54,13 @@ async def stopped(app, session_id, when, how=None):
 
 async def followed(app, turn):
     """Every event of the turn, until it is over."""
-    return [event.at async for batch in app.follow_turn(USER, turn) for event in batch]
+    return [event.entry async for batch in app.follow_turn(USER, turn) for event in batch]
 
 
 async def problems(app, session_id, seen):
     evidence = await app.store.evidence(session_id)
     kept = [stamped(row) for row in evidence.log]
-    log, live = ([wire.decode(wire.encode(at)) for at in ats] for ats in (kept, seen))
+    log, live = ([wire.decode(wire.encode(entry)) for entry in ats] for ats in (kept, seen))
     return [*invariants.broken(live, log), *prove(evidence).problems, *evidence.running]
 
 
@@ -71,7 +71,7 @@ async def test_a_turn_that_is_stopped_keeps_what_was_shown(after, tmp_path):
         session = await app.create_session(USER)
         seen = await stopped(app, session.id, lambda seen: len(seen) >= after)
         assert await problems(app, session.id, seen) == []
-        assert [at.event.reason for at in seen if isinstance(at.event, k.Complete)]
+        assert [entry.event.reason for entry in seen if isinstance(entry.event, k.Complete)]
         sim.queue(Reply("Yes."))
         assert (await app.run_turn("Go on", session_id=session.id, user_id=USER)).success
         assert sim.refused == []
@@ -82,7 +82,7 @@ async def test_a_turn_that_is_stopped_while_a_tool_runs_closes_the_tool():
         session = await app.create_session(USER)
         seen = await stopped(app, session.id, lambda seen: isinstance(seen[-1].event, k.ToolUse))
         assert await problems(app, session.id, seen) == []
-        *_, result, message, complete = [at.event for at in seen]
+        *_, result, message, complete = [entry.event for entry in seen]
         assert (result.success, result.error) == (False, "Stopped by the user.")
         assert (message.stop_reason, complete.reason) == ("cancelled", "cancelled")
         assert (await app.run_turn("And now?", session_id=session.id, user_id=USER)).success
@@ -103,7 +103,9 @@ async def test_a_turn_that_is_stopped_while_it_stores_keeps_its_message_once():
         live = app._turns.live(turn.turn_id)
         seen = await followed(app, turn)
         assert await problems(app, session.id, seen) == []
-        assert [at.event.content for at in seen if isinstance(at.event, k.Message)] == ["Hello."]
+        assert [entry.event.content for entry in seen if isinstance(entry.event, k.Message)] == [
+            "Hello."
+        ]
 
 
 async def test_a_server_that_stops_ends_the_turn_with_an_error():
@@ -112,7 +114,7 @@ async def test_a_server_that_stops_ends_the_turn_with_an_error():
         session = await app.create_session(USER)
         seen = await stopped(app, session.id, lambda seen: len(seen) >= 2, ShuttingDown())
         assert await problems(app, session.id, seen) == []
-        message, error = [at.event for at in seen][-2:]
+        message, error = [entry.event for entry in seen][-2:]
         assert (message.stop_reason, error.code) == ("interrupted", "interrupted")
 
 
@@ -162,13 +164,13 @@ async def test_who_repeats_a_request_sees_the_same_turn_from_its_start():
         assert ids(await followed(app, again)) == ids(seen)  # waiting chunks are joined
         app._bus.channels.clear()  # as after a restart
         kept = await followed(app, again)
-        assert kept[:-1] == [at for at in seen if at.seq is not None]
+        assert kept[:-1] == [entry for entry in seen if entry.seq is not None]
         assert same(kept[-1], seen[-1])
 
 
 def same(one, other):
     """Whether it is the same event in the same place, whenever it was made."""
-    return one == replace(other, placed=replace(other.placed, at=one.placed.at))
+    return one == replace(other, envelope=replace(other.envelope, time=one.envelope.time))
 
 
 HANDOVER = ToolCall("transfer_to_b", {"reason": "It knows."}, "toolu_1")
@@ -189,8 +191,8 @@ async def test_a_complete_that_is_fetched_again_is_the_one_that_was_shown():
                 assert same((await followed(app, again))[-1], result.events[-1])
     complete = result.events[-1].event
     assert complete.token_usage == result.usage
-    assert result.events[-1].placed.agent.id == "b"
+    assert result.events[-1].envelope.agent.id == "b"
 
 
 def ids(seen):
-    return [at.placed.event_id for at in seen if not at.event.type.endswith("_chunk")]
+    return [entry.envelope.event_id for entry in seen if not entry.event.type.endswith("_chunk")]

@@ -17,7 +17,7 @@ from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import stamp
 from turnlog.pipeline.turn_state import TurnState
-from turnlog.ports import CallFailed, CallStarted, Question, Said
+from turnlog.ports import Batch, CallFailed, CallStarted, Question
 from turnlog.projections.proof import prove
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
@@ -39,34 +39,36 @@ class Stage:
     def __init__(self, turn=None):
         self.state = TurnState(turn or s.new_turn(), s.AGENT)
         self.shown = []
-        self.say(Said([s.asked()]))
+        self.say(Batch([s.asked()]))
 
     def say(self, *batches):
         for said in batches:
             for placed in place(normalize(said, self.state), self.state):
-                at = stamp(placed, len(self.shown) if placed.kept else None, self.state)
-                self.shown.append(at)
+                entry = stamp(placed, len(self.shown) if placed.kept else None, self.state)
+                self.shown.append(entry)
 
     def kept(self):
         """Who said what, as the log has it."""
-        kept = [at for at in self.shown if isinstance(at.event, k.Message | k.Thinking)]
-        return [(at.placed.agent.id, at.event.message_id, at.event.content) for at in kept]
+        kept = [entry for entry in self.shown if isinstance(entry.event, k.Message | k.Thinking)]
+        return [
+            (entry.envelope.agent.id, entry.event.message_id, entry.event.content) for entry in kept
+        ]
 
 
 def begins(agent, call):
     started = CallStarted(message_id=f"msg_{agent.id}", model="m", reported={"input_tokens": 7})
-    return Said([started], agent, call)
+    return Batch([started], agent, call)
 
 
 def writes(agent, call, text, thinks=False):
     kind = k.ThinkingChunk if thinks else k.MessageChunk
     block_index = 0 if thinks else 1
-    return Said([kind(message_id="", content=text, block_index=block_index)], agent, call)
+    return Batch([kind(message_id="", content=text, block_index=block_index)], agent, call)
 
 
 def thinks(agent, call, text):
     begun = k.ThinkingStart(message_id="", block_index=0)
-    return Said([begun, *writes(agent, call, text, thinks=True).outputs], agent, call)
+    return Batch([begun, *writes(agent, call, text, thinks=True).outputs], agent, call)
 
 
 INTERLEAVED = [
@@ -85,8 +87,10 @@ WORDS = [
 def test_each_piece_has_the_id_and_the_name_of_its_own_answer():
     stage = Stage()
     stage.say(*INTERLEAVED)
-    pieces = [at for at in stage.shown if isinstance(at.event, k.MessageChunk)]
-    words = [(at.placed.agent.id, at.event.message_id, at.event.content) for at in pieces]
+    pieces = [entry for entry in stage.shown if isinstance(entry.event, k.MessageChunk)]
+    words = [
+        (entry.envelope.agent.id, entry.event.message_id, entry.event.content) for entry in pieces
+    ]
     assert words == [
         ("tea", "msg_tea", "Tea is "), ("coffee", "msg_coffee", "Coffee was "),
         ("tea", "msg_tea", "hot"), ("coffee", "msg_coffee", "cold"),
@@ -100,18 +104,20 @@ def test_two_that_are_stopped_or_broken_off_keep_their_own_words(stopped):
     failure = asyncio.CancelledError() if stopped else RuntimeError("bug")
     stage.say(*left_open(stage.state, failure))
     assert stage.kept() == WORDS
-    reasons = [at.event.stop_reason for at in stage.shown if isinstance(at.event, k.Message)]
+    reasons = [
+        entry.event.stop_reason for entry in stage.shown if isinstance(entry.event, k.Message)
+    ]
     assert reasons == (["cancelled"] * 2 if stopped else ["interrupted"] * 2)
     assert stage.state.drafts == {}
 
 
 def test_one_that_fails_leaves_the_words_of_the_other_alone():
     stage = Stage()
-    stage.say(*INTERLEAVED, Said([CallFailed()], COFFEE, "2"))
+    stage.say(*INTERLEAVED, Batch([CallFailed()], COFFEE, "2"))
     assert stage.kept() == WORDS[1:]
     stage.say(writes(TEA, "1", "!"))
     assert [draft.agent for draft in stage.state.drafts.values()] == [TEA]
-    stage.say(Said([s.said("Tea is hot!")], TEA, "1"))
+    stage.say(Batch([s.said("Tea is hot!")], TEA, "1"))
     assert stage.kept()[-1] == ("tea", "msg_tea", "Tea is hot!")
     assert stage.state.drafts == {}
 
@@ -149,8 +155,10 @@ async def test_the_drafts_of_both_are_saved_and_become_their_own_words():
     evidence = await store.evidence("s")
     assert (prove(evidence).problems, evidence.running) == ([], [])
     log = [stamped(row) for row in evidence.log]
-    kept = [at for at in log if isinstance(at.event, k.Message | k.Thinking)]
-    words = [(at.placed.agent.id, at.event.message_id, at.event.content) for at in kept]
+    kept = [entry for entry in log if isinstance(entry.event, k.Message | k.Thinking)]
+    words = [
+        (entry.envelope.agent.id, entry.event.message_id, entry.event.content) for entry in kept
+    ]
     assert words == WORDS
     assert log[-1].event.code == "interrupted"
 
@@ -224,7 +232,7 @@ async def test_a_team_that_is_stopped_keeps_everybody_s_words(pieces, message_id
         live = [wire.decode(event.json) for batch in batches for event in batch]
         evidence = await app.store.evidence(session.id)
     kept = [stamped(row) for row in evidence.log]
-    log = [wire.decode(wire.encode(at)) for at in kept if not at.placed.internal]
+    log = [wire.decode(wire.encode(entry)) for entry in kept if not entry.envelope.internal]
     assert [*prove(evidence).problems, *invariants.broken(live, log)] == []
     messages = [event for event in log if event["type"] == "message"]
     assert {event["agent"]["id"]: event["content"] for event in messages} == {

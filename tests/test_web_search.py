@@ -105,7 +105,7 @@ async def test_searches_count_within_a_turn_that_pauses():
 
 async def recorded(app, session):
     log = await app.store.read(LOCAL_USER, session)
-    return [at.event for at in log if isinstance(at.event, k.WebSearched)]
+    return [entry.event for entry in log if isinstance(entry.event, k.WebSearched)]
 
 
 async def test_what_was_asked_and_found_is_recorded_before_the_message():
@@ -119,7 +119,7 @@ async def test_what_was_asked_and_found_is_recorded_before_the_message():
         results = [{"title": "A duck", "url": url} for url in ("https://d.uk", "https://q.uk")]
         assert search == k.WebSearched(message_id="m1", query="ducks", results=results)
         log = await app.store.read(LOCAL_USER, session)
-        assert [at.event.type for at in log[1:]] == ["web_searched", "message"]
+        assert [entry.event.type for entry in log[1:]] == ["web_searched", "message"]
 
 
 async def test_a_search_that_was_paused_is_recorded_with_its_result():
@@ -153,7 +153,7 @@ async def test_searches_are_in_the_log_for_admins_and_on_nobody_s_screen():
     (found,) = [e for e in whole.json()["events"] if e["type"] == "web_searched"]
     assert (found["query"], found["results"][0]["url"]) == ("ducks", "https://d.uk")
     assert "web_searched" not in shown.text
-    assert all(at.event.type != "web_searched" for at in result.events)
+    assert all(entry.event.type != "web_searched" for entry in result.events)
 
 
 async def test_a_session_says_whether_it_may_search():

@@ -73,7 +73,7 @@ SAMPLES = [
 
 def shown(event, seq=7):
     (placed,) = s.placed(event, first_index=4)
-    at = Stamped(session_id="s", turn_id="t", placed=placed, seq=seq, position=7)
+    at = Stamped(session_id="s", turn_id="t", envelope=placed, seq=seq, position=7)
     return wire.decode(wire.encode(at))
 
 
@@ -158,7 +158,7 @@ def test_costs_are_numbers_to_the_last_digit():
     cost = Decimal("0.123456789012")
     message = msgspec.structs.replace(s.said("Hi."), cost_usd=cost, costs=[cost])
     (placed,) = s.placed(message)
-    at = Stamped(session_id="s", turn_id="t", placed=placed, seq=0, position=0)
+    at = Stamped(session_id="s", turn_id="t", envelope=placed, seq=0, position=0)
     assert b'"costUsd":0.123456789012,' in wire.encode(at)
     complete = msgspec.structs.replace(SAMPLES[14], cost_usd=Decimal("0.0000001"))
     assert shown(complete)["costUsd"] == 1e-7
@@ -179,7 +179,7 @@ def test_an_internal_event_has_no_index_and_is_still_json():
 
 def test_a_frame_carries_cursor_type_and_event():
     (placed,) = s.placed(s.asked("two\nlines"))
-    at = Stamped(session_id="s", turn_id="t", placed=placed, seq=0, position=0)
+    at = Stamped(session_id="s", turn_id="t", envelope=placed, seq=0, position=0)
     first, second, third, *rest = sse.frames([LiveEvent(at, wire.encode(at))]).split(b"\n")
     assert (first, second) == (b"id: 0.0", b"event: user_message_sent")
     assert wire.decode(third.removeprefix(b"data: "))["content"] == "two\nlines"

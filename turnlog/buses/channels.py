@@ -48,7 +48,7 @@ class Channel:
         """Whether no turn runs: the log has all there is to know."""
         if not self.events:
             return self._forgotten is None
-        return isinstance(self.events[-1].at.event, Complete | Error)
+        return isinstance(self.events[-1].entry.event, Complete | Error)
 
     @property
     def idle(self) -> bool:
@@ -58,15 +58,17 @@ class Channel:
 
     def add(self, batch: Sequence[Stamped]) -> None:
         """Show these events. Internal ones are left out: they are only known to be no gap."""
-        for at in batch:
-            if at.placed.internal:
+        for entry in batch:
+            if entry.envelope.internal:
                 self._hidden += 1
                 continue
-            if type(at.placed.event) is UserMessageSent:  # a new turn: the log has the one before
-                self._begin(at)
+            if (
+                type(entry.envelope.event) is UserMessageSent
+            ):  # a new turn: the log has the one before
+                self._begin(entry)
             self._hidden = 0
-            json = self._encode(at)
-            self.events.append(LiveEvent(at, json))
+            json = self._encode(entry)
+            self.events.append(LiveEvent(entry, json))
             self.size += OVERHEAD + len(json)
         self.calls += 1
         self._quiet = False
@@ -77,7 +79,7 @@ class Channel:
 
     def _begin(self, first: Stamped) -> None:
         known = _known_before(first)
-        last = self.events[-1].at.position if self.events else known
+        last = self.events[-1].entry.position if self.events else known
         self.reaches = last if known - last == self._hidden else known
         self._drop()
         self._forgotten = None
@@ -90,7 +92,7 @@ class Channel:
 
     def forget(self) -> None:
         """Make room. Who has not read it reloads; a turn that is over is whole in the log."""
-        self._forgotten = None if self.over else cursor_of(self.events[-1].at)
+        self._forgotten = None if self.over else cursor_of(self.events[-1].entry)
         self._drop()
 
     def _drop(self) -> None:
@@ -106,18 +108,18 @@ class Channel:
             return False
         if not self.events:
             return True
-        first, last = self.events[0].at, cursor_of(self.events[-1].at)
+        first, last = self.events[0].entry, cursor_of(self.events[-1].entry)
         foreign = after.position == last.position and after > last  # no event of ours had it
-        begins = type(first.placed.event) is UserMessageSent
+        begins = type(first.envelope.event) is UserMessageSent
         return not foreign and after.position >= (self.reaches if begins else first.position - 1)
 
     def place_of(self, after: Cursor) -> int:
         """How many events a client with this cursor has seen, counted from the first ever."""
-        return self.dropped + sum(cursor_of(event.at) <= after for event in self.events)
+        return self.dropped + sum(cursor_of(event.entry) <= after for event in self.events)
 
     def skips(self, first: Stamped, position: int) -> bool:
         """Whether the log has something between these two that was never shown here."""
-        begins = type(first.placed.event) is UserMessageSent
+        begins = type(first.envelope.event) is UserMessageSent
         return (self.reaches if begins else _known_before(first)) > position
 
     def read(self, place: int) -> Sequence[LiveEvent]:
@@ -172,10 +174,13 @@ class Channels(OrderedDict[str, Channel]):
                 woken, calls = calls != channel.calls, channel.calls
                 if place < channel.dropped + len(channel.events):
                     batch = channel.read(place)
-                    begins = type(batch[0].at.placed.event) is UserMessageSent
-                    if (begins or from_nothing) and channel.skips(batch[0].at, position):
+                    begins = type(batch[0].entry.envelope.event) is UserMessageSent
+                    if (begins or from_nothing) and channel.skips(batch[0].entry, position):
                         break
-                    place, position = channel.dropped + len(channel.events), batch[-1].at.position
+                    place, position = (
+                        channel.dropped + len(channel.events),
+                        batch[-1].entry.position,
+                    )
                     fresh = from_nothing = False
                     yield batch
                 elif line.closed:
@@ -211,29 +216,29 @@ class Channels(OrderedDict[str, Channel]):
                 self.size -= self.pop(session_id).size
 
 
-def _known_before(at: Stamped) -> int:
+def _known_before(entry: Stamped) -> int:
     """The newest number of the log before this event."""
-    return at.position - (at.seq is not None)
+    return entry.position - (entry.seq is not None)
 
 
 def _join(waiting: Sequence[LiveEvent], encode: Encode) -> list[LiveEvent]:
     """Adjacent chunks of one block as one, which stands where the last of them stood."""
     runs: list[list[LiveEvent]] = []
     for event in waiting:
-        if runs and _continues(runs[-1][-1].at, event.at):
+        if runs and _continues(runs[-1][-1].entry, event.entry):
             runs[-1].append(event)
         else:
             runs.append([event])
     return [run[0] if len(run) == 1 else _one(run, encode) for run in runs]
 
 
-def _continues(last: Stamped, at: Stamped) -> bool:
-    return last.turn_id == at.turn_id and as_one(last.event, at.event) is not None
+def _continues(last: Stamped, entry: Stamped) -> bool:
+    return last.turn_id == entry.turn_id and as_one(last.event, entry.event) is not None
 
 
 def _one(run: Sequence[LiveEvent], encode: Encode) -> LiveEvent:
-    content = "".join(event.at.event.content for event in run)  # type: ignore[attr-defined]
-    event = replace(run[0].at.event, content=content)
-    last = run[-1].at
-    at = replace(last, placed=replace(last.placed, event=event))
-    return LiveEvent(at, encode(at))
+    content = "".join(event.entry.event.content for event in run)  # type: ignore[attr-defined]
+    event = replace(run[0].entry.event, content=content)
+    last = run[-1].entry
+    entry = replace(last, envelope=replace(last.envelope, event=event))
+    return LiveEvent(entry, encode(entry))

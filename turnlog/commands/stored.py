@@ -37,11 +37,11 @@ def _say_claims(evidence: Evidence) -> int:
     from turnlog.projections.claims import by_turn
     from turnlog.projections.proof import readable
 
-    log = [at for at in readable(evidence.log)[0] if at.turn_id not in evidence.running]
+    log = [entry for entry in readable(evidence.log)[0] if entry.turn_id not in evidence.running]
     found = by_turn(log)
-    for at, finding in found:
-        where = f"turn {at.turn_id} number {at.seq}"
-        say(f"{at.session_id}  claim: {where}: {finding.claim!r} {finding.why}")
+    for entry, finding in found:
+        where = f"turn {entry.turn_id} number {entry.seq}"
+        say(f"{entry.session_id}  claim: {where}: {finding.claim!r} {finding.why}")
     return len(found)
 
 

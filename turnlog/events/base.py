@@ -51,12 +51,12 @@ class Attributed(NamedTuple):
     kept: bool
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """An event with its place in the turn; the log has not numbered it yet."""
 
     event: Event
     event_id: str
-    at: str  # RFC 3339, UTC
+    time: str  # RFC 3339, UTC
     agent: AgentRef
     index: int | None  # the order on screen; internal events have none
     internal: bool
@@ -68,15 +68,15 @@ class Stamped(msgspec.Struct, frozen=True, kw_only=True):
 
     session_id: str
     turn_id: str
-    placed: Placed
+    envelope: Envelope
     seq: int | None  # kept events only: the order in the log
     position: int  # the number of the last kept event up to here
 
     @property
     def event(self) -> Event:
-        return self.placed.event
+        return self.envelope.event
 
     @property
     def cursor(self) -> str:
         """Where to go on from, after this event."""
-        return f"{self.position}.{-1 if self.placed.index is None else self.placed.index}"
+        return f"{self.position}.{-1 if self.envelope.index is None else self.envelope.index}"

@@ -22,8 +22,8 @@ def before(first_seq: int) -> Cursor:
     return Cursor(first_seq, -1)
 
 
-def cursor_of(at: Stamped) -> Cursor:
-    return Cursor(at.position, -1 if at.placed.index is None else at.placed.index)
+def cursor_of(entry: Stamped) -> Cursor:
+    return Cursor(entry.position, -1 if entry.envelope.index is None else entry.envelope.index)
 
 
 def parse(text: str) -> Cursor:

@@ -18,7 +18,7 @@ import msgspec
 
 from turnlog.errors import UnknownEvent
 from turnlog.events import codec
-from turnlog.events.base import AgentRef, Placed, Stamped
+from turnlog.events.base import AgentRef, Envelope, Stamped
 
 NO_SEAL = b""  # what the first row of a session is sealed onto
 ERASED = b""  # the body of an event whose content was destroyed
@@ -52,7 +52,7 @@ class Record(NamedTuple):
 
 
 def records(
-    session_id: str, turn_id: str, events: Sequence[Placed], first_seq: int, seal: bytes
+    session_id: str, turn_id: str, events: Sequence[Envelope], first_seq: int, seal: bytes
 ) -> Iterator[Record]:
     """Number the events from `first_seq` on, each sealed onto the one before."""
     for seq, placed in enumerate(events, first_seq):
@@ -65,7 +65,7 @@ def records(
             placed.event_id,
             event.type,
             event.version,
-            placed.at,
+            placed.time,
             placed.agent.id,
             placed.agent.name,
             placed.index,
@@ -117,16 +117,16 @@ def stamped(row: Record) -> Stamped:
     return numbered(_placed(row), row.session_id, row.turn_id, row.seq)
 
 
-def numbered(placed: Placed, session_id: str, turn_id: str, seq: int) -> Stamped:
+def numbered(placed: Envelope, session_id: str, turn_id: str, seq: int) -> Stamped:
     """A kept event that has got its number."""
-    return Stamped(session_id=session_id, turn_id=turn_id, placed=placed, seq=seq, position=seq)
+    return Stamped(session_id=session_id, turn_id=turn_id, envelope=placed, seq=seq, position=seq)
 
 
-def _placed(row: Record) -> Placed:
-    return Placed(
+def _placed(row: Record) -> Envelope:
+    return Envelope(
         event=codec.decode(row.type, row.version, row.body),
         event_id=row.event_id,
-        at=row.at,
+        time=row.at,
         agent=AgentRef(id=row.agent_id, name=row.agent_name),
         index=row.event_index,
         internal=bool(row.is_internal),

@@ -8,7 +8,7 @@ import msgspec
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
-from turnlog.ports import CallOutput, Hidden, Output, Said, UnreadableCall
+from turnlog.ports import Batch, CallOutput, Hidden, Output, UnreadableCall
 
 NOT_JSON = "The arguments were not a JSON object. Nothing was run."
 
@@ -60,7 +60,7 @@ def read_answer(
     return Answer(message, asked, refused, kept)
 
 
-def results_of(said: Said, calls: Iterable[k.ToolUse]) -> list[k.ToolResult]:
+def results_of(said: Batch, calls: Iterable[k.ToolUse]) -> list[k.ToolResult]:
     """The results of these calls in the batch, and not those of another agent's."""
     wanted = {call.tool_use_id for call in calls}
     events = [o.event if isinstance(o, Hidden) else o for o in said.outputs]

@@ -130,7 +130,7 @@ async def build_context(
     events = await log.read(session.user_id, session.id, after=session.anchor - 1)
     anchor = None if mid_turn else moved_anchor(events, shorter)
     if anchor is not None:
-        events = [at for at in events if at.position >= anchor]
+        events = [entry for entry in events if entry.position >= anchor]
     model, searches = agent.model or limits.model, _searches(session, agent, limits)
     specs = [*tools.specs, *_handovers(agent, team)]
     prefix = fingerprint(model, agent, specs, searches)

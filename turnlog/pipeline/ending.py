@@ -13,7 +13,7 @@ from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import stamp
 from turnlog.pipeline.tool_finalization import close_open_tools
 from turnlog.pipeline.turn_state import TurnState, new_message_id, resumed
-from turnlog.ports import Said, Show, Turn
+from turnlog.ports import Batch, Show, Turn
 
 _log = logging.getLogger(__name__)
 UNEXPLAINED = k.Error(
@@ -33,15 +33,15 @@ class ShuttingDown(TurnlogError):
         super().__init__("The server was restarted in mid-answer. Please ask again.")
 
 
-def left_open(state: TurnState, failure: BaseException | None) -> list[Said]:
+def left_open(state: TurnState, failure: BaseException | None) -> list[Batch]:
     """Stage 6, and what was shown of each answer that will not be finished."""
     stopped = isinstance(failure, asyncio.CancelledError)
     why = "Stopped by the user." if stopped else "The turn ended before this tool answered."
     closed = close_open_tools(list(state.open_calls.values()), state.standing, why)
     reason = "cancelled" if stopped else "interrupted"
-    unfinished = [Said(draft.events(reason), draft.agent) for draft in state.drafts.values()]
+    unfinished = [Batch(draft.events(reason), draft.agent) for draft in state.drafts.values()]
     if stopped and not unfinished and not state.answered:
-        unfinished = [Said([_nothing_said()])]
+        unfinished = [Batch([_nothing_said()])]
     return [*closed, *unfinished]
 
 
@@ -77,7 +77,7 @@ def completed_again(kept: Sequence[Stamped]) -> Stamped:
         user_id="",
         state="done",
         first_seq=first.position,
-        started_at=first.placed.at,
+        started_at=first.envelope.time,
     )
     state = resumed(turn, kept)
     placed = place([Attributed(complete(state), state.agent, False, False)], state)

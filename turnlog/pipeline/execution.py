@@ -27,6 +27,7 @@ from turnlog.pipeline.answer import Answer, failed, read_answer, result, results
 from turnlog.pipeline.together import together
 from turnlog.ports import (
     Ask,
+    Batch,
     CallFailed,
     CallGuard,
     CallOutput,
@@ -37,7 +38,6 @@ from turnlog.ports import (
     OpenCall,
     Output,
     Prompt,
-    Said,
     Seat,
     SpeakerChanged,
     UnreadableCall,
@@ -52,7 +52,7 @@ from turnlog.projections.history.messages import (
     result_block,
 )
 
-Batches = AsyncGenerator[Said, None]
+Batches = AsyncGenerator[Batch, None]
 ClaimId = Callable[[str], Awaitable[str]]
 TOO_LONG = "context_exceeded"  # what a model says when it cannot take it all in
 REFUSED = "invalid_request"  # and when there is something in it that it does not know
@@ -115,8 +115,8 @@ class _Part:
             container=self.container,
         )
 
-    def said(self, outputs: Sequence[Output]) -> Said:
-        return Said(outputs, self.seat.agent.ref, self.call)
+    def said(self, outputs: Sequence[Output]) -> Batch:
+        return Batch(outputs, self.seat.agent.ref, self.call)
 
     def answers(self, answer: Answer) -> None:
         """Add the answer to what goes back to the model, and count what it has used up."""
@@ -313,5 +313,5 @@ def _mend(part: _Part, fully: bool = False) -> k.HistoryRepaired | None:
     return repair_record(telling.repaired)
 
 
-async def _at_once(said: Said) -> Batches:
+async def _at_once(said: Batch) -> Batches:
     yield said

@@ -14,7 +14,7 @@ from turnlog.events import money
 from turnlog.events.base import AgentRef, Attributed, Event
 from turnlog.events.clock import now
 from turnlog.pipeline.turn_state import Draft, TurnState, new_message_id
-from turnlog.ports import CallFailed, CallStarted, Hidden, Rate, Said, SpeakerChanged, no_price
+from turnlog.ports import Batch, CallFailed, CallStarted, Hidden, Rate, SpeakerChanged, no_price
 
 _OF_AN_ANSWER = (
     k.MessageChunk, k.ThinkingChunk, k.ThinkingStart, k.ThinkingComplete,
@@ -22,7 +22,7 @@ _OF_AN_ANSWER = (
 )  # fmt: skip
 
 
-def normalize(said: Said, state: TurnState, rate: Rate = no_price) -> list[Attributed]:
+def normalize(said: Batch, state: TurnState, rate: Rate = no_price) -> list[Attributed]:
     agent = said.agent or state.agent
     events: list[Attributed] = []
     calls = _Calls(state)

@@ -7,12 +7,12 @@ Out: the same, each with an id, a time and, if it is shown, its index on screen.
 
 from collections.abc import Iterable
 
-from turnlog.events.base import Attributed, Placed
+from turnlog.events.base import Attributed, Envelope
 from turnlog.events.clock import now
 from turnlog.pipeline.turn_state import TurnState
 
 
-def place(events: Iterable[Attributed], state: TurnState) -> list[Placed]:
+def place(events: Iterable[Attributed], state: TurnState) -> list[Envelope]:
     at = now()
     placed = []
     for event, agent, internal, kept in events:
@@ -21,10 +21,10 @@ def place(events: Iterable[Attributed], state: TurnState) -> list[Placed]:
             index = state.index
             state.index += 1
         placed.append(
-            Placed(
+            Envelope(
                 event=event,
                 event_id=state.event_id(event),
-                at=at,
+                time=at,
                 agent=agent,
                 index=index,
                 internal=internal,

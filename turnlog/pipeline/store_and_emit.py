@@ -11,15 +11,15 @@ import msgspec
 
 from turnlog.errors import MessageIdTaken
 from turnlog.events import kinds as k
-from turnlog.events.base import Placed, Stamped
+from turnlog.events.base import Envelope, Stamped
 from turnlog.pipeline.turn_state import TurnState, new_message_id
 from turnlog.ports import Show
 
-Append = Callable[[Sequence[Placed]], Awaitable[int]]
+Append = Callable[[Sequence[Envelope]], Awaitable[int]]
 
 
 async def store_and_emit(
-    placed: Sequence[Placed], state: TurnState, append: Append, show: Show
+    placed: Sequence[Envelope], state: TurnState, append: Append, show: Show
 ) -> None:
     kept = [p for p in placed if p.kept]
     number = state.position + 1
@@ -32,16 +32,16 @@ async def store_and_emit(
     emit(placed, state, number, show)
 
 
-def emit(placed: Sequence[Placed], state: TurnState, number: int, show: Show) -> None:
+def emit(placed: Sequence[Envelope], state: TurnState, number: int, show: Show) -> None:
     """Show what is stored, or needs no storing; the kept ones are numbered from `number` on."""
     stamped = []
     for p in placed:
         stamped.append(stamp(p, number if p.kept else None, state))
         number += p.kept
-    show([at for at in stamped if not at.placed.internal])
+    show([entry for entry in stamped if not entry.envelope.internal])
 
 
-def stamp(placed: Placed, seq: int | None, state: TurnState) -> Stamped:
+def stamp(placed: Envelope, seq: int | None, state: TurnState) -> Stamped:
     """Give the event its number, and let the turn know how far the log has come."""
     if seq is not None:
         state.position = seq
@@ -49,13 +49,13 @@ def stamp(placed: Placed, seq: int | None, state: TurnState) -> Stamped:
     return Stamped(
         session_id=state.turn.session_id,
         turn_id=state.turn.id,
-        placed=placed,
+        envelope=placed,
         seq=seq,
         position=state.position,
     )
 
 
-def _with_fresh_id(placed: Sequence[Placed]) -> list[Placed]:
+def _with_fresh_id(placed: Sequence[Envelope]) -> list[Envelope]:
     """The provider repeated an id. Ids are unique here, so the message gets one of ours."""
     fresh = new_message_id()
     return [

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from turnlog.ports import Said
+from turnlog.ports import Batch
 
-Batches = AsyncGenerator[Said, None]
+Batches = AsyncGenerator[Batch, None]
 
 
 async def together(speakers: Sequence[Batches]) -> Batches:
@@ -14,7 +14,7 @@ async def together(speakers: Sequence[Batches]) -> Batches:
 
     One that fails ends them all, and so does the end of whoever listens.
     """
-    said: asyncio.Queue[tuple[Said, asyncio.Event] | None] = asyncio.Queue()
+    said: asyncio.Queue[tuple[Batch, asyncio.Event] | None] = asyncio.Queue()
 
     async def listen(batches: Batches) -> None:
         try:

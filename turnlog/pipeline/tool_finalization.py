@@ -8,23 +8,23 @@ Out: for each, the withdrawal of its open approval, if any, and one failed ToolR
 from collections.abc import Sequence
 
 from turnlog.events.kinds import ApprovalResolved, ToolResult, ToolUse
-from turnlog.ports import Hidden, OpenCall, Permission, Said, Standing
+from turnlog.ports import ApprovalState, Batch, Hidden, OpenCall, Standing
 
 IN_DOUBT = "{why} It had begun: it may or may not have taken effect."
 
 
-def close_open_tools(calls: Sequence[OpenCall], standing: Standing, why: str) -> list[Said]:
+def close_open_tools(calls: Sequence[OpenCall], standing: Standing, why: str) -> list[Batch]:
     """One batch for each call, from the agent that asked for it; withdrawals first."""
     pending = standing.pending([opened.call.tool_use_id for opened in calls])
     withdrawn = [
-        Said([_withdrawn(standing.permissions[opened.call.tool_use_id], why)], opened.agent)
+        Batch([_withdrawn(standing.approvals[opened.call.tool_use_id], why)], opened.agent)
         for opened in calls
         if opened.call.tool_use_id in pending
     ]
-    return [*withdrawn, *(Said([_closed(each, standing, why)], each.agent) for each in calls)]
+    return [*withdrawn, *(Batch([_closed(each, standing, why)], each.agent) for each in calls)]
 
 
-def _withdrawn(permission: Permission, why: str) -> ApprovalResolved:
+def _withdrawn(permission: ApprovalState, why: str) -> ApprovalResolved:
     return ApprovalResolved(
         approval_id=permission.approval_id,
         approved=False,

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from turnlog.errors import NotFound, TurnOver
 from turnlog.events import kinds as k
-from turnlog.events.base import Placed
+from turnlog.events.base import Envelope
 from turnlog.events.clock import now
 from turnlog.pipeline.context_building import Limits, admit, build_context
 from turnlog.pipeline.ending import UNEXPLAINED, complete, error_of, left_open, tell_unkept
@@ -31,12 +31,12 @@ from turnlog.ports import (
     NO_GUARD,
     Agent,
     Ask,
+    Batch,
     CallGuard,
     Engine,
     Model,
     Question,
     Rate,
-    Said,
     Seat,
     Session,
     Show,
@@ -52,8 +52,8 @@ from turnlog.ports import (
 class Pacer(Protocol):
     """Holds chunks back for a moment, so that those which come together are shown together."""
 
-    def takes(self, said: Said) -> bool: ...
-    def add(self, said: Said) -> None: ...
+    def takes(self, said: Batch) -> bool: ...
+    def add(self, said: Batch) -> None: ...
     def flush(self) -> None: ...
     def close(self) -> None: ...
 
@@ -77,7 +77,7 @@ class Parts:
     show: Show
     tools_for: Callable[[Agent, Turn, Standing], Awaitable[ToolBox]]
     claim_id: ClaimId
-    pacer_for: Callable[[Callable[[Said], None]], Pacer]
+    pacer_for: Callable[[Callable[[Batch], None]], Pacer]
     drafts_for: Callable[[TurnState], DraftKeeper]
     guard_for: Callable[[Turn], CallGuard] = lambda turn: NO_GUARD
     rate: Rate = no_price  # what a model call costs
@@ -110,7 +110,7 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
     )
     state = TurnState(turn, parts.agent.ref)
 
-    async def open_turn(first: Sequence[Placed]) -> int:
+    async def open_turn(first: Sequence[Envelope]) -> int:
         state.turn = await parts.store.begin_turn(state.turn, first)
         return state.turn.first_seq
 
@@ -120,14 +120,14 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
         enable_thinking=question.enable_thinking,
         thinking_budget=question.thinking_budget,
     )
-    await deliver([Said([sent])], state, parts, open_turn)
+    await deliver([Batch([sent])], state, parts, open_turn)
     return state
 
 
 async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:
     """The turn where the log left it, and the question that it began with."""
     log = await store.read(turn.user_id, turn.session_id, after=turn.first_seq - 1)
-    events = [at for at in log if at.turn_id == turn.id]
+    events = [entry for entry in log if entry.turn_id == turn.id]
     first = events[0].event
     assert isinstance(first, k.UserMessageSent)
     question = Question(
@@ -213,7 +213,7 @@ class _Team:
 
 async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> None:
     """Close what is open and say how it ended. `failure` is what `work` was stopped by."""
-    if state.paused:
+    if state.suspended:
         return
     try:
         await _end(state, failure, parts)
@@ -225,31 +225,31 @@ async def _end(state: TurnState, failure: BaseException | None, parts: Parts) ->
     async with state.delivering:  # a decision comes before all of it, or too late
         batches = left_open(state, failure)
         if error := error_of(state, failure):
-            await _deliver([*batches, Said([error])], state, parts)
+            await _deliver([*batches, Batch([error])], state, parts)
             return
         await _deliver(batches, state, parts)
         await parts.store.finish_turn(state.turn)
-        await _deliver([Said([complete(state)])], state, parts)
+        await _deliver([Batch([complete(state)])], state, parts)
 
 
-def _show_chunks(said: Said, state: TurnState, parts: Parts, drafts: DraftKeeper) -> None:
+def _show_chunks(said: Batch, state: TurnState, parts: Parts, drafts: DraftKeeper) -> None:
     """Stages 3, 4 and 5 for chunks, which are not stored."""
     emit(place(normalize(said, state), state), state, state.position + 1, parts.show)
     drafts.touch()
 
 
 async def deliver(
-    batches: Sequence[Said], state: TurnState, parts: Parts, append: Append | None = None
+    batches: Sequence[Batch], state: TurnState, parts: Parts, append: Append | None = None
 ) -> None:
     """Stages 3, 4 and 5, in one step. Raises TurnOver where the turn is not ours any more."""
     async with state.delivering:
-        if state.paused:  # it may go on already, with a state of its own
+        if state.suspended:  # it may go on already, with a state of its own
             raise TurnOver(f"Turn {state.turn.id!r} waits.")
         await _deliver(batches, state, parts, append)
 
 
 async def _deliver(
-    batches: Sequence[Said], state: TurnState, parts: Parts, append: Append | None = None
+    batches: Sequence[Batch], state: TurnState, parts: Parts, append: Append | None = None
 ) -> None:
     outputs = (output for said in batches for output in said.outputs)
     if starting := [output for output in outputs if isinstance(output, ToolStarted)]:
@@ -269,7 +269,7 @@ async def _start(starting: Sequence[ToolStarted], state: TurnState, store: Store
 
 async def _pause(state: TurnState, store: Store) -> None:
     await store.suspend_turn(state.turn)
-    state.paused = True
+    state.suspended = True
 
 
 async def _to_the_end(storing: Coroutine[Any, Any, None]) -> None:

@@ -15,7 +15,7 @@ from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import Block, Citation, TokenUsage, usage_of
 from turnlog.events.grammar import GOES_ON
 from turnlog.events.internal import HANDOVER
-from turnlog.ports import CallStarted, OpenCall, Permission, Standing, Turn
+from turnlog.ports import ApprovalState, CallStarted, OpenCall, Standing, Turn
 
 
 class DraftBlock(msgspec.Struct):
@@ -95,7 +95,7 @@ class TurnState:
         self.open_calls: dict[str, OpenCall] = {}
         self.standing = Standing()  # of its calls: allowed, refused, begun
         self.resumptions = 0
-        self.paused = False  # it waits for a person, and is nobody's
+        self.suspended = False  # it waits for a person, and is nobody's
         self.delivering = asyncio.Lock()  # a decision may come while the turn goes on
         self.drafts: dict[str, Draft] = {}  # by call: answers that are being written
         self.answers: dict[str, k.Message] = {}  # by agent: its newest one, since it was asked
@@ -122,7 +122,7 @@ class TurnState:
     def ready(self) -> bool:
         """Whether a person has decided on a call that has no result yet."""
         undecided = self.pending
-        asked = (tool for tool in self.open_calls if tool in self.standing.permissions)
+        asked = (tool for tool in self.open_calls if tool in self.standing.approvals)
         return any(tool not in undecided for tool in asked)
 
     def event_id(self, event: Event) -> str:
@@ -163,7 +163,7 @@ class TurnState:
             case k.ToolResult():
                 self.open_calls.pop(event.tool_use_id, None)
             case k.ApprovalRequested():
-                self.standing.permissions[event.tool_use_id] = Permission(
+                self.standing.approvals[event.tool_use_id] = ApprovalState(
                     approval_id=event.approval_id, args=event.args, args_hash=event.args_hash
                 )
             case k.ApprovalResolved():
@@ -181,9 +181,9 @@ class TurnState:
         self.costs.append(message.cost_usd)
 
     def _decided(self, event: k.ApprovalResolved) -> None:
-        for tool_use_id, asked in self.standing.permissions.items():
+        for tool_use_id, asked in self.standing.approvals.items():
             if asked.approval_id == event.approval_id:
-                self.standing.permissions[tool_use_id] = Permission(
+                self.standing.approvals[tool_use_id] = ApprovalState(
                     approval_id=asked.approval_id,
                     args=asked.args if event.args is UNSET else event.args,
                     args_hash=event.args_hash,
@@ -195,11 +195,11 @@ class TurnState:
 
 def resumed(turn: Turn, kept: Sequence[Stamped]) -> TurnState:
     """The state of a turn as far as its kept events tell."""
-    shown = [at.placed.index + 1 for at in kept if at.placed.index is not None]
-    state = TurnState(turn, kept[0].placed.agent, index=max(shown))
-    for at in kept:
-        state.position = at.position
-        state.kept(at.event, at.placed.agent, at.placed.internal)
+    shown = [entry.envelope.index + 1 for entry in kept if entry.envelope.index is not None]
+    state = TurnState(turn, kept[0].envelope.agent, index=max(shown))
+    for entry in kept:
+        state.position = entry.position
+        state.kept(entry.event, entry.envelope.agent, entry.envelope.internal)
     return state
 
 

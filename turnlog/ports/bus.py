@@ -16,7 +16,7 @@ Encode = Callable[[Stamped], bytes]  # an event as clients see it
 class LiveEvent(msgspec.Struct, frozen=True):
     """An event on its way to those who watch. Its JSON is made once and shared by all of them."""
 
-    at: Stamped
+    entry: Stamped
     json: bytes
 
 

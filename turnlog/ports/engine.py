@@ -108,7 +108,7 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True):
 Output = Event | CallStarted | CallFailed | ToolStarted | SpeakerChanged | Hidden
 
 
-class Said(msgspec.Struct, frozen=True):
+class Batch(msgspec.Struct, frozen=True):
     """A batch of what one agent produced in one call (None: whoever speaks)."""
 
     outputs: Sequence[Output]
@@ -125,7 +125,7 @@ class Engine(Protocol):
     yielded has been stored. Raises EngineFailed, and nothing else, for what the provider did.
     """
 
-    def answer(self, ask: Ask) -> AsyncGenerator[Said, None]: ...
+    def answer(self, ask: Ask) -> AsyncGenerator[Batch, None]: ...
 
     async def open(self) -> None:
         """Get ready in the background; returns at once."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
-from turnlog.events.base import Placed, Stamped, Value
+from turnlog.events.base import Envelope, Stamped, Value
 from turnlog.events.record import Record
 from turnlog.ports.billing import Billing
 from turnlog.ports.tools import ToolStarted
@@ -106,7 +106,7 @@ class EventLog(Protocol):
     that raises has written nothing.
     """
 
-    async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
+    async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
         """Write the events in order and return the first one's number.
 
         Raises MessageIdTaken if a message's id belongs to another message, TurnOver if the
@@ -115,7 +115,7 @@ class EventLog(Protocol):
         """
         ...
 
-    async def annotate(self, turn: Turn, events: Sequence[Placed]) -> int:
+    async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
         """Write internal events about a turn, whatever its state. It needs no lease."""
         ...
 
@@ -167,7 +167,7 @@ class Turns(Protocol):
     claimed by another, it raises TurnOver and changes nothing.
     """
 
-    async def begin_turn(self, turn: Turn, first: Sequence[Placed]) -> Turn:
+    async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
         """Open the turn and append its first events, in one step.
 
         Returns the turn with its first number and its lease. Raises Busy while another turn of
@@ -216,7 +216,7 @@ class Turns(Protocol):
         ...
 
 
-class Permits(Protocol):
+class Approvals(Protocol):
     """What people must decide: approvals, and writes that are in doubt. Each is its user's."""
 
     async def get_approval(self, user_id: str, approval_id: str) -> Approval:
@@ -264,7 +264,7 @@ class Audit(Protocol):
     async def evidence(self, session_id: str) -> Evidence: ...
 
 
-class Store(EventLog, Sessions, Turns, Permits, Audit, Billing, Protocol):
+class Store(EventLog, Sessions, Turns, Approvals, Audit, Billing, Protocol):
     """A place that keeps all of it. One adapter, six faces."""
 
     @property

@@ -32,7 +32,7 @@ class ToolSpec:
     input_schema: dict[str, Any]
 
 
-class Permission(msgspec.Struct, frozen=True, kw_only=True):
+class ApprovalState(msgspec.Struct, frozen=True, kw_only=True):
     """What a person has said, or not yet, about a call."""
 
     approval_id: str
@@ -47,13 +47,13 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
 class Standing:
     """How the calls of a turn stand, as far as the log knows."""
 
-    permissions: dict[str, Permission] = field(default_factory=dict)  # by tool_use_id
+    approvals: dict[str, ApprovalState] = field(default_factory=dict)  # by tool_use_id
     started: set[str] = field(default_factory=set)  # writes that have begun
 
     def pending(self, calls: Collection[str]) -> list[str]:
         """Those of the calls that a person has not decided yet."""
-        asked = [call for call in calls if call in self.permissions]
-        return [call for call in asked if self.permissions[call].outcome == "pending"]
+        asked = [call for call in calls if call in self.approvals]
+        return [call for call in asked if self.approvals[call].outcome == "pending"]
 
 
 class ToolBox(Protocol):

@@ -12,7 +12,7 @@ from turnlog.projections.billing.bill import total
 
 
 def outcome(turn: StartedTurn, events: list[Stamped]) -> TurnResult:
-    said = [at.event for at in events]
+    said = [entry.event for entry in events]
     errors = [event.error for event in said if isinstance(event, k.Error)]
     messages = [event for event in said if isinstance(event, k.Message)]
     waiting = _open_approvals(said)

@@ -73,7 +73,7 @@ def prove(evidence: Evidence) -> Proof:
     erased = [row for row in rows if row.is_erased]
     hurt = {row.turn_id for row in erased}
     everything, unreadable = readable(row for row in rows if not row.is_erased)
-    log = [at for at in everything if at.turn_id not in hurt]
+    log = [entry for entry in everything if entry.turn_id not in hurt]
     whole = _without_turns(evidence, hurt)
     running = set(evidence.running)
     return Proof(
@@ -131,7 +131,9 @@ def _gaps(numbers: Iterable[int]) -> Iterator[int]:
 def _duplicates(rows: Sequence[Record], log: Sequence[Stamped]) -> Iterator[str]:
     yield from (f"number {n}" for n, times in Counter(r.seq for r in rows).items() if times > 1)
     yield from (f"event {e}" for e, times in Counter(r.event_id for r in rows).items() if times > 1)
-    results = Counter(at.event.tool_use_id for at in log if isinstance(at.event, k.ToolResult))
+    results = Counter(
+        entry.event.tool_use_id for entry in log if isinstance(entry.event, k.ToolResult)
+    )
     yield from (f"result of tool {tool}" for tool, times in results.items() if times > 1)
 
 
@@ -144,26 +146,26 @@ def _changed(rows: Sequence[Record]) -> Iterator[str]:
 
 
 def _unpaired_tools(log: Sequence[Stamped], running: set[str]) -> Iterator[str]:
-    asked = {at.event.tool_use_id: at for at in log if isinstance(at.event, k.ToolUse)}
-    answered = {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolResult)}
-    for tool, at in asked.items():
-        if tool not in answered and at.turn_id not in running:
+    asked = {entry.event.tool_use_id: entry for entry in log if isinstance(entry.event, k.ToolUse)}
+    answered = {entry.event.tool_use_id for entry in log if isinstance(entry.event, k.ToolResult)}
+    for tool, entry in asked.items():
+        if tool not in answered and entry.turn_id not in running:
             yield f"{tool} was asked for and has no result"
     yield from (f"{tool} has a result and was not asked for" for tool in answered - asked.keys())
 
 
 def _orphan_approvals(log: Sequence[Stamped], running: set[str]) -> Iterator[str]:
-    tools = {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolUse)}
+    tools = {entry.event.tool_use_id for entry in log if isinstance(entry.event, k.ToolUse)}
     decided = Counter(
-        at.event.approval_id for at in log if isinstance(at.event, k.ApprovalResolved)
+        entry.event.approval_id for entry in log if isinstance(entry.event, k.ApprovalResolved)
     )
     asked = set()
-    for at in log:
-        if isinstance(question := at.event, k.ApprovalRequested):
+    for entry in log:
+        if isinstance(question := entry.event, k.ApprovalRequested):
             asked.add(question.approval_id)
             if question.tool_use_id not in tools:
                 yield f"{question.approval_id} is for no tool call"
-            if question.approval_id not in decided and at.turn_id not in running:
+            if question.approval_id not in decided and entry.turn_id not in running:
                 yield f"{question.approval_id} is open, and its turn is over"
     yield from (f"{a} was decided and never asked for" for a in decided.keys() - asked)
     yield from (f"{a} was decided {times} times" for a, times in decided.items() if times > 1)
@@ -188,20 +190,20 @@ def _run_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]
 
 def _runs(user_id: str, log: Sequence[Stamped]) -> dict[str, Row]:
     """By call: what its row must be, if it has one. Whether it wrote, the log does not say."""
-    calls = {at.event.tool_use_id: at for at in log if isinstance(at.event, k.ToolUse)}
-    results = {e.tool_use_id: e for at in log if isinstance(e := at.event, k.ToolResult)}
-    settled = {e.tool_use_id: e for at in log if isinstance(e := at.event, k.ToolSettled)}
+    calls = {entry.event.tool_use_id: entry for entry in log if isinstance(entry.event, k.ToolUse)}
+    results = {e.tool_use_id: e for entry in log if isinstance(e := entry.event, k.ToolResult)}
+    settled = {e.tool_use_id: e for entry in log if isinstance(e := entry.event, k.ToolSettled)}
     allowed = _allowed_hashes(log)
     return {
         tool: {
             "user_id": user_id,
-            "turn_id": at.turn_id,
+            "turn_id": entry.turn_id,
             "args_hash": allowed[tool],
             "status": _run_status(results.get(tool), settled.get(tool)),
             "decided_by": settled[tool].decided_by if tool in settled else None,
             "note": settled[tool].note if tool in settled else None,
         }
-        for tool, at in calls.items()
+        for tool, entry in calls.items()
     }
 
 
@@ -214,11 +216,17 @@ def _is_hashed(row: Row) -> bool:
 
 def _allowed_hashes(log: Sequence[Stamped]) -> dict[str, str]:
     """By call: the hash of what may run, as it was asked for or as a person allowed it."""
-    hashes = {e.tool_use_id: hash_of(e.args) for at in log if isinstance(e := at.event, k.ToolUse)}
-    asked = {e.approval_id: e for at in log if isinstance(e := at.event, k.ApprovalRequested)}
+    hashes = {
+        e.tool_use_id: hash_of(e.args) for entry in log if isinstance(e := entry.event, k.ToolUse)
+    }
+    asked = {e.approval_id: e for entry in log if isinstance(e := entry.event, k.ApprovalRequested)}
     hashes |= {question.tool_use_id: "" for question in asked.values()}
-    for at in log:
-        if isinstance(e := at.event, k.ApprovalResolved) and e.approved and e.approval_id in asked:
+    for entry in log:
+        if (
+            isinstance(e := entry.event, k.ApprovalResolved)
+            and e.approved
+            and e.approval_id in asked
+        ):
             hashes[asked[e.approval_id].tool_use_id] = e.args_hash
     return hashes
 
@@ -231,22 +239,22 @@ def _run_status(result: k.ToolResult | None, settled: k.ToolSettled | None) -> s
 
 def _disorder(log: Sequence[Stamped]) -> Iterator[str]:
     turns: defaultdict[str, list[Stamped]] = defaultdict(list)
-    for at in log:
-        if not at.placed.internal:
-            turns[at.turn_id].append(at)
+    for entry in log:
+        if not entry.envelope.internal:
+            turns[entry.turn_id].append(entry)
     for turn_id, events in turns.items():
-        if rule := broken_rule(map(step, (at.event for at in events))):
+        if rule := broken_rule(map(step, (entry.event for entry in events))):
             yield f"turn {turn_id}: {rule}"
 
 
 def _usage_mismatches(log: Sequence[Stamped]) -> Iterator[str]:
-    for at in log:
-        match at.event:
+    for entry in log:
+        match entry.event:
             case k.Message(reported=reported, token_usage=used) if reported:
                 if usage_of(reported) != used:
-                    yield f"usage of {at.event.message_id} is not what the model reported"
-        if isinstance(at.event, k.Message) and not _is_priced(at.event):
-            yield f"cost of {at.event.message_id} is not the sum of its parts"
+                    yield f"usage of {entry.event.message_id} is not what the model reported"
+        if isinstance(entry.event, k.Message) and not _is_priced(entry.event):
+            yield f"cost of {entry.event.message_id} is not the sum of its parts"
 
 
 def _is_priced(message: k.Message) -> bool:
@@ -271,8 +279,8 @@ def _table_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[st
 def _turn_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
     """A turn's row says where it began and how it ended; so does the log."""
     events: defaultdict[str, list[Stamped]] = defaultdict(list)
-    for at in log:
-        events[at.turn_id].append(at)
+    for entry in log:
+        events[entry.turn_id].append(entry)
     turns = {turn.id: turn for turn in evidence.turns}
     yield from (f"turns {turn_id}: the row is missing" for turn_id in events.keys() - turns.keys())
     for turn in evidence.turns:
@@ -284,7 +292,7 @@ def _turn_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str
 
 
 def _ended(kept: Sequence[Stamped]) -> str:
-    match [at.event for at in kept if not at.placed.internal][-1]:
+    match [entry.event for entry in kept if not entry.envelope.internal][-1]:
         case k.Error():
             return "failed"
         case k.Message(stop_reason=reason) if reason not in GOES_ON:
@@ -296,11 +304,13 @@ def _session_mismatches(
     evidence: Evidence, log: Sequence[Stamped], erased: set[str]
 ) -> Iterator[str]:
     """`erased`: types of events of which some are gone, so that nothing can be counted."""
-    moves = [at.event.anchor for at in log if isinstance(at.event, k.HistoryAnchored)]
+    moves = [entry.event.anchor for entry in log if isinstance(entry.event, k.HistoryAnchored)]
     anchor = moves[-1] if moves else 0
     if "history_anchored" not in erased and anchor != evidence.session.anchor:
         yield f"sessions {evidence.session.id}: anchor not as the log has it"
-    made = sum(searches_of(at.event.reported) for at in log if isinstance(at.event, k.Message))
+    made = sum(
+        searches_of(entry.event.reported) for entry in log if isinstance(entry.event, k.Message)
+    )
     if "message" not in erased and made != evidence.session.searches:
         yield f"sessions {evidence.session.id}: searches not as the log has them"
 

@@ -47,17 +47,17 @@ class Write(NamedTuple):
         return tuple(self.values[name] for name in KEYS[self.table])
 
 
-def writes(user_id: str, at: Stamped) -> Iterable[Write]:
+def writes(user_id: str, entry: Stamped) -> Iterable[Write]:
     """The rows that this event writes."""
-    rule = RULES.get(type(at.event))
-    return rule(at.event, _place(user_id, at), at) if rule else ()
+    rule = RULES.get(type(entry.event))
+    return rule(entry.event, _place(user_id, entry), entry) if rule else ()
 
 
 def fold(user_id: str, log: Iterable[Stamped]) -> Rows:
     """The tables as they must be after these events."""
     rows: Rows = {table: {} for table in FOLDED}
-    for at in log:
-        for write in writes(user_id, at):
+    for entry in log:
+        for write in writes(user_id, entry):
             if write.table in rows:
                 apply(rows, write)
     return rows
@@ -71,35 +71,37 @@ def apply(rows: Rows, write: Write) -> None:
         table[write.key] = table[write.key] | write.values
 
 
-def _place(user_id: str, at: Stamped) -> dict[str, Any]:
+def _place(user_id: str, entry: Stamped) -> dict[str, Any]:
     return {
-        "session_id": at.session_id,
+        "session_id": entry.session_id,
         "user_id": user_id,
-        "turn_id": at.turn_id,
-        "seq": at.seq,
-        "created_at": at.placed.at,
+        "turn_id": entry.turn_id,
+        "seq": entry.seq,
+        "created_at": entry.envelope.time,
     }
 
 
-def _user_message(event: k.UserMessageSent, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+def _user_message(
+    event: k.UserMessageSent, place: dict[str, Any], entry: Stamped
+) -> Iterable[Write]:
     blocks = [{"type": "text", "text": event.content}]
-    yield Write("messages", _message_row(event.message_id, "user", blocks, place, at))
+    yield Write("messages", _message_row(event.message_id, "user", blocks, place, entry))
 
 
-def _message(event: k.Message, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
-    row = _message_row(event.message_id, event.role, event.blocks, place, at)
+def _message(event: k.Message, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
+    row = _message_row(event.message_id, event.role, event.blocks, place, entry)
     told = {"stop_reason": event.stop_reason, "model": event.model}
     yield Write("messages", row | told | message_sums(event))
-    yield from (Write("usage", row) for row in usage_rows(event, place, at.placed.agent.id))
+    yield from (Write("usage", row) for row in usage_rows(event, place, entry.envelope.agent.id))
     for position, citation in enumerate(event.citations):
         yield Write("message_citations", _citation_row(event, position, citation, place))
     if searches := searches_of(event.reported):
-        count = {"id": at.session_id, "searches": searches}
+        count = {"id": entry.session_id, "searches": searches}
         yield Write("sessions", count, new=False, added=("searches",))
 
 
 def _message_row(
-    message_id: str, role: str, blocks: list[Any], place: dict[str, Any], at: Stamped
+    message_id: str, role: str, blocks: list[Any], place: dict[str, Any], entry: Stamped
 ) -> dict[str, Any]:
     return {
         "message_id": message_id,
@@ -107,8 +109,8 @@ def _message_row(
         "content": _json(blocks),
         "stop_reason": None,
         "model": None,
-        "agent_id": at.placed.agent.id,
-        "is_internal": int(at.placed.internal),
+        "agent_id": entry.envelope.agent.id,
+        "is_internal": int(entry.envelope.internal),
         **dict.fromkeys(SUMS),
         **place,
     }
@@ -128,7 +130,7 @@ def _citation_row(
     }
 
 
-def _approval(event: k.ApprovalRequested, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+def _approval(event: k.ApprovalRequested, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
     row = {
         "approval_id": event.approval_id,
         "tool_use_id": event.tool_use_id,
@@ -145,22 +147,22 @@ def _approval(event: k.ApprovalRequested, place: dict[str, Any], at: Stamped) ->
     yield Write("approvals", row | place)
 
 
-def _decision(event: k.ApprovalResolved, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+def _decision(event: k.ApprovalResolved, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
     row = {
         "approval_id": event.approval_id,
         "status": event.outcome,
         "args_hash": event.args_hash,
         "decided_by": event.decided_by,
-        "decided_at": at.placed.at,
+        "decided_at": entry.envelope.time,
         "reason": event.reason,
     }
     edited = {} if event.args is UNSET else {"args": _json(event.args)}
     yield Write("approvals", row | edited, new=False, only_while="pending")
 
 
-def _answered(event: k.ToolResult, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+def _answered(event: k.ToolResult, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
     """Only a tool that may write has a row; for any other this changes nothing."""
-    row = {"session_id": at.session_id, "tool_use_id": event.tool_use_id}
+    row = {"session_id": entry.session_id, "tool_use_id": event.tool_use_id}
     yield Write("tool_runs", row | {"status": run_status(event)}, new=False)
 
 
@@ -168,24 +170,24 @@ def run_status(result: k.ToolResult) -> str:
     return "in_doubt" if result.in_doubt else "done" if result.success else "failed"
 
 
-def _settled(event: k.ToolSettled, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
+def _settled(event: k.ToolSettled, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
     row = {
-        "session_id": at.session_id,
+        "session_id": entry.session_id,
         "tool_use_id": event.tool_use_id,
         "status": "happened" if event.happened else "did_not_happen",
         "decided_by": event.decided_by,
-        "decided_at": at.placed.at,
+        "decided_at": entry.envelope.time,
         "note": event.note,
     }
     yield Write("tool_runs", row, new=False, only_while="in_doubt")
 
 
-def _anchor(event: k.HistoryAnchored, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
-    yield Write("sessions", {"id": at.session_id, "anchor": event.anchor}, new=False)
+def _anchor(event: k.HistoryAnchored, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
+    yield Write("sessions", {"id": entry.session_id, "anchor": event.anchor}, new=False)
 
 
-def _failed(event: k.Error, place: dict[str, Any], at: Stamped) -> Iterable[Write]:
-    yield Write("turns", {"id": at.turn_id, "state": "failed", "draft": None}, new=False)
+def _failed(event: k.Error, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
+    yield Write("turns", {"id": entry.turn_id, "state": "failed", "draft": None}, new=False)
 
 
 def _json(value: Any) -> str:
@@ -204,14 +206,14 @@ RULES: dict[type[Event], Callable[[Any, dict[str, Any], Stamped], Iterable[Write
 }
 
 
-def tool_run(turn: Turn, started: ToolStarted, at: str) -> dict[str, Any]:
+def tool_run(turn: Turn, started: ToolStarted, entry: str) -> dict[str, Any]:
     """The row that says that a call begins: state of the turn, as its draft is, not an event."""
     return {
         "tool_use_id": started.tool_use_id,
         "session_id": turn.session_id,
         "user_id": turn.user_id,
         "turn_id": turn.id,
-        "created_at": at,
+        "created_at": entry,
         "tool_name": started.tool_name,
         "args": _json(started.args),
         "args_hash": started.args_hash,

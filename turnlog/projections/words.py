@@ -39,7 +39,7 @@ FIRST = Most(fields=10, inner=4, records=3, letters=80)
 
 
 def asked_in(log: Iterable[Stamped]) -> Asked:
-    questions = (at.event for at in log if isinstance(at.event, k.ApprovalRequested))
+    questions = (entry.event for entry in log if isinstance(entry.event, k.ApprovalRequested))
     return {question.approval_id: question for question in questions}
 
 

@@ -55,14 +55,14 @@ class TurnWatch:
         if not batch:  # all of it was internal
             return
         self._show(batch)
-        for at in batch:
-            kind = type(at.placed.event)
+        for entry in batch:
+            kind = type(entry.envelope.event)
             if kind in self._chunks:  # counted here and added up later: there are many
                 self._chunks[kind] += 1
                 if self.waiting:
                     self._first_chunk()
             elif kind in NOTES:
-                NOTES[kind](self, at.placed.event)
+                NOTES[kind](self, entry.envelope.event)
 
     @contextmanager
     def started(self, agent: AgentRef, model: str) -> Iterator[None]:

@@ -25,12 +25,12 @@ _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})", re.M)
 
 def as_jsonl(log: Sequence[Stamped]) -> str:
     """Every kept event, internal ones and log-only fields included, one JSON object a line."""
-    return "\n".join(_whole(at) for at in log)
+    return "\n".join(_whole(entry) for entry in log)
 
 
-def _whole(at: Stamped) -> str:
-    fields = msgspec.to_builtins(at.event, builtin_types=(Decimal,))
-    return _encode(wire.decode(wire.encode(at)) | fields).decode()
+def _whole(entry: Stamped) -> str:
+    fields = msgspec.to_builtins(entry.event, builtin_types=(Decimal,))
+    return _encode(wire.decode(wire.encode(entry)) | fields).decode()
 
 
 def as_markdown(log: Sequence[Stamped]) -> str:
@@ -39,23 +39,27 @@ def as_markdown(log: Sequence[Stamped]) -> str:
     A note marks an answer with an unfounded claim.
     """
     questions = wording.asked_in(log)
-    shown = [at for at in log if not at.placed.internal or isinstance(at.event, k.ClaimUnfounded)]
-    sections = [_section(at, questions) for at in shown]
+    shown = [
+        entry
+        for entry in log
+        if not entry.envelope.internal or isinstance(entry.event, k.ClaimUnfounded)
+    ]
+    sections = [_section(entry, questions) for entry in shown]
     return "\n\n".join(filter(None, [_summary(shown), _decisions(shown, questions), *sections]))
 
 
 def _summary(log: Sequence[Stamped]) -> str:
     if not log:
         return ""
-    costs = [at.event.cost_usd for at in log if isinstance(at.event, k.Message)]
+    costs = [entry.event.cost_usd for entry in log if isinstance(entry.event, k.Message)]
     known = [cost for cost in costs if cost is not None]
     unknown = f", and {len(costs) - len(known)} answers at a price that is not known"
-    questions = sum(isinstance(at.event, k.UserMessageSent) for at in log)
+    questions = sum(isinstance(entry.event, k.UserMessageSent) for entry in log)
     return "\n".join(
         [
             f"# Session {log[0].session_id}",
             "",
-            f"- from {log[0].placed.at} to {log[-1].placed.at}",
+            f"- from {log[0].envelope.time} to {log[-1].envelope.time}",
             f"- {questions} questions, {len(costs)} answers of the model",
             f"- ${sum(known, Decimal(0)):f}{unknown if len(known) < len(costs) else ''}",
         ]
@@ -63,13 +67,13 @@ def _summary(log: Sequence[Stamped]) -> str:
 
 
 def _decisions(log: Sequence[Stamped], questions: wording.Asked) -> str:
-    rows = [_cells(at.placed.at, at.event, questions) for at in _resolved(log)]
+    rows = [_cells(entry.envelope.time, entry.event, questions) for entry in _resolved(log)]
     head = "## Decisions\n\n| when | what was asked | outcome |\n|---|---|---|"
     return "\n".join([head, *rows]) if rows else ""
 
 
 def _resolved(log: Sequence[Stamped]) -> Iterator[Any]:
-    return (at for at in log if isinstance(at.event, k.ApprovalResolved))
+    return (entry for entry in log if isinstance(entry.event, k.ApprovalResolved))
 
 
 def _cells(when: str, event: k.ApprovalResolved, questions: wording.Asked) -> str:
@@ -83,16 +87,18 @@ def _cell(text: str) -> str:
     return _contained(text).replace("|", "\\|").replace("\n", " ")
 
 
-def _section(at: Stamped, questions: wording.Asked) -> str:
-    match at.event:
+def _section(entry: Stamped, questions: wording.Asked) -> str:
+    match entry.event:
         case k.UserMessageSent(content=content):
-            return f"## User, {at.placed.at}\n\n{_contained(content)}"
+            return f"## User, {entry.envelope.time}\n\n{_contained(content)}"
         case k.Thinking(content=content) if content:
             return "\n".join(f"> {each}" for each in _contained(content).splitlines())
         case k.Message(content=content, stop_reason=reason, cost_usd=cost) if (
             content or reason != "tool_use"
         ):
-            return f"### {at.placed.agent.name} ({reason}{price(cost)})\n\n{_contained(content)}"
+            return (
+                f"### {entry.envelope.agent.name} ({reason}{price(cost)})\n\n{_contained(content)}"
+            )
         case k.ToolUse(tool_name=name, args=args):
             return f"#### Tool `{name}`\n\n{_fenced(args)}"
         case k.ToolResult(success=success, result=result, error=error, in_doubt=in_doubt):
@@ -101,8 +107,8 @@ def _section(at: Stamped, questions: wording.Asked) -> str:
         case k.ApprovalRequested(description=description):
             return f"#### A person is asked\n\n{_contained(description)}"
         case k.ApprovalResolved(outcome=outcome):
-            head = f"{wording.OUTCOMES[outcome].capitalize()}, {at.placed.at}"
-            return f"#### {head}\n\n{_contained(wording.decision(at.event, questions))}"
+            head = f"{wording.OUTCOMES[outcome].capitalize()}, {entry.envelope.time}"
+            return f"#### {head}\n\n{_contained(wording.decision(entry.event, questions))}"
         case k.ClaimUnfounded(claim=claim, why=why):
             return f"#### Audit note: unfounded claim\n\n{_contained(why)}\n\n> {_contained(claim)}"
         case k.Error(error=error):

@@ -23,17 +23,17 @@ async def play(
     """Say each event. With a speed, wait between events as it was, so many times faster."""
     previous: datetime | None = None
     questions = wording.asked_in(log)
-    for at in log:
-        if to is not None and at.position > to:
+    for entry in log:
+        if to is not None and entry.position > to:
             break
-        when = datetime.fromisoformat(at.placed.at)
+        when = datetime.fromisoformat(entry.envelope.time)
         if speed > 0 and previous is not None:
             pause = (when - previous).total_seconds() / speed
             await asyncio.sleep(min(max(0.0, pause), LONGEST_PAUSE))
         previous = when
-        mark = "·" if at.placed.internal else " "
-        who = "User" if isinstance(at.event, k.UserMessageSent) else at.placed.agent.name
-        say(_plain(f"{at.seq:>5}{mark}{when:%H:%M:%S}  {who:12} {line(at.event, questions)}"))
+        mark = "·" if entry.envelope.internal else " "
+        who = "User" if isinstance(entry.event, k.UserMessageSent) else entry.envelope.agent.name
+        say(_plain(f"{entry.seq:>5}{mark}{when:%H:%M:%S}  {who:12} {line(entry.event, questions)}"))
 
 
 def _plain(text: str) -> str:

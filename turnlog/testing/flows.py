@@ -101,7 +101,7 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
         thoughtless += thinking.asked_otherwise(sim.requests[before:], wanted)
     evidence = await app.store.evidence(session.id)
     kept = [stamped(row) for row in evidence.log]
-    log = [wire.decode(wire.encode(at)) for at in kept if not at.placed.internal]
+    log = [wire.decode(wire.encode(entry)) for entry in kept if not entry.envelope.internal]
     broken = [
         *invariants.broken(live, log),
         *prove(evidence).problems,
@@ -131,8 +131,8 @@ def _findings(log: list[Stamped], agent: str | None) -> list[Finding]:
 def _next_question(kept: list[Stamped]) -> Stamped:
     """The history must be valid when the user goes on."""
     event = UserMessageSent(message_id="next", content="And now?")
-    placed = msgspec.structs.replace(kept[-1].placed, event=event)
-    return msgspec.structs.replace(kept[-1], placed=placed, turn_id="next")
+    placed = msgspec.structs.replace(kept[-1].envelope, event=event)
+    return msgspec.structs.replace(kept[-1], envelope=placed, turn_id="next")
 
 
 async def by_library(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
@@ -140,7 +140,7 @@ async def by_library(app: Turnlog, session_id: str, turn: UserStep) -> list[Show
     result = await app.run_turn(
         turn.text, session_id=session_id, user_id=USER, enable_thinking=turn.thinking or None
     )
-    return [wire.decode(wire.encode(at)) for at in result.events]
+    return [wire.decode(wire.encode(entry)) for entry in result.events]
 
 
 async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:

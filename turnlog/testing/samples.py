@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from turnlog.events import kinds as k
-from turnlog.events.base import AgentRef, Event, Placed, Stamped
+from turnlog.events.base import AgentRef, Envelope, Event, Stamped
 from turnlog.events.content import Block, hash_of, usage_of
 from turnlog.ports import Session, Store, ToolStarted, Turn
 
@@ -121,14 +121,14 @@ def broke(error: str = "The model is overloaded.") -> k.Error:
     return k.Error(error=error, code="overloaded", retryable=True)
 
 
-def placed(*events: Event, first_index: int = 0, agent: AgentRef = AGENT) -> list[Placed]:
+def placed(*events: Event, first_index: int = 0, agent: AgentRef = AGENT) -> list[Envelope]:
     """The events with a place in their turn, as the pipeline hands them to the log."""
     indexes = count(first_index)
     return [
-        Placed(
+        Envelope(
             event=event,
             event_id=str(uuid.uuid4()),
-            at=AT,
+            time=AT,
             agent=agent,
             index=None if event.internal else next(indexes),
             internal=event.internal,
@@ -142,7 +142,7 @@ def log_of(*turns: Sequence[Event], session_id: str = "s") -> list[Stamped]:
     """A session's log: each argument is a turn, t0, t1, ...; numbers count from 0."""
     numbers = count()
     return [
-        Stamped(session_id=session_id, turn_id=f"t{index}", placed=at, seq=seq, position=seq)
+        Stamped(session_id=session_id, turn_id=f"t{index}", envelope=at, seq=seq, position=seq)
         for index, turn in enumerate(turns)
         for at, seq in zip(placed(*turn), numbers, strict=False)
     ]

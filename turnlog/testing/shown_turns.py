@@ -24,7 +24,7 @@ def turn(*events: Event, after: int = -1, turn_id: str = "t") -> list[Stamped]:
         after += placed.kept
         seq = after if placed.kept else None
         shown.append(
-            Stamped(session_id="s", turn_id=turn_id, placed=placed, seq=seq, position=after)
+            Stamped(session_id="s", turn_id=turn_id, envelope=placed, seq=seq, position=after)
         )
     return shown
 
@@ -41,10 +41,10 @@ async def until(following: Batches, last: Stamped) -> list[Stamped]:
     """What a follower gets, up to that event."""
     seen: list[Stamped] = []
     async with asyncio.timeout(60):  # or a broken bus would hang the suite
-        while not seen or seen[-1].placed.event_id != last.placed.event_id:
+        while not seen or seen[-1].envelope.event_id != last.envelope.event_id:
             batch = await anext(following)
             assert batch is not None, "the follower was told to reload"
-            seen += [live.at for live in batch]
+            seen += [live.entry for live in batch]
     return seen
 
 

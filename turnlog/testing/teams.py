@@ -40,7 +40,7 @@ async def stopping(app: Turnlog, session_id: str, text: str | None) -> AsyncIter
     async def stop() -> None:
         seen = ""
         async for batch in app.follow(LOCAL_USER, session_id, None):
-            events = (live.at.event for live in batch)
+            events = (live.entry.event for live in batch)
             seen += "".join(event.content for event in events if isinstance(event, MessageChunk))
             if seen.endswith(text):
                 await app.stop_turn(LOCAL_USER, session_id)

@@ -20,7 +20,7 @@ from turnlog.errors import ToolError
 from turnlog.events.base import Event
 from turnlog.events.content import hash_of
 from turnlog.events.kinds import ToolResult, ToolUse
-from turnlog.ports import Permission, Standing, ToolOutput, ToolSpec, ToolStarted
+from turnlog.ports import ApprovalState, Standing, ToolOutput, ToolSpec, ToolStarted
 from turnlog.tools import approval
 from turnlog.tools.call import called
 from turnlog.tools.tool import NotDone, Tool, ToolContext
@@ -95,7 +95,7 @@ class ToolRunner:
     def _must_ask(self, call: ToolUse) -> bool:
         """A call that cannot run is not worth a person's time."""
         standing = self._standing
-        if call.tool_use_id in standing.permissions or call.tool_use_id in standing.started:
+        if call.tool_use_id in standing.approvals or call.tool_use_id in standing.started:
             return False
         return self._fits(call) and self._policy.asks_for(self._tools[call.tool_name])
 
@@ -127,8 +127,8 @@ class ToolRunner:
             return False
         return True
 
-    def _permission(self, call: ToolUse) -> Permission | None:
-        return self._standing.permissions.get(call.tool_use_id)
+    def _permission(self, call: ToolUse) -> ApprovalState | None:
+        return self._standing.approvals.get(call.tool_use_id)
 
     def _allowed(self, call: ToolUse) -> bool:
         permission = self._permission(call)
@@ -214,7 +214,7 @@ def _explained(tool: Tool, error: BaseException, *, timed_out: bool) -> ToolErro
     return ToolError(why) if tool.writes is False else InDoubt(why)
 
 
-def _note(permission: Permission | None) -> str | None:
+def _note(permission: ApprovalState | None) -> str | None:
     """What the model should know of the person's decision."""
     if permission is None:
         return None

@@ -45,7 +45,7 @@ def frames(batch: Sequence[LiveEvent]) -> bytes:
     """The events of a batch, around the JSON that all who watch share; or a heartbeat."""
     body = b""
     for live in batch:
-        placed, position = live.at.placed, live.at.position
+        placed, position = live.entry.envelope, live.entry.position
         screen = -1 if placed.index is None else placed.index
         head = f"id: {position}.{screen}\nevent: {placed.event.__struct_config__.tag}\ndata: "
         body += b"%s%s\n\n" % (head.encode(), live.json)

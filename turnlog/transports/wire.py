@@ -10,22 +10,22 @@ from turnlog.events.base import AgentRef, Event, Stamped
 _encode = msgspec.json.Encoder(decimal_format="number").encode  # every digit, as a number
 
 
-def encode(at: Stamped) -> bytes:
+def encode(entry: Stamped) -> bytes:
     """One event as a client sees it. Ids are our own and need no escaping."""
-    placed = at.placed
+    placed = entry.envelope
     event = placed.event
     fields: Event | dict[str, Any] = event.shown() if event.log_only else event
     state, number = event.shown_as, ""
     if state == "persisted":
-        if at.seq is None:  # could not be stored: it must not say that it was
+        if entry.seq is None:  # could not be stored: it must not say that it was
             state = "transient"
         else:
-            number = f',"sequenceNumber":{at.seq}'
+            number = f',"sequenceNumber":{entry.seq}'
     index, screen = (placed.index, placed.index) if placed.index is not None else ("null", -1)
     envelope = (
-        f',"eventId":"{placed.event_id}","sessionId":"{at.session_id}","turnId":"{at.turn_id}",'
-        f'"timestamp":"{placed.at}","eventIndex":{index},"persistenceState":"{state}"'
-        f'{number},"agent":{_agent(placed.agent)},"cursor":"{at.position}.{screen}"}}'
+        f',"eventId":"{placed.event_id}","sessionId":"{entry.session_id}","turnId":"{entry.turn_id}",'
+        f'"timestamp":"{placed.time}","eventIndex":{index},"persistenceState":"{state}"'
+        f'{number},"agent":{_agent(placed.agent)},"cursor":"{entry.position}.{screen}"}}'
     )
     return _encode(fields)[:-1] + envelope.encode()
 

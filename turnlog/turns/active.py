@@ -18,10 +18,10 @@ from turnlog.pipeline.ending import ShuttingDown
 from turnlog.pipeline.turn_state import TurnState, new_id
 from turnlog.ports import (
     OPEN,
+    Batch,
     Bus,
     Question,
     Rate,
-    Said,
     Session,
     Signal,
     StartedTurn,
@@ -172,7 +172,7 @@ class RunningTurns:
             question, state = await pipeline.resume(turn, self._store)
             drafts = unkept(turn, state)  # of agents that were writing when the process died
             state.index = max(state.index, drafts.index)
-            await pipeline.deliver([*draft_events(drafts), Said([first])], state, parts)
+            await pipeline.deliver([*draft_events(drafts), Batch([first])], state, parts)
         except BaseException:
             self._rest(live, turn.user_id)
             raise
@@ -287,7 +287,7 @@ class RunningTurns:
         parts: pipeline.Parts,
     ) -> None:
         """Let the turn run by itself."""
-        live.deliver = lambda event: pipeline.deliver([Said([event])], state, parts)
+        live.deliver = lambda event: pipeline.deliver([Batch([event])], state, parts)
         work = pipeline.work(question, state, parts)
         end = watch.around(partial(self._end, state, parts))
         with watch.started(parts.agent.ref, parts.agent.model or parts.limits.model):
@@ -299,7 +299,7 @@ class RunningTurns:
         self, state: TurnState, parts: pipeline.Parts, failure: BaseException | None
     ) -> None:
         await pipeline.end(state, failure, parts)
-        if not state.paused:
+        if not state.suspended:
             for follow_up in self._on_end:
                 follow_up.add(state)
 

@@ -21,7 +21,7 @@ from turnlog.ports import Approval, Decision, Store, Turn
 from turnlog.turns.active import RunningTurns
 from turnlog.turns.edits import check_edit
 from turnlog.turns.live_turn import LiveTurn
-from turnlog.turns.server_event import SERVER, placed_by_server
+from turnlog.turns.server_event import SERVER, server_envelope
 
 _log = logging.getLogger(__name__)
 MOST_REASON = 2_000  # characters
@@ -117,7 +117,7 @@ class Decisions:
 
     async def _annotate(self, user_id: str, session_id: str, turn_id: str, event: Event) -> None:
         turn = Turn(id=turn_id, session_id=session_id, user_id=user_id)
-        await self._store.annotate(turn, [placed_by_server(event)])
+        await self._store.annotate(turn, [server_envelope(event)])
 
     async def _watch_the_clock(self) -> None:
         """Answer what nobody answered in time."""

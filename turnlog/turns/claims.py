@@ -16,7 +16,7 @@ from turnlog.events.base import Stamped
 from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import Store, Turn
 from turnlog.projections.claims import MOST_BEFORE, may_claim, unfounded
-from turnlog.turns.server_event import placed_by_server
+from turnlog.turns.server_event import server_envelope
 
 _log = logging.getLogger(__name__)
 MOST_WAITING = 1_000  # turns; what comes on top is not checked
@@ -92,18 +92,18 @@ class ClaimNotes:
     async def _check(self, turn: Turn) -> None:
         first = max(turn.first_seq - MOST_BEFORE, 0)
         log = await self._store.read(turn.user_id, turn.session_id, after=first - 1)
-        own = [at for at in log if at.turn_id == turn.id]
-        before = [at for at in log if at.position < turn.first_seq]
+        own = [entry for entry in log if entry.turn_id == turn.id]
+        before = [entry for entry in log if entry.position < turn.first_seq]
         findings = await asyncio.to_thread(unfounded, own, before)
         notes = [
-            placed_by_server(k.ClaimUnfounded(message_id=f.message_id, claim=f.claim, why=f.why))
+            server_envelope(k.ClaimUnfounded(message_id=f.message_id, claim=f.claim, why=f.why))
             for f in findings
         ]
         if not notes:
             return
         number = await self._store.annotate(turn, notes)
         stamped = [
-            Stamped(session_id=turn.session_id, turn_id=turn.id, placed=note, seq=n, position=n)
+            Stamped(session_id=turn.session_id, turn_id=turn.id, envelope=note, seq=n, position=n)
             for n, note in enumerate(notes, number)
         ]
         self._publish(turn.session_id, stamped)

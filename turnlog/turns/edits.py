@@ -30,8 +30,11 @@ async def _asker(log: EventLog, user_id: str, approval: Approval) -> str:
     """The id of the agent that made the call."""
     before = None
     while page := await log.tail(user_id, approval.session_id, limit=PAGE, before=before):
-        for at in reversed(page):
-            if isinstance(at.event, k.ToolUse) and at.event.tool_use_id == approval.tool_use_id:
-                return at.placed.agent.id
+        for entry in reversed(page):
+            if (
+                isinstance(entry.event, k.ToolUse)
+                and entry.event.tool_use_id == approval.tool_use_id
+            ):
+                return entry.envelope.agent.id
         before = page[0].position
     raise NotFound(f"The call of approval {approval.id!r} is not in the log.")

@@ -13,7 +13,7 @@ from turnlog.events.cursor import BEGINNING, Cursor, cursor_of
 from turnlog.events.kinds import Complete, Error, ResyncRequired
 from turnlog.pipeline.ending import completed_again
 from turnlog.ports import OPEN, Batches, Bus, Encode, LiveEvent, StartedTurn, Store
-from turnlog.turns.server_event import placed_by_server
+from turnlog.turns.server_event import server_envelope
 
 TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on from there."
 ENDINGS = (Complete, Error)
@@ -65,7 +65,7 @@ class Following:
         opening, batches = await self._from_start(user_id, started)
         async with aclosing(batches):
             yield opening
-            if type(opening[-1].at.placed.event) in ENDINGS:
+            if type(opening[-1].entry.envelope.event) in ENDINGS:
                 return
             async for batch in batches:
                 if batch is None:
@@ -73,7 +73,7 @@ class Following:
                     return
                 yield batch
                 if batch:
-                    if type(batch[-1].at.placed.event) in ENDINGS:
+                    if type(batch[-1].entry.envelope.event) in ENDINGS:
                         return
                 elif is_at_rest is not None and await is_at_rest(user_id, started):
                     return
@@ -90,9 +90,9 @@ class Following:
         async with aclosing(self.turn(user_id, started, is_at_rest)) as batches:
             async for batch in batches:
                 for live in batch:
-                    events.append(live.at)
+                    events.append(live.entry)
                     if on_event is not None:
-                        on_event(live.at)
+                        on_event(live.entry)
         return events
 
     # inside
@@ -111,7 +111,7 @@ class Following:
         if position < after.position:
             return 0
         missed = await self._store.read(user_id, session_id, after=after.position, limit=FEW)
-        if len(missed) < FEW and all(at.placed.internal for at in missed):
+        if len(missed) < FEW and all(entry.envelope.internal for entry in missed):
             return inf
         return 1 if turn is not None and turn.state == "running" else 0
 
@@ -130,23 +130,25 @@ class Following:
         """How the turn begins, and what follows on it: all from the bus, or first from the log."""
         batches = self._bus.follow(started.session_id, started.after)
         opening = await anext(batches, None)
-        if opening and opening[0].at.seq == started.first_seq:
+        if opening and opening[0].entry.seq == started.first_seq:
             return opening, batches
         await batches.aclose()
         newest = await self._store.newest_turn(user_id, started.session_id)
         is_open = newest is not None and newest.id == started.turn_id and newest.state in OPEN
         log = await self._store.read(user_id, started.session_id, after=started.first_seq - 1)
-        turn = [at for at in log if at.turn_id == started.turn_id]
-        kept = [at for at in turn if not at.placed.internal]
+        turn = [entry for entry in log if entry.turn_id == started.turn_id]
+        kept = [entry for entry in turn if not entry.envelope.internal]
         if not is_open and not isinstance(kept[-1].event, Error):
             # What is internal counts too; what came after the end is not of the turn's making.
-            kept.append(completed_again([at for at in turn if at.position <= kept[-1].position]))
+            kept.append(
+                completed_again([entry for entry in turn if entry.position <= kept[-1].position])
+            )
         after = max(cursor_of(kept[-1]), cursor_of(log[-1]))
-        opening = [LiveEvent(at, self._encode(at)) for at in kept]
+        opening = [LiveEvent(entry, self._encode(entry)) for entry in kept]
         return opening, self._bus.follow(started.session_id, after)
 
     def _resync(self, session_id: str) -> LiveEvent:
         """The cursor of this event is empty, so a client that ignores it is told again."""
-        placed = placed_by_server(ResyncRequired(why=TOO_OLD))
-        at = Stamped(session_id=session_id, turn_id="", placed=placed, seq=None, position=-1)
-        return LiveEvent(at, self._encode(at))
+        placed = server_envelope(ResyncRequired(why=TOO_OLD))
+        entry = Stamped(session_id=session_id, turn_id="", envelope=placed, seq=None, position=-1)
+        return LiveEvent(entry, self._encode(entry))

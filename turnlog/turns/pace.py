@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from turnlog.events.chunks import CHUNKS, as_one
-from turnlog.ports import Output, Said
+from turnlog.ports import Batch, Output
 
 WINDOW = 0.025  # seconds
 
@@ -16,16 +16,16 @@ WINDOW = 0.025  # seconds
 class Pacer:
     """Holds chunks back while the window is open that the one before them opened."""
 
-    def __init__(self, emit: Callable[[Said], None]) -> None:
+    def __init__(self, emit: Callable[[Batch], None]) -> None:
         self._emit = emit
-        self._held: list[Said] = []
+        self._held: list[Batch] = []
         self._window: asyncio.TimerHandle | None = None
 
-    def takes(self, said: Said) -> bool:
+    def takes(self, said: Batch) -> bool:
         """Only chunks wait; whatever else comes is for `flush` first."""
         return all(isinstance(output, CHUNKS) for output in said.outputs)
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Batch) -> None:
         self._held.append(said)
         if self._window is None:
             self._open()
@@ -33,12 +33,12 @@ class Pacer:
     def flush(self) -> None:
         """Show what is held, now: that of each call together."""
         if self._held:
-            calls: dict[str, list[Said]] = {}
+            calls: dict[str, list[Batch]] = {}
             for said in self._held:
                 calls.setdefault(said.call, []).append(said)
             self._held = []
             for call, held in calls.items():
-                self._emit(Said(_joined(held), held[0].agent, call))
+                self._emit(Batch(_joined(held), held[0].agent, call))
 
     def close(self) -> None:
         if self._window is not None:
@@ -56,7 +56,7 @@ class Pacer:
             self._open()
 
 
-def _joined(held: Sequence[Said]) -> list[Output]:
+def _joined(held: Sequence[Batch]) -> list[Output]:
     """Adjacent chunks of one block as one."""
     joined: list[Output] = []
     for output in (output for said in held for output in said.outputs):

@@ -15,7 +15,7 @@ from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import store_and_emit
 from turnlog.pipeline.tool_finalization import close_open_tools
 from turnlog.pipeline.turn_state import Drafts, TurnState, resumed
-from turnlog.ports import Rate, Said, Show, Store, Turn, no_price
+from turnlog.ports import Batch, Rate, Show, Store, Turn, no_price
 
 _log = logging.getLogger(__name__)
 INTERRUPTED = k.Error(
@@ -35,7 +35,7 @@ def goes_on(state: TurnState) -> bool:
 async def recover(turn: Turn, store: Store, show: Show, rate: Rate = no_price) -> None:
     """End a turn that this process has claimed."""
     log = await store.read(turn.user_id, turn.session_id, after=turn.first_seq - 1)
-    state = resumed(turn, [at for at in log if at.turn_id == turn.id])
+    state = resumed(turn, [entry for entry in log if entry.turn_id == turn.id])
     state.standing.started |= await store.started_tools(turn)
     drafts = unkept(turn, state)
     if state.answered and not drafts.answers:  # only `complete` was missing, which is not kept
@@ -43,14 +43,14 @@ async def recover(turn: Turn, store: Store, show: Show, rate: Rate = no_price) -
         return
     state.index = max(state.index, drafts.index)
     closing = close_open_tools(list(state.open_calls.values()), state.standing, CUT_OFF)
-    batches = [*closing, *draft_events(drafts), Said([INTERRUPTED])]
+    batches = [*closing, *draft_events(drafts), Batch([INTERRUPTED])]
     placed = place([e for said in batches for e in normalize(said, state, rate)], state)
     await store_and_emit(placed, state, lambda kept: store.append(turn, kept), show)
 
 
-def draft_events(drafts: Drafts) -> list[Said]:
+def draft_events(drafts: Drafts) -> list[Batch]:
     """What had been shown of each answer, as its own agent's words."""
-    return [Said(draft.events("interrupted"), draft.agent) for draft in drafts.answers]
+    return [Batch(draft.events("interrupted"), draft.agent) for draft in drafts.answers]
 
 
 def unkept(turn: Turn, state: TurnState) -> Drafts:

@@ -31,11 +31,11 @@ async def test_a_change_needs_the_approval_of_a_person(approved):
     bc, deciding = BusinessCentral(), []
     call = ToolCall("create_customer", {"name": "Test Corp"})
 
-    def decide(at):
-        if isinstance(at.event, ApprovalRequested):
-            assert at.event.description == "Create customer Test Corp"
+    def decide(entry):
+        if isinstance(entry.event, ApprovalRequested):
+            assert entry.event.description == "Create customer Test Corp"
             decision = Decision(approved=approved)
-            answer = app.answer_approval(LOCAL_USER, at.event.approval_id, decision)
+            answer = app.answer_approval(LOCAL_USER, entry.event.approval_id, decision)
             deciding.append(asyncio.create_task(answer))
 
     script = (Reply(call), Reply("Done."))

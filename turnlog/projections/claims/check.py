@@ -75,18 +75,18 @@ def by_turn(log: Sequence[Stamped]) -> list[tuple[Stamped, Finding]]:
     """The findings of every turn of a log, each with the message that it is about."""
     turns: dict[str, list[Stamped]] = {}
     starts: dict[str, int] = {}
-    for place, at in enumerate(log):
-        starts.setdefault(at.turn_id, place)
-        turns.setdefault(at.turn_id, []).append(at)
+    for place, entry in enumerate(log):
+        starts.setdefault(entry.turn_id, place)
+        turns.setdefault(entry.turn_id, []).append(entry)
     return [
-        (next(at for at in turn if _is_message(at, finding.message_id)), finding)
+        (next(entry for entry in turn if _is_message(entry, finding.message_id)), finding)
         for turn_id, turn in turns.items()
         for finding in unfounded(turn, log[max(starts[turn_id] - MOST_BEFORE, 0) : starts[turn_id]])
     ]
 
 
-def _is_message(at: Stamped, message_id: str) -> bool:
-    return isinstance(at.event, k.Message) and at.event.message_id == message_id
+def _is_message(entry: Stamped, message_id: str) -> bool:
+    return isinstance(entry.event, k.Message) and entry.event.message_id == message_id
 
 
 def _unfounded_in(text: str, ground: Ground) -> Iterator[tuple[str, str]]:

@@ -59,13 +59,13 @@ class Ground:
 
     @property
     def answers(self) -> list[k.Message]:
-        shown = (at.event for at in self._turn if not at.placed.internal)
+        shown = (entry.event for entry in self._turn if not entry.envelope.internal)
         messages = [event for event in shown if isinstance(event, k.Message)]
         return [m for m in messages[-MOST_ANSWERS:] if m.stop_reason not in _UNFINISHED]
 
     @cached_property
     def _request(self) -> str:
-        events = (at.event for at in self._turn)
+        events = (entry.event for entry in self._turn)
         texts = (event.content for event in events if isinstance(event, k.UserMessageSent))
         return "\n".join(texts)[:MOST_TEXT]
 
@@ -167,7 +167,7 @@ class Before:
 
     @cached_property
     def _texts(self) -> list[str]:
-        events = (at.event for at in self._events)
+        events = (entry.event for entry in self._events)
         return [e.content for e in events if isinstance(e, k.UserMessageSent | k.Message)]
 
     @cached_property
@@ -181,8 +181,8 @@ class Before:
 
 def _had_other_sources(events: Iterable[Stamped]) -> bool:
     """Files and searches of the web, which are not read here."""
-    for at in events:
-        match at.event:
+    for entry in events:
+        match entry.event:
             case k.UserMessageSent(files=[_, *_]):
                 return True
             case k.Message(blocks=blocks):
@@ -193,7 +193,7 @@ def _had_other_sources(events: Iterable[Stamped]) -> bool:
 
 def calls_of(turn: Iterable[Stamped]) -> list[Call]:
     """Each call with its result. A write in doubt counts as done once a person has said so."""
-    events = [at.event for at in turn if not _is_handover(at)]
+    events = [entry.event for entry in turn if not _is_handover(entry)]
     results = {e.tool_use_id: e for e in events if isinstance(e, k.ToolResult)}
     settled = {e.tool_use_id for e in events if isinstance(e, k.ToolSettled) and e.happened}
     edited = dict(_edited(events))
@@ -209,8 +209,8 @@ def calls_of(turn: Iterable[Stamped]) -> list[Call]:
     ]
 
 
-def _is_handover(at: Stamped) -> bool:
-    return at.placed.internal and isinstance(at.event, k.ToolUse)
+def _is_handover(entry: Stamped) -> bool:
+    return entry.envelope.internal and isinstance(entry.event, k.ToolUse)
 
 
 def _succeeded(result: k.ToolResult | None) -> bool:

@@ -62,16 +62,16 @@ def tell(
     """
     refused, asked = _refused_turns(log), tool_ids(log)
     forgotten = _last_move(log) if thoughts else math.inf
-    running = [at.turn_id for at in log if isinstance(at.event, k.UserMessageSent)][-1:]
+    running = [entry.turn_id for entry in log if isinstance(entry.event, k.UserMessageSent)][-1:]
     messages: list[ApiMessage] = []
-    for at, heard in heard_by(speaker, log):
-        if at.turn_id in refused:
+    for entry, heard in heard_by(speaker, log):
+        if entry.turn_id in refused:
             continue
         if heard is not None:
             add(messages, "user", [{"type": "text", "text": heard}])
             continue
-        known = at.position > forgotten and _is_after(at, prefix)
-        add(messages, *_told(at, asked, known or at.turn_id in running))
+        known = entry.position > forgotten and _is_after(entry, prefix)
+        add(messages, *_told(entry, asked, known or entry.turn_id in running))
     return mended(messages, to_be_answered=to_be_answered, fully=_was_mended_in_full(log))
 
 
@@ -97,13 +97,13 @@ def repair_record(repaired: Sequence[Finding]) -> k.HistoryRepaired | None:
 def newly_repaired(log: Sequence[Stamped], repaired: Sequence[Finding]) -> k.HistoryRepaired | None:
     """The record of these repairs, unless the last one in the log says the same."""
     record = repair_record(repaired)
-    before = [at.event for at in log if isinstance(at.event, k.HistoryRepaired)]
+    before = [entry.event for entry in log if isinstance(entry.event, k.HistoryRepaired)]
     return record if record not in before[-1:] else None
 
 
 def _was_mended_in_full(log: Iterable[Stamped]) -> bool:
     """Whether the model has refused what it had itself put there."""
-    records = (at.event for at in log if isinstance(at.event, k.HistoryRepaired))
+    records = (entry.event for entry in log if isinstance(entry.event, k.HistoryRepaired))
     return any(each["rule"] in NOT_OURS_TO_JUDGE for record in records for each in record.repairs)
 
 
@@ -119,13 +119,13 @@ def moved_anchor(log: Sequence[Stamped], too_long: bool = False) -> int | None:
     most = min(KEPT_BYTES, size // 2) if too_long else KEPT_BYTES
     anchor: int | None = None
     messages = size = 0
-    for at in reversed(log):
-        more_messages, more_bytes = _amount([at])
+    for entry in reversed(log):
+        more_messages, more_bytes = _amount([entry])
         messages, size = messages + more_messages, size + more_bytes
         if size > most and anchor is not None:
             break
-        if isinstance(at.event, k.UserMessageSent):
-            anchor = at.position
+        if isinstance(entry.event, k.UserMessageSent):
+            anchor = entry.position
             if messages >= KEPT_MESSAGES:
                 break
     return anchor if anchor is not None and anchor > log[0].position else None
@@ -139,7 +139,7 @@ def container_of(message: k.Message) -> str | None:
 
 def open_container(log: Sequence[Stamped], now: datetime) -> str | None:
     """The newest one of the window, unless it has expired: the API would refuse that."""
-    messages = (at.event for at in reversed(log) if isinstance(at.event, k.Message))
+    messages = (entry.event for entry in reversed(log) if isinstance(entry.event, k.Message))
     newest = next((message for message in messages if container_of(message)), None)
     if newest is None:
         return None
@@ -152,8 +152,8 @@ def open_container(log: Sequence[Stamped], now: datetime) -> str | None:
 
 def _was_too_long(log: Sequence[Stamped]) -> bool:
     """Whether the model could not take in what it was last told."""
-    for at in reversed(log):
-        match at.event:
+    for entry in reversed(log):
+        match entry.event:
             case k.Error(code=code):
                 return code == "context_exceeded"
             case k.Message(stop_reason=reason):
@@ -165,18 +165,18 @@ def _was_too_long(log: Sequence[Stamped]) -> bool:
 
 def _amount(log: Iterable[Stamped]) -> tuple[int, int]:
     """How many messages these events are, and how many bytes."""
-    events = [at.event for at in log]
+    events = [entry.event for entry in log]
     messages = sum(isinstance(event, k.UserMessageSent | k.Message) for event in events)
     return messages, sum(len(encode(event)) for event in events)
 
 
-def _is_after(at: Stamped, prefix: str | None) -> bool:
+def _is_after(entry: Stamped, prefix: str | None) -> bool:
     """Whether it was said after this prefix: the same prompt, tools and model."""
-    return prefix is None or not isinstance(at.event, k.Message) or at.event.prefix == prefix
+    return prefix is None or not isinstance(entry.event, k.Message) or entry.event.prefix == prefix
 
 
-def _told(at: Stamped, asked: set[str], keep_thoughts: bool) -> tuple[str, list[Block]]:
-    match at.event:
+def _told(entry: Stamped, asked: set[str], keep_thoughts: bool) -> tuple[str, list[Block]]:
+    match entry.event:
         case k.UserMessageSent(content=content):
             return "user", [{"type": "text", "text": content}]
         case k.Message(blocks=blocks):
@@ -245,19 +245,19 @@ def _is_no_result(block: Block) -> bool:
 
 
 def _last_move(log: Iterable[Stamped]) -> int:
-    moves = [at.position for at in log if isinstance(at.event, k.HistoryAnchored)]
+    moves = [entry.position for entry in log if isinstance(entry.event, k.HistoryAnchored)]
     return moves[-1] if moves else -1
 
 
 def tool_ids(log: Iterable[Stamped]) -> set[str]:
     """Of every call in these events."""
-    return {at.event.tool_use_id for at in log if isinstance(at.event, k.ToolUse)}
+    return {entry.event.tool_use_id for entry in log if isinstance(entry.event, k.ToolUse)}
 
 
 def _refused_turns(log: Iterable[Stamped]) -> set[str]:
     """A refused turn is left out whole: told again, it would only be refused again."""
     return {
-        at.turn_id
-        for at in log
-        if isinstance(at.event, k.Message) and at.event.stop_reason == "refusal"
+        entry.turn_id
+        for entry in log
+        if isinstance(entry.event, k.Message) and entry.event.stop_reason == "refusal"
     }

@@ -20,30 +20,30 @@ MOST_OF_A_NOTE = 2_000  # characters of a call or of its result
 def heard_by(speaker: str | None, log: Sequence[Stamped]) -> Iterator[tuple[Stamped, str | None]]:
     """The events, each with the note that the speaker hears; None where it tells it itself."""
     tasks: dict[str, str] = {}  # open calls of the speaker's: who works on which
-    for at in log:
-        author = at.placed.agent.id
-        mine = speaker in (None, author) or isinstance(at.event, _OF_THE_USER)
+    for entry in log:
+        author = entry.envelope.agent.id
+        mine = speaker in (None, author) or isinstance(entry.event, _OF_THE_USER)
         if mine:
-            _note_tasks(at, tasks)
-            yield at, None
-        elif author not in tasks.values() and (note := _note(at, str(speaker))):
-            yield at, note
+            _note_tasks(entry, tasks)
+            yield entry, None
+        elif author not in tasks.values() and (note := _note(entry, str(speaker))):
+            yield entry, note
 
 
 _OF_THE_USER = (k.UserMessageSent, k.ToolSettled, k.HistoryAnchored, k.HistoryRepaired)
 
 
-def _note_tasks(at: Stamped, tasks: dict[str, str]) -> None:
-    match at.event:
+def _note_tasks(entry: Stamped, tasks: dict[str, str]) -> None:
+    match entry.event:
         case k.ToolUse(tool_use_id=call, tool_name=name) if name.startswith(HANDOVER):
             tasks[call] = name.removeprefix(HANDOVER)
         case k.ToolResult(tool_use_id=call):
             tasks.pop(call, None)
 
 
-def _note(at: Stamped, speaker: str) -> str | None:
-    name, shown = at.placed.agent.name, not at.placed.internal
-    match at.event:
+def _note(entry: Stamped, speaker: str) -> str | None:
+    name, shown = entry.envelope.agent.name, not entry.envelope.internal
+    match entry.event:
         case k.Message(content=text) if text.strip():
             return f"[{name} said:] {text}"
         case k.ToolUse(tool_name=tool, args=args) if tool == f"{HANDOVER}{speaker}":

@@ -16,7 +16,7 @@ from turnlog.errors import (
     MessageIdTaken,
     NotFound,
 )
-from turnlog.events.base import Placed, Stamped
+from turnlog.events.base import Envelope, Stamped
 from turnlog.events.clock import now
 from turnlog.events.record import NO_SEAL, Record, records, stamped
 from turnlog.ports import (
@@ -63,7 +63,7 @@ class MemoryStore:
 
     # the log
 
-    async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
+    async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
         self._held(turn)
         return await self.annotate(turn, events)
 
@@ -85,7 +85,7 @@ class MemoryStore:
         stop = None if limit is None else after + 1 + limit
         return [stamped(row) for row in self._log.get(session_id, [])[after + 1 : stop]]
 
-    async def annotate(self, turn: Turn, events: Sequence[Placed]) -> int:
+    async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
         log = self._log.setdefault(turn.session_id, [])
         seal = log[-1].seal if log else NO_SEAL
         rows = list(records(turn.session_id, turn.id, events, len(log), seal))
@@ -159,7 +159,7 @@ class MemoryStore:
 
     # turns
 
-    async def begin_turn(self, turn: Turn, first: Sequence[Placed]) -> Turn:
+    async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
         await self.get_session(turn.user_id, turn.session_id)
         for other in self._turns.values():
             if other.session_id != turn.session_id:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnlog.errors import AlreadyDecided, MessageIdTaken
-from turnlog.events.base import Placed, Stamped
+from turnlog.events.base import Envelope, Stamped
 from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
 from turnlog.ports import Evidence, Turn
 from turnlog.projections import tables
@@ -16,13 +16,13 @@ Row = dict[str, Any]
 _END = 2**63 - 1  # above every number
 
 
-def append(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed]) -> int:
+def append(db: sqlite3.Connection, turn: Turn, events: Sequence[Envelope]) -> int:
     """Annotate, if the turn's lease holds."""
     turns.refuse_stale(db, turn)
     return annotate(db, turn, events)
 
 
-def annotate(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed]) -> int:
+def annotate(db: sqlite3.Connection, turn: Turn, events: Sequence[Envelope]) -> int:
     """Number the events and write them with all their rows."""
     last = db.execute(SQL["get_last_event"], {"session_id": turn.session_id}).fetchone()
     seq, seal = (last[0] + 1, last[1]) if last else (0, NO_SEAL)
@@ -35,7 +35,7 @@ def annotate(db: sqlite3.Connection, turn: Turn, events: Sequence[Placed]) -> in
     return seq
 
 
-def begin_turn(db: sqlite3.Connection, turn: Turn, first: Sequence[Placed], owner: str) -> Turn:
+def begin_turn(db: sqlite3.Connection, turn: Turn, first: Sequence[Envelope], owner: str) -> Turn:
     """Open the turn with its first events."""
     turns.refuse_second(db, turn)
     return turns.begin(db, turn, annotate(db, turn, first), owner)

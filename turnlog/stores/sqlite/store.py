@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from turnlog.errors import StoreUnusable
-from turnlog.events.base import Placed, Stamped
+from turnlog.events.base import Envelope, Stamped
 from turnlog.ports import Approval, Charge, Evidence, Session, Spent, ToolRun, ToolStarted, Turn
 from turnlog.stores.sqlite import approvals as permits
 from turnlog.stores.sqlite import billing, log, sessions, turns
@@ -64,10 +64,10 @@ class SqliteStore:
 
     # the log
 
-    async def append(self, turn: Turn, events: Sequence[Placed]) -> int:
+    async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
         return await self._change(lambda db: log.append(db, turn, events))
 
-    async def annotate(self, turn: Turn, events: Sequence[Placed]) -> int:
+    async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
         return await self._change(lambda db: log.annotate(db, turn, events))
 
     async def read(
@@ -102,7 +102,7 @@ class SqliteStore:
 
     # turns
 
-    async def begin_turn(self, turn: Turn, first: Sequence[Placed]) -> Turn:
+    async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
         me = self._owners.me
         return await self._change(lambda db: log.begin_turn(db, turn, first, me))
 

@@ -30,12 +30,12 @@ pytest.register_assert_rewrite(
     )
 )
 
+from turnlog.testing.contracts.approvals import ApprovalsContract  # noqa: E402
 from turnlog.testing.contracts.base import Contract  # noqa: E402
 from turnlog.testing.contracts.billing import BillingContract  # noqa: E402
 from turnlog.testing.contracts.bus import BusContract  # noqa: E402
 from turnlog.testing.contracts.leases import LeasesContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
-from turnlog.testing.contracts.permits import PermitsContract  # noqa: E402
 from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
 from turnlog.testing.contracts.tasks import TasksContract  # noqa: E402
 from turnlog.testing.contracts.turns import TurnsContract  # noqa: E402
@@ -46,7 +46,7 @@ class StoreContract(
     SessionsContract,
     TurnsContract,
     LeasesContract,
-    PermitsContract,
+    ApprovalsContract,
     AuditContract,
     BillingContract,
 ):

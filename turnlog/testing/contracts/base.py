@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from turnlog.events.base import Event, Placed, Stamped
+from turnlog.events.base import Envelope, Event, Stamped
 from turnlog.ports import Store, Turn
 from turnlog.testing import samples as s
 
@@ -44,9 +44,9 @@ EVERY_PROJECTION: list[Event] = [
 ]  # fmt: skip
 
 
-def said(times: int) -> list[Placed]:
+def said(times: int) -> list[Envelope]:
     return s.placed(*(s.said("Something.") for _ in range(times)))
 
 
 def numbers(log: Sequence[Stamped]) -> list[int | None]:
-    return [at.seq for at in log]
+    return [entry.seq for entry in log]

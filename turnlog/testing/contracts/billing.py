@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from turnlog.errors import NotFound
-from turnlog.events.base import Placed
+from turnlog.events.base import Envelope
 from turnlog.events.kinds import Message
 from turnlog.events.money import picousd
 from turnlog.ports import Spent, Store
@@ -29,12 +29,12 @@ def priced(*costs: Decimal | None, id: str | None = None) -> Message:
     return replace(s.said("Hi.", id=id), costs=list(costs), reported=reported)
 
 
-def at(time: str, *events: Message) -> list[Placed]:
-    return [replace(placed, at=time) for placed in s.placed(*events)]
+def at(time: str, *events: Message) -> list[Envelope]:
+    return [replace(placed, time=time) for placed in s.placed(*events)]
 
 
 class BillingContract(Contract):
-    async def kept(self, store: Store, session_id: str, user_id: str, *placed: Placed) -> None:
+    async def kept(self, store: Store, session_id: str, user_id: str, *placed: Envelope) -> None:
         turn = await self.begun(store, session_id, user_id)
         await store.append(turn, placed)
 

@@ -69,9 +69,9 @@ class BusContract:
     async def test_what_happens_later_follows_too(self, bus: Bus) -> None:
         shown = turn(*WHOLE)
         async with aclosing(bus.follow("s", BEGINNING)) as following:
-            for at in shown:
-                bus.publish("s", [at])
-                assert await until(following, at) == [at]
+            for entry in shown:
+                bus.publish("s", [entry])
+                assert await until(following, entry) == [entry]
 
     async def test_the_json_of_an_event_is_made_once(self, bus: Bus) -> None:
         shown = turn(chunk("a"), chunk("b"), s.said("ab"))
@@ -82,13 +82,17 @@ class BusContract:
             bus.publish("s", shown)
             batches = [await anext(each) or await anext(each) for each in (one, two)]
         assert batches[0] is not None and batches[1] is not None
-        assert [live.json for live in batches[0]] == [wire.encode(live.at) for live in batches[0]]
+        assert [live.json for live in batches[0]] == [
+            wire.encode(live.entry) for live in batches[0]
+        ]
         for mine, yours in zip(*batches, strict=True):
             assert mine.json is yours.json
 
     async def test_internal_events_reach_nobody(self, bus: Bus) -> None:
         first, *rest = turn(*WHOLE)
-        hidden = [replace(at, placed=replace(at.placed, internal=True)) for at in rest[:2]]
+        hidden = [
+            replace(entry, envelope=replace(entry.envelope, internal=True)) for entry in rest[:2]
+        ]
         bus.publish("s", [first, *hidden, *rest[2:]])
         async with aclosing(bus.follow("s", BEGINNING)) as following:
             assert await until(following, rest[-1]) == [first, *rest[2:]]
@@ -99,8 +103,8 @@ class BusContract:
             aclosing(bus.follow("s", BEGINNING)) as one,
             aclosing(bus.follow("s", before(0))) as two,
         ):
-            for at in shown:
-                bus.publish("s", [at])
+            for entry in shown:
+                bus.publish("s", [entry])
             assert await until(one, shown[-1]) == await until(two, shown[-1]) == shown
 
     async def test_the_newest_turn_can_be_seen_from_its_start(self, bus: Bus) -> None:
@@ -140,8 +144,8 @@ class BusContract:
         bus.publish("s", shown)
         async with aclosing(bus.follow("s", BEGINNING)) as following:
             _, *seen = await until(following, shown[-1])
-        assert [at.event for at in seen] == [thought("Hmm."), chunk("ab"), chunk("cd", 1)]
-        assert [at.cursor for at in seen] == [shown[n].cursor for n in (2, 4, 6)]
+        assert [entry.event for entry in seen] == [thought("Hmm."), chunk("ab"), chunk("cd", 1)]
+        assert [entry.cursor for entry in seen] == [shown[n].cursor for n in (2, 4, 6)]
 
     async def test_chunks_are_not_joined_across_what_stands_between_them(self, bus: Bus) -> None:
         shown = turn(chunk("a"), s.used("t"), s.result("t"), chunk("b"))
@@ -187,7 +191,7 @@ class BusContract:
         first, second = turn(*WHOLE), turn(s.said("No."), after=4, turn_id="t2")
         bus.publish("s", first)
         bus.publish("s", second)
-        last = max(n for n, at in enumerate(first) if at.position < 3)
+        last = max(n for n, entry in enumerate(first) if entry.position < 3)
         for after in (BEGINNING, *map(cursor_of, first[: last + 1])):
             assert await refused(bus.follow("s", after))
 
@@ -248,8 +252,8 @@ class BusContract:
         here, there = await connected(deaf), await connected(deaf)
         shown = turn(*WHOLE)
         async with aclosing(there.follow("s", BEGINNING)) as following:
-            for at in shown:
-                here.publish("s", [at])
+            for entry in shown:
+                here.publish("s", [entry])
             assert await until(following, shown[-1]) == shown
 
     async def test_a_signal_reaches_every_process_and_the_one_that_gave_it(
@@ -281,7 +285,7 @@ class BusContract:
         bus.publish("s", rest)
         await bus.close()
         async with asyncio.timeout(60):
-            assert [live.at async for batch in following for live in batch or ()] == rest
+            assert [live.entry async for batch in following for live in batch or ()] == rest
             assert [batch async for batch in idle if batch != []] == []
 
     async def test_when_one_process_closes_others_go_on(self, connected: Connected) -> None:

@@ -22,8 +22,8 @@ class EventLogContract(Contract):
         await store.append(turn, events)
         await store.append(turn, more := s.placed(s.result("a", {"é": 1.5}), s.said("Done.")))
         log = await store.read("alice", "s")
-        assert [at.placed for at in log[1:]] == [*events, *more]
-        assert {(at.session_id, at.turn_id) for at in log} == {("s", turn.id)}
+        assert [entry.envelope for entry in log[1:]] == [*events, *more]
+        assert {(entry.session_id, entry.turn_id) for entry in log} == {("s", turn.id)}
 
     async def test_numbers_are_consecutive_from_zero_in_each_session(self, store: Store) -> None:
         one, other = await self.begun(store, "one"), await self.begun(store, "other")
@@ -62,7 +62,7 @@ class EventLogContract(Contract):
         firsts = await asyncio.gather(*(store.append(turn, batch) for batch in batches))
         log = await store.read("alice", "s")
         for first, batch in zip(firsts, batches, strict=True):
-            assert [at.placed for at in log[first : first + 3]] == batch
+            assert [entry.envelope for entry in log[first : first + 3]] == batch
 
     async def test_read_begins_after_a_number_and_stops_at_a_limit(self, store: Store) -> None:
         turn = await self.begun(store)

@@ -19,7 +19,7 @@ class TurnsContract(Contract):
         await store.create_session(s.new_session())
         begun = await store.begin_turn(s.new_turn(), question)
         assert msgspec.structs.replace(begun, lease="") == s.new_turn()
-        assert [at.placed for at in await store.read("alice", "s")] == question
+        assert [entry.envelope for entry in await store.read("alice", "s")] == question
 
     async def test_a_later_turn_knows_its_first_number(self, store: Store) -> None:
         turn = await self.begun(store)

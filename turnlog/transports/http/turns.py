@@ -59,7 +59,7 @@ async def reload(request: UserRequest) -> Response:
     page = await request.backend.store.tail(
         request.user.id, request.id("session_id"), limit=limit, before=before
     )
-    events = [wire.encode(at) for at in page if not at.placed.internal]
+    events = [wire.encode(entry) for entry in page if not entry.envelope.internal]
     more = page[0].seq if page and page[0].seq else None
     return _events(events, before=more, cursor=page[-1].cursor if page else BEGINNING)
 
@@ -74,7 +74,7 @@ async def events(request: UserRequest) -> Response:
     )
     if internal and not request.user.admin:  # of one's own; someone else's is not found
         raise Forbidden("Internal events are for admins.")
-    events = [wire.encode(at) for at in page if internal or not at.placed.internal]
+    events = [wire.encode(entry) for entry in page if internal or not entry.envelope.internal]
     return _events(events, after=page[-1].seq if len(page) == limit else None)
 
 

@@ -17,7 +17,7 @@ import msgspec
 from engineio.packet import MESSAGE, Packet  # type: ignore[import-untyped]
 
 from turnlog.errors import BadInput
-from turnlog.events.base import AgentRef, Placed, Stamped
+from turnlog.events.base import AgentRef, Envelope, Stamped
 from turnlog.events.kinds import SessionStart
 from turnlog.ports import LiveEvent, Session
 from turnlog.transports import wire
@@ -134,14 +134,14 @@ class Packets:
 def _session_start(session: Session, after: str | None) -> bytes:
     """The first event that a client gets. It moves no cursor."""
     fields = shown(session)
-    placed = Placed(
+    placed = Envelope(
         event=SessionStart(session=fields, settings={"thinking": fields["thinking"]}),
         event_id=str(uuid.uuid4()),
-        at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        time=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         agent=AgentRef(id="turnlog", name="turnlog"),
         index=None,
         internal=False,
         kept=False,
     )
-    at = Stamped(session_id=session.id, turn_id="", placed=placed, seq=None, position=-1)
+    at = Stamped(session_id=session.id, turn_id="", envelope=placed, seq=None, position=-1)
     return msgspec.json.encode(wire.decode(wire.encode(at)) | {"cursor": after or BEGINNING})

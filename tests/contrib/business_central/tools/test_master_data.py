@@ -38,7 +38,7 @@ async def test_the_agent_reads_the_embedded_sandbox():
     script = (Reply(call), Reply(Text("Atlanta.")))
     async with scripted_app(*script, agents=[erp_agent(bc)], connections=[bc]) as (app, _):
         result = await app.run_turn("Where is customer 10000?")
-    (tool_result,) = [at.event for at in result.events if isinstance(at.event, ToolResult)]
+    (tool_result,) = [entry.event for entry in result.events if isinstance(entry.event, ToolResult)]
     assert (tool_result.result["city"], result.text) == ("Atlanta", "Atlanta.")
 
 

@@ -11,7 +11,7 @@ from turnlog.testing.contracts.base import Contract, Opened, numbers
 LATER = "2026-11-16T12:00:00.000Z"
 
 
-class PermitsContract(Contract):
+class ApprovalsContract(Contract):
     """An approval is its user's and is decided once; a turn that waits is nobody's."""
 
     async def waiting(self, store: Store, session_id: str = "s", user_id: str = "alice") -> Turn:
