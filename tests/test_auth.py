@@ -23,8 +23,9 @@ from turnlog.errors import ConfigError, Unauthorized
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import SECRET
+from turnlog.tokens import mint
 from turnlog.transports import jwks
-from turnlog.transports.auth import Auth, User, mint
+from turnlog.transports.auth import Auth, User
 from turnlog.transports.jwks import FRESH, PAUSE, Issuer
 
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)

@@ -20,7 +20,7 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows, pages
 from turnlog.testing import samples as s
-from turnlog.transports.auth import mint
+from turnlog.tokens import mint
 from turnlog.turns import claims as claim_check
 
 FLOWS = Path(__file__).parent / "flows"

@@ -12,7 +12,7 @@ from turnlog import Agent, Settings, create_app
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import SECRET, is_problem
-from turnlog.transports.auth import mint
+from turnlog.tokens import mint
 from turnlog.transports.mcp_server import KEY_META
 
 TOOLS = ["list_tasks", "add_task", "update_task", "complete_task", "delete_task"]

@@ -14,8 +14,8 @@ from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows, pages
 from turnlog.testing import samples as s
 from turnlog.testing.apps import SECRET, as_user, is_problem, served
+from turnlog.tokens import mint
 from turnlog.transports import wire
-from turnlog.transports.auth import mint
 
 
 def _holds_still(path):

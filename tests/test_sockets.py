@@ -18,8 +18,9 @@ from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import invariants, samples
 from turnlog.testing.apps import waiting_app
 from turnlog.testing.tabs import serve_sockets, tab
+from turnlog.tokens import mint
 from turnlog.transports import wire
-from turnlog.transports.auth import LOCAL_USER, mint
+from turnlog.transports.auth import LOCAL_USER
 from turnlog.transports.socketio import client as socket_client
 from turnlog.transports.socketio import requests as socket_requests
 from turnlog.transports.socketio import server as sockets

@@ -14,7 +14,7 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.apps import SECRET, STREAM, as_user, events, is_problem, served
 from turnlog.testing.tabs import serve_sockets, tab
-from turnlog.transports.auth import mint
+from turnlog.tokens import mint
 from turnlog.transports.http.routes import ROUTES
 from turnlog.transports.socketio import server as sockets
 

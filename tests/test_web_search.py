@@ -13,7 +13,8 @@ from turnlog.events import kinds as k
 from turnlog.projections.proof import prove
 from turnlog.simulator import RawBlock, Reply, Usage
 from turnlog.testing.apps import SECRET, client_of, scripted_app
-from turnlog.transports.auth import LOCAL_USER, mint
+from turnlog.tokens import mint
+from turnlog.transports.auth import LOCAL_USER
 
 SEARCHES = [path for path in STREAMS if "web_search" in path.parent.name]
 

@@ -15,7 +15,7 @@ from turnlog.simulator.script import Cut, Stall, Usage, invalid_request
 from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.registry import MOST_SERIES, Counter, Gauge, Histogram, render
 from turnlog.testing.apps import SECRET, scripted_app
-from turnlog.transports.auth import mint
+from turnlog.tokens import mint
 
 CALLS = [ToolCall("echo", {"text": "a"}), ToolCall("crash")]
 

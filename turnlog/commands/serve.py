@@ -33,7 +33,7 @@ def serve(args: argparse.Namespace) -> int:
 
 def token(args: argparse.Namespace) -> int:
     """Mint a bearer token."""
-    from turnlog.transports.auth import mint
+    from turnlog.tokens import mint
 
     settings = load()
     if settings.auth_secret is None:

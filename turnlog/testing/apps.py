@@ -22,9 +22,9 @@ from turnlog.projections.transcript import Shown
 from turnlog.simulator import Entry, SimulatedClaude
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
+from turnlog.tokens import mint
 from turnlog.tools.tool import tool
 from turnlog.transports import wire
-from turnlog.transports.auth import mint
 
 SECRET = "a secret of at least thirty-two characters"
 STREAM = {"accept": "text/event-stream"}

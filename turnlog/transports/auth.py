@@ -17,7 +17,6 @@ from turnlog.transports.jwks import ALGORITHMS, Issuer, KeyName, ProviderKeys
 LOCAL_USER = "local"
 MOST_CHARACTERS = 200  # of a user's id
 MOST_TOKEN = 16_384  # characters
-DAY = 86_400  # seconds
 _LEEWAY = 10  # seconds that clocks may differ
 _INVALID = "The token is not valid here."
 
@@ -96,14 +95,6 @@ class Auth:
         if key is None:
             raise Unauthorized(_INVALID)
         return key, key.algorithm_name
-
-
-def mint(secret: str, user_id: str, *, admin: bool = False, days: float = 30, **claims: Any) -> str:
-    """A token that says who its bearer is; `claims` is what else it says."""
-    issued = int(time.time())
-    stated = {"sub": user_id, "iat": issued, "exp": issued + round(days * DAY)}
-    stated |= {"admin": True} if admin else {}
-    return jwt.encode(stated | claims, secret, algorithm="HS256")
 
 
 def _token(authorization: str | None) -> str:

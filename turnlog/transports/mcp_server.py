@@ -19,8 +19,9 @@ from starlette.types import Receive, Scope, Send
 
 from turnlog.errors import TurnlogError
 from turnlog.ports import Offer
+from turnlog.tokens import DAY, mint
 from turnlog.transports import problem
-from turnlog.transports.auth import DAY, Auth, User, mint
+from turnlog.transports.auth import Auth, User
 from turnlog.transports.http.request import MOST_BYTES
 from turnlog.transports.origins import is_same_site
 

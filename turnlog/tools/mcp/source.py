@@ -8,10 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import jwt
-
 from turnlog.errors import ConfigError
 from turnlog.ports import Agent
+from turnlog.tokens import DAY, mint
 from turnlog.tools.identity import Identity
 from turnlog.tools.mcp import results
 from turnlog.tools.mcp.catalog import Listed, safe_name
@@ -104,9 +103,8 @@ class Source:
         """Soon worth nothing, and to nobody but this server."""
         if self.server.token_secret is None:
             return self._mint(user_id)
-        now = int(time.time())
-        claims = {"sub": user_id, "aud": self.server.url, "iat": now, "exp": now + TOKEN_SECONDS}
-        return jwt.encode(claims, self.server.token_secret, algorithm="HS256")
+        secret, audience = self.server.token_secret, self.server.url
+        return mint(secret, user_id, days=TOKEN_SECONDS / DAY, aud=audience)
 
     async def _close_idle(self) -> None:
         old = time.monotonic() - IDLE
