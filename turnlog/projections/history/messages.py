@@ -72,7 +72,7 @@ def tell(
             continue
         known = at.position > forgotten and _is_after(at, prefix)
         add(messages, *_told(at, asked, known or at.turn_id in running))
-    return mended(messages, to_be_answered=to_be_answered, fully=_was_mended_in_full(log))
+    return mended(messages, to_be_answered=to_be_answered, fully=was_mended_in_full(log))
 
 
 def mended(
@@ -101,7 +101,7 @@ def newly_repaired(log: Sequence[Stamped], repaired: Sequence[Finding]) -> k.His
     return record if record not in before[-1:] else None
 
 
-def _was_mended_in_full(log: Iterable[Stamped]) -> bool:
+def was_mended_in_full(log: Iterable[Stamped]) -> bool:
     """Whether the model has refused what it had itself put there."""
     records = (at.event for at in log if isinstance(at.event, k.HistoryRepaired))
     return any(each["rule"] in NOT_OURS_TO_JUDGE for record in records for each in record.repairs)
