@@ -51,7 +51,7 @@ async def played(stream):
         evidence = await store.evidence(result.session_id)
     kept = [stamped(row) for row in evidence.log]
     live, log = (
-        [wire.decode(wire.encode(at)) for at in events if not at.placed.internal]
+        [wire.decode(wire.encode(entry)) for entry in events if not entry.envelope.internal]
         for events in (result.events, kept)
     )
     assert [*prove(evidence).problems, *invariants.broken(live, log)] == []

@@ -73,6 +73,21 @@ async def test_a_request_that_is_sent_again_runs_nothing_twice():
         assert len(await server.kept(session)) == 5
 
 
+def ids(shown):
+    lasting = [event for event in shown if not event["type"].endswith("_chunk")]
+    return [(event["type"], event["eventId"], event["cursor"]) for event in lasting]
+
+
+async def test_a_turn_that_is_over_is_sent_again_with_the_same_ids():
+    async with served(Reply("Hello you.")) as server:
+        session = await server.session()
+        live = events(await server.ask(session, requestId="r", headers=STREAM))
+        server.app._bus.channels.clear()  # as after a restart
+        again = events(await server.ask(session, requestId="r", headers=STREAM))
+        assert ids(again) == ids(live)
+        assert [name for name, _, _ in ids(live)][-1] == "complete"
+
+
 async def test_a_second_question_waits_for_the_first_answer():
     async with served(Reply(ToolCall("wait")), Reply("Done."), Reply("Yes?")) as server:
         session = await server.session()

@@ -190,6 +190,18 @@ async def test_it_is_refused_once_within_a_turn_as_well(blocks, rule):
         assert rule in (await session.repairs())[0]
 
 
+@pytest.mark.parametrize("before", [True, False])
+async def test_who_has_refused_it_is_not_told_it_again_within_a_turn(before):
+    """Neither what comes later in the turn, nor what comes in a later turn."""
+    async with talk() as session:
+        if before:
+            await session.ask(Reply(POEM, "Hello."))
+            await session.ask(Reply("Fine."))
+        calls = [Reply(POEM, ToolCall("look")), Reply(ODD, ToolCall("look"))]
+        assert (await session.ask(*calls, Reply("Done."))).error is None
+        assert len(session.sim.refused) == 1
+
+
 async def test_what_was_said_stays_in_the_log_as_it_came():
     async with talk() as session:
         await session.ask(Reply(POEM, "Hello."))

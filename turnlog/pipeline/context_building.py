@@ -33,6 +33,7 @@ from turnlog.projections.history.messages import (
     open_container,
     tell,
     tool_ids,
+    was_mended_in_full,
 )
 
 LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
@@ -153,8 +154,15 @@ async def build_context(
     )
     move = None if anchor is None else HistoryAnchored(anchor=anchor)
     records = [each for each in (move, newly_repaired(events, telling.repaired)) if each]
-    ids = frozenset(tool_ids(events))
-    return Seat(agent=agent, prompt=prompt, tools=tools, records=records, tool_ids=ids), prefix
+    seat = Seat(
+        agent=agent,
+        prompt=prompt,
+        tools=tools,
+        records=records,
+        tool_ids=frozenset(tool_ids(events)),
+        known_only=was_mended_in_full(events),
+    )
+    return seat, prefix
 
 
 def _handovers(agent: Agent, team: Mapping[str, Agent]) -> Iterator[ToolSpec]:

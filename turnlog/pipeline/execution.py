@@ -94,6 +94,7 @@ class _Part:
     messages: list[dict[str, Any]]
     searches: int | None
     container: str | None
+    known_only: bool  # whether only what we know goes back to the model
     call: str = ""  # names the model call that is under way
     shown: bool = False  # whether anything of that call was shown
     grown: bool = False  # whether `messages` are more than what was built from the log
@@ -153,7 +154,14 @@ class _Loop:
         seat = await self._ask.team.seat(agent_id, shorter=shorter)
         prompt = seat.prompt
         self._taken |= seat.tool_ids
-        return _Part(seat, delegated, list(prompt.messages), prompt.searches, prompt.container)
+        return _Part(
+            seat=seat,
+            delegated=delegated,
+            messages=list(prompt.messages),
+            searches=prompt.searches,
+            container=prompt.container,
+            known_only=seat.known_only,
+        )
 
     async def _speak(self, part: _Part, open_calls: Sequence[OpenCall] = ()) -> Batches:
         """One agent speaks until it has answered, hands over, or a person must decide."""
@@ -222,7 +230,8 @@ class _Loop:
     async def _changed(self, part: _Part, failure: EngineFailed) -> Sequence[Event]:
         """What was changed in what the model is told, so that it may take it; or nothing."""
         if failure.code == REFUSED:
-            record = _mend(part, fully=True)
+            part.known_only = True
+            record = _mend(part)
             return [record] if record else []
         if failure.code == TOO_LONG and part.answer is None and self._ask.may_be_shorter:
             shorter = await self._seated(part.seat.agent.id, shorter=True)
@@ -306,9 +315,9 @@ class _Loop:
 _PIECES = (k.MessageChunk, k.ThinkingStart, k.ThinkingChunk)
 
 
-def _mend(part: _Part, fully: bool = False) -> k.HistoryRepaired | None:
+def _mend(part: _Part) -> k.HistoryRepaired | None:
     """Mend what goes back to the model within the turn; the record of that, if it was needed."""
-    telling = mended(part.messages, fully=fully)
+    telling = mended(part.messages, fully=part.known_only)
     part.messages = telling.messages
     return repair_record(telling.repaired)
 

@@ -51,6 +51,7 @@ class Seat:
     tools: ToolBox
     records: Sequence[Event] = ()  # what is to be kept about how the prompt was made
     tool_ids: frozenset[str] = frozenset()  # of calls that were made before, by anybody
+    known_only: bool = False  # the model has refused what it had itself put there before
 
 
 class Team(Protocol):

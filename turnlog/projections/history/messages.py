@@ -72,7 +72,7 @@ def tell(
             continue
         known = entry.position > forgotten and _is_after(entry, prefix)
         add(messages, *_told(entry, asked, known or entry.turn_id in running))
-    return mended(messages, to_be_answered=to_be_answered, fully=_was_mended_in_full(log))
+    return mended(messages, to_be_answered=to_be_answered, fully=was_mended_in_full(log))
 
 
 def mended(
@@ -101,7 +101,7 @@ def newly_repaired(log: Sequence[Stamped], repaired: Sequence[Finding]) -> k.His
     return record if record not in before[-1:] else None
 
 
-def _was_mended_in_full(log: Iterable[Stamped]) -> bool:
+def was_mended_in_full(log: Iterable[Stamped]) -> bool:
     """Whether the model has refused what it had itself put there."""
     records = (entry.event for entry in log if isinstance(entry.event, k.HistoryRepaired))
     return any(each["rule"] in NOT_OURS_TO_JUDGE for record in records for each in record.repairs)
