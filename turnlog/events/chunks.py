@@ -1,12 +1,21 @@
 """Chunks that wait are joined: adjacent ones of one block become one, without loss."""
 
+from collections.abc import Sequence
+from typing import TypeGuard
+
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from turnlog.events.base import Event
 from turnlog.events.kinds import MessageChunk, ThinkingChunk
 
+Chunk = MessageChunk | ThinkingChunk
 CHUNKS = (MessageChunk, ThinkingChunk)
+
+
+def is_chunk(outputs: Sequence[object]) -> TypeGuard[Sequence[Chunk]]:
+    """Whether this is one chunk and nothing else, as nearly everything is that a model sends."""
+    return len(outputs) == 1 and type(outputs[0]) in CHUNKS
 
 
 def as_one(last: object, event: object) -> Event | None:

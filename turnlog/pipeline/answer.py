@@ -60,10 +60,10 @@ def read_answer(
     return Answer(message, asked, refused, kept)
 
 
-def results_of(said: Batch, calls: Iterable[k.ToolUse]) -> list[k.ToolResult]:
+def results_of(batch: Batch, calls: Iterable[k.ToolUse]) -> list[k.ToolResult]:
     """The results of these calls in the batch, and not those of another agent's."""
     wanted = {call.tool_use_id for call in calls}
-    events = [o.event if isinstance(o, Hidden) else o for o in said.outputs]
+    events = [o.event if isinstance(o, Hidden) else o for o in batch.outputs]
     results = [event for event in events if isinstance(event, k.ToolResult)]
     return [result for result in results if result.tool_use_id in wanted]
 

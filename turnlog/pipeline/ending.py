@@ -91,7 +91,7 @@ def tell_unkept(error: k.Error, state: TurnState, show: Show) -> None:
 
 
 def _nothing_said() -> k.Message:
-    """A stopped turn ends in a message, also when nothing had been said."""
+    """A stopped turn ends in a message, also when nothing had been batch."""
     return k.Message(
         message_id=new_message_id(),
         blocks=[],

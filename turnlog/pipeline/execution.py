@@ -1,4 +1,4 @@
-"""Stage 2. The loop: ask the model, keep what it said, run the tools, ask again.
+"""Stage 2. The loop: ask the model, keep what it batch, run the tools, ask again.
 
 In:  an Ask: who speaks, the team, and the calls of a turn that goes on.
 Out: batches of what agents say and tools do. Each is stored before the next one is asked for,
@@ -21,6 +21,7 @@ import msgspec
 from turnlog.errors import EngineFailed, TooManyCalls
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
+from turnlog.events.chunks import is_chunk
 from turnlog.events.grammar import GOES_ON
 from turnlog.events.usage import searches_of
 from turnlog.pipeline.answer import Answer, failed, read_answer, result, results_of
@@ -69,10 +70,16 @@ async def execute(
     else:
         batches = _Loop(ask, answerer, guard).run()
     async with aclosing(batches):
-        async for said in batches:
-            if any(isinstance(output, CallStarted) for output in said.outputs):
-                said = msgspec.structs.replace(said, outputs=await _named(said.outputs, claim_id))
-            yield said
+        async for batch in batches:
+            if not is_chunk(batch.outputs) and _begins_call(batch):
+                batch = msgspec.structs.replace(
+                    batch, outputs=await _named(batch.outputs, claim_id)
+                )
+            yield batch
+
+
+def _begins_call(batch: Batch) -> bool:
+    return any(isinstance(output, CallStarted) for output in batch.outputs)
 
 
 async def _named(outputs: Sequence[Output], claim_id: ClaimId) -> list[Output]:
@@ -146,8 +153,8 @@ class _Loop:
         while speaker is not None:
             part = await self._seated(speaker)
             async with aclosing(self._speak(part, open_calls)) as batches:
-                async for said in batches:
-                    yield said
+                async for batch in batches:
+                    yield batch
             speaker, open_calls = part.successor, ()
 
     async def _seated(self, agent_id: str, delegated: bool = False, shorter: bool = False) -> _Part:
@@ -172,17 +179,17 @@ class _Loop:
             if part.calls:
                 results: list[k.ToolResult] = []
                 async with aclosing(self._run(part, open_calls)) as running:
-                    async for said in running:
-                        yield said
-                        results += results_of(said, part.calls)
+                    async for batch in running:
+                        yield batch
+                        results += results_of(batch, part.calls)
                 if len(results) < len(part.calls):
                     part.waits = True
                     return
                 add(part.messages, "user", [result_block(each) for each in results])
                 part.grown = True
             async with aclosing(self._ask_model(part)) as batches:
-                async for said in batches:
-                    yield said
+                async for batch in batches:
+                    yield batch
             open_calls = ()
             if part.successor or part.answer is None or not part.answer.goes_on:
                 return
@@ -202,6 +209,10 @@ class _Loop:
             raise verdict.refusal
         async with aclosing(self._answer(part)) as batches:
             async for outputs in batches:
+                if is_chunk(outputs):  # nearly all of them: nothing to look for
+                    part.shown = True
+                    yield part.said(outputs)
+                    continue
                 part.shown = part.shown or any(isinstance(o, _PIECES) for o in outputs)
                 yield part.said(self._kept(part, outputs))
         goes_on = part.answer is not None and part.answer.goes_on
@@ -290,8 +301,8 @@ class _Loop:
             worker = await self._seated(agent_id, delegated=True)
             try:
                 async with aclosing(self._speak(worker, open_calls)) as batches:
-                    async for said in batches:
-                        yield said
+                    async for batch in batches:
+                        yield batch
             except EngineFailed as failure:
                 yield worker.said([CallFailed()])
                 yield part.said([Hidden(event=failed(call, str(failure)))])
@@ -322,5 +333,5 @@ def _mend(part: _Part) -> k.HistoryRepaired | None:
     return repair_record(telling.repaired)
 
 
-async def _at_once(said: Batch) -> Batches:
-    yield said
+async def _at_once(batch: Batch) -> Batches:
+    yield batch

@@ -1,6 +1,6 @@
 """Stage 3. Whatever the engine, the same events.
 
-In:  a batch of what an agent said, or its tools did.
+In:  a batch of what an agent batch, or its tools did.
 Out: our events: attributed, internal ones marked, none twice, each with the id of the answer that
      it belongs to.
 """
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import AgentRef, Attributed, Event
+from turnlog.events.chunks import Chunk, is_chunk
 from turnlog.events.clock import now
 from turnlog.pipeline.turn_state import Draft, TurnState, new_message_id
 from turnlog.ports import Batch, CallFailed, CallStarted, Hidden, Rate, SpeakerChanged, no_price
@@ -22,23 +23,26 @@ _OF_AN_ANSWER = (
 )  # fmt: skip
 
 
-def normalize(said: Batch, state: TurnState, rate: Rate = no_price) -> list[Attributed]:
-    agent = said.agent or state.agent
+def normalize(batch: Batch, state: TurnState, rate: Rate = no_price) -> list[Attributed]:
+    agent = batch.agent or state.agent
+    if is_chunk(batch.outputs):
+        chunk = _chunk(batch.outputs[0], batch.call, state)
+        return [Attributed(chunk, agent, internal=False, kept=False)]
     events: list[Attributed] = []
     calls = _Calls(state)
-    for output in said.outputs:
+    for output in batch.outputs:
         match output:
             case CallStarted():
-                state.call_started(output, said.call, agent)
+                state.call_started(output, batch.call, agent)
             case CallFailed():
-                events += _given_up(state.drafts.pop(said.call, None), rate)
+                events += _given_up(state.drafts.pop(batch.call, None), rate)
             case SpeakerChanged(to=to, reason=reason):
                 events += _hand_over(agent, to, reason)
             case Hidden(event=event) if not calls.repeated(event):
-                admitted = _admitted(event, said.call, agent, state, rate)
+                admitted = _admitted(event, batch.call, agent, state, rate)
                 events.append(Attributed(admitted, agent, internal=True, kept=event.kept))
             case Event() if not calls.repeated(output):
-                event = _admitted(output, said.call, agent, state, rate)
+                event = _admitted(output, batch.call, agent, state, rate)
                 events.append(Attributed(event, agent, event.internal, event.kept))
     return events
 
@@ -79,6 +83,15 @@ def _given_up(draft: Draft | None, rate: Rate) -> Iterator[Attributed]:
         event = _priced(event, rate) if isinstance(event, k.Message) else event
         assert draft is not None
         yield Attributed(event, draft.agent, internal=False, kept=True)
+
+
+def _chunk(chunk: Chunk, call: str, state: TurnState) -> Chunk:
+    """The chunk under the id of its answer, which remembers it in case it is never finished."""
+    if draft := state.drafts.get(call):
+        if chunk.message_id != draft.message_id:
+            chunk = replace(chunk, message_id=draft.message_id)
+        draft.add(chunk)
+    return chunk
 
 
 def _admitted(event: Event, call: str, agent: AgentRef, state: TurnState, rate: Rate) -> Event:

@@ -14,23 +14,23 @@ async def together(speakers: Sequence[Batches]) -> Batches:
 
     One that fails ends them all, and so does the end of whoever listens.
     """
-    said: asyncio.Queue[tuple[Batch, asyncio.Event] | None] = asyncio.Queue()
+    queue: asyncio.Queue[tuple[Batch, asyncio.Event] | None] = asyncio.Queue()
 
     async def listen(batches: Batches) -> None:
         try:
             async with aclosing(batches):
                 async for batch in batches:
                     taken = asyncio.Event()
-                    said.put_nowait((batch, taken))
+                    queue.put_nowait((batch, taken))
                     await taken.wait()
         finally:
-            said.put_nowait(None)
+            queue.put_nowait(None)
 
     tasks = [asyncio.create_task(listen(batches)) for batches in speakers]
     speaking = len(tasks)
     try:
         while speaking:
-            item = await said.get()
+            item = await queue.get()
             if item is None:
                 speaking -= 1
                 _raise_failure(tasks)

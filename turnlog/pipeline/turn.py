@@ -52,8 +52,8 @@ from turnlog.ports import (
 class Pacer(Protocol):
     """Holds chunks back for a moment, so that those which come together are shown together."""
 
-    def takes(self, said: Batch) -> bool: ...
-    def add(self, said: Batch) -> None: ...
+    def takes(self, batch: Batch) -> bool: ...
+    def add(self, batch: Batch) -> None: ...
     def flush(self) -> None: ...
     def close(self) -> None: ...
 
@@ -164,16 +164,16 @@ async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
         may_be_shorter=state.last_message is None,
     )
     drafts = parts.drafts_for(state)
-    pacer = parts.pacer_for(lambda said: _show_chunks(said, state, parts, drafts))
+    pacer = parts.pacer_for(lambda batch: _show_chunks(batch, state, parts, drafts))
     guard = parts.guard_for(state.turn)
     try:
         async with aclosing(execute(ask, parts.engine, guard, parts.claim_id)) as batches:
-            async for said in batches:
-                if pacer.takes(said):
-                    pacer.add(said)
+            async for batch in batches:
+                if pacer.takes(batch):
+                    pacer.add(batch)
                 else:
                     pacer.flush()
-                    await deliver([said], state, parts)
+                    await deliver([batch], state, parts)
                     drafts.touch()
     finally:
         pacer.close()
@@ -232,9 +232,9 @@ async def _end(state: TurnState, failure: BaseException | None, parts: Parts) ->
         await _deliver([Batch([complete(state)])], state, parts)
 
 
-def _show_chunks(said: Batch, state: TurnState, parts: Parts, drafts: DraftKeeper) -> None:
+def _show_chunks(batch: Batch, state: TurnState, parts: Parts, drafts: DraftKeeper) -> None:
     """Stages 3, 4 and 5 for chunks, which are not stored."""
-    emit(place(normalize(said, state), state), state, state.position + 1, parts.show)
+    emit(place(normalize(batch, state), state), state, state.position + 1, parts.show)
     drafts.touch()
 
 
@@ -251,10 +251,10 @@ async def deliver(
 async def _deliver(
     batches: Sequence[Batch], state: TurnState, parts: Parts, append: Append | None = None
 ) -> None:
-    outputs = (output for said in batches for output in said.outputs)
+    outputs = (output for batch in batches for output in batch.outputs)
     if starting := [output for output in outputs if isinstance(output, ToolStarted)]:
         await _to_the_end(_start(starting, state, parts.store))
-    events = [event for said in batches for event in normalize(said, state, parts.rate)]
+    events = [event for batch in batches for event in normalize(batch, state, parts.rate)]
     placed = place(events, state)
     append = append or partial(parts.store.append, state.turn)
     storing = store_and_emit(placed, state, append, parts.show)

@@ -121,7 +121,7 @@ class Batch(msgspec.Struct, frozen=True):
 class Engine(Protocol):
     """One who runs the loop of a turn by itself: LangGraph, an agents SDK.
 
-    Promises: each call has a name of its own in `Said.call`; it yields CallStarted, its pieces,
+    Promises: each call has a name of its own in `Batch.call`; it yields CallStarted, its pieces,
     then `thinking`*, `message`, `tool_use`* together; the engine goes on only when a batch it
     yielded has been stored. Raises EngineFailed, and nothing else, for what the provider did.
     """

@@ -7,7 +7,7 @@ and the client. So the first word is not delayed, and the rest is joined.
 import asyncio
 from collections.abc import Callable, Sequence
 
-from turnlog.events.chunks import CHUNKS, as_one
+from turnlog.events.chunks import CHUNKS, as_one, is_chunk
 from turnlog.ports import Batch, Output
 
 WINDOW = 0.025  # seconds
@@ -21,24 +21,27 @@ class Pacer:
         self._held: list[Batch] = []
         self._window: asyncio.TimerHandle | None = None
 
-    def takes(self, said: Batch) -> bool:
+    def takes(self, batch: Batch) -> bool:
         """Only chunks wait; whatever else comes is for `flush` first."""
-        return all(isinstance(output, CHUNKS) for output in said.outputs)
+        outputs = batch.outputs
+        return is_chunk(outputs) or all(isinstance(output, CHUNKS) for output in outputs)
 
-    def add(self, said: Batch) -> None:
-        self._held.append(said)
+    def add(self, batch: Batch) -> None:
+        self._held.append(batch)
         if self._window is None:
             self._open()
 
     def flush(self) -> None:
         """Show what is held, now: that of each call together."""
-        if self._held:
-            calls: dict[str, list[Batch]] = {}
-            for said in self._held:
-                calls.setdefault(said.call, []).append(said)
-            self._held = []
-            for call, held in calls.items():
-                self._emit(Batch(_joined(held), held[0].agent, call))
+        held, self._held = self._held, []
+        if len(held) == 1:
+            self._emit(held[0])
+            return
+        calls: dict[str, list[Batch]] = {}
+        for batch in held:
+            calls.setdefault(batch.call, []).append(batch)
+        for call, batches in calls.items():
+            self._emit(Batch(_joined(batches), batches[0].agent, call))
 
     def close(self) -> None:
         if self._window is not None:
@@ -59,7 +62,7 @@ class Pacer:
 def _joined(held: Sequence[Batch]) -> list[Output]:
     """Adjacent chunks of one block as one."""
     joined: list[Output] = []
-    for output in (output for said in held for output in said.outputs):
+    for output in (output for batch in held for output in batch.outputs):
         one = as_one(joined[-1], output) if joined else None
         if one is not None:
             joined[-1] = one
