@@ -16,7 +16,6 @@ from turnlog.events.kinds import KINDS
 from turnlog.projections import transcript
 from turnlog.terminal.export import as_jsonl, as_markdown
 from turnlog.testing import samples as s
-from turnlog.transports.http import openapi
 from turnlog.transports.http.routes import ROUTES
 
 ROOT = Path(__file__).parent.parent
@@ -64,7 +63,7 @@ def on_golden_pages():
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_every_event_has_a_docstring_and_its_place_in_the_grammar(kind):
-    tables = (*grammar.TURN.values(), *grammar.MESSAGE.values())
+    tables = (*grammar.MESSAGE.values(), *grammar.TURN.values())
     inside = any(kind in following for following in tables)
     assert inside != (kind in grammar.OUTSIDE_A_TURN)
     assert kind.__doc__
@@ -122,9 +121,7 @@ def test_every_command_is_documented_with_its_options():
 
 def test_every_route_is_documented():
     page = (DOCS / "http.md").read_text()
-    for path, methods in openapi.document(ROUTES, "")["paths"].items():
-        for method in methods:
-            assert f"| `{method.upper()} {path}` |" in page
+    assert [r for r in ROUTES if f"| `{r.method} {r.path}` |" not in page] == []
 
 
 # the house
