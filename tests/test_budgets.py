@@ -1,24 +1,22 @@
 """Budgets: a call that would exceed one is refused, said so, and nothing that was said is lost."""
 
 import asyncio
-from contextlib import asynccontextmanager
 from decimal import Decimal
 
 import httpx2
 import pytest
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import Agent, tool
 from turnlog.config import load
 from turnlog.errors import BudgetUsedUp, ConfigError, EngineFailed
-from turnlog.events.record import stamped
 from turnlog.ports import Decision, Prompt, Spent
 from turnlog.projections.billing.budgets import Budget, budgets_of, read_budgets, state_of
-from turnlog.projections.proof import prove
-from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.simulator import Reply, ToolCall
 from turnlog.simulator.listener import listen
 from turnlog.simulator.script import Usage
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
+from turnlog.testing.apps import kept_events, scripted_app
 from turnlog.turns.budgets import Budgets
 
 DIME = Usage(input_tokens=25_000, output_tokens=5_000)  # 0.05 + 0.05 dollars with Sonnet 5.5
@@ -30,20 +28,13 @@ async def look() -> str:
     return "seen"
 
 
-@asynccontextmanager
-async def running(*entries, budgets, **settings):
-    sim = SimulatedClaude(*entries, pace=0)
-    async with sim.serve() as url:
-        made = Settings(api_key="k", base_url=url, budgets=tuple(budgets), **settings)
-        app = create_app([Agent("a", tools=[look])], settings=made, store=MemoryStore())
-        async with app:
-            yield app, sim
+def running(*entries, budgets, **settings):
+    agents = [Agent("a", tools=[look])]
+    return scripted_app(*entries, agents=agents, budgets=tuple(budgets), **settings)
 
 
 async def log_of(app, session_id):
-    evidence = await app.store.evidence(session_id)
-    assert prove(evidence).problems == []
-    return [stamped(row).event for row in evidence.log]
+    return await kept_events(app.store, session_id)
 
 
 def budget(per="day", **limits):
@@ -247,15 +238,13 @@ async def test_an_allowed_call_runs_also_when_the_budget_is_used_up_meanwhile():
         paid.append(1)
         return "paid"
 
-    sim = SimulatedClaude(asks, Reply("Other.", usage=DIME), pace=0)
-    async with sim.serve() as url:
-        settings = Settings(api_key="k", base_url=url, budgets=(budget(usd="0.2"),))
-        app = create_app([Agent("a", tools=[pay])], settings=settings, store=MemoryStore())
-        async with app:
-            waiting = await app.run_turn("Pay!")
-            await app.run_turn("Something else")
-            await app.answer_approval("local", waiting.waiting[0], Decision(approved=True))
-            await asyncio.gather(*app._turns._tasks)
-            kept = await log_of(app, waiting.session_id)
+    script, budgets = (asks, Reply("Other.", usage=DIME)), (budget(usd="0.2"),)
+    agents = [Agent("a", tools=[pay])]
+    async with scripted_app(*script, agents=agents, budgets=budgets) as (app, sim):
+        waiting = await app.run_turn("Pay!")
+        await app.run_turn("Something else")
+        await app.answer_approval("local", waiting.waiting[0], Decision(approved=True))
+        await asyncio.gather(*app._turns._tasks)
+        kept = await log_of(app, waiting.session_id)
     assert paid == [1] and sim.accepted == 2
     assert [event.type for event in kept][-3:] == ["tool_result", "budget_exceeded", "error"]

@@ -8,23 +8,23 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from turnlog import Agent, Settings, create_app
+from turnlog import Agent
 from turnlog.cli import main
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.projections.claims import by_turn, unfounded
 from turnlog.projections.proof import prove
-from turnlog.simulator import Cut, Reply, SimulatedClaude, Text
+from turnlog.simulator import Cut, Reply, Text
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows, pages
 from turnlog.testing import samples as s
+from turnlog.testing.apps import SECRET, scripted_app
 from turnlog.tokens import mint
 from turnlog.turns import claims as claim_check
 
 FLOWS = Path(__file__).parent / "flows"
-SECRET = "a secret of at least thirty-two characters"
 CLAIM = "I've created the customer Test Corp."
 PAGES = {
     "80_claim_without_a_tool": [
@@ -41,11 +41,8 @@ TALK = [
 
 @asynccontextmanager
 async def app_of(*entries, store=None, **settings):
-    async with SimulatedClaude(*entries, pace=0).serve() as url:
-        made = Settings(api_key="k", base_url=url, **settings)
-        app = create_app([Agent("a")], settings=made, store=store or MemoryStore())
-        async with app:
-            yield app
+    async with scripted_app(*entries, agents=[Agent("a")], store=store, **settings) as (app, _):
+        yield app
 
 
 async def kept(store):

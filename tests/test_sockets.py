@@ -16,7 +16,7 @@ from turnlog.events.base import Stamped
 from turnlog.events.record import stamped
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import invariants, samples
-from turnlog.testing.apps import waiting_app
+from turnlog.testing.apps import SECRET, waiting_app
 from turnlog.testing.tabs import serve_sockets, tab
 from turnlog.tokens import mint
 from turnlog.transports import wire
@@ -25,7 +25,6 @@ from turnlog.transports.socketio import client as socket_client
 from turnlog.transports.socketio import requests as socket_requests
 from turnlog.transports.socketio import server as sockets
 
-SECRET = "a secret of at least thirty-two characters"
 WAITS = (Reply("Let me see.", ToolCall("wait")), Reply("Done."))
 
 

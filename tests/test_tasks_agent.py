@@ -4,23 +4,20 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from turnlog import Settings, ToolContext, create_app
+from turnlog import ToolContext
 from turnlog.contrib.tasks.agent import TASKS
-from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing.apps import SECRET, scripted_app
 
-SECRET = "a secret of at least thirty-two characters"
 STORES = {"memory": lambda folder: MemoryStore(), "sqlite": SqliteStore}
 
 
 @asynccontextmanager
 async def tasks_app(*entries, store=None, **settings):
-    async with SimulatedClaude(*entries, pace=0).serve() as claude:
-        made = Settings(api_key="k", base_url=claude, **settings)
-        app = create_app([TASKS], settings=made, store=store or MemoryStore())
-        async with app:
-            yield app
+    async with scripted_app(*entries, agents=[TASKS], store=store, **settings) as (app, _):
+        yield app
 
 
 async def add(app, *titles, user_id="local"):
@@ -99,13 +96,10 @@ async def test_a_store_that_fails_is_not_described_to_the_model(monkeypatch):
 
 
 async def test_the_agent_that_ships_has_the_tools_of_the_endpoint():
-    entries = [Reply("Hello!")]
-    async with SimulatedClaude(*entries, pace=0).serve() as claude:
-        app = create_app(settings=Settings(api_key="k", base_url=claude), store=MemoryStore())
-        async with app:
-            session = await app.create_session("local", agent="tasks")
-            await app.run_turn("hello", session_id=session.id)
-            assert app.describe()["mcp"] == "tasks (5 tools)"
+    async with scripted_app(Reply("Hello!"), agents=()) as (app, _):
+        session = await app.create_session("local", agent="tasks")
+        await app.run_turn("hello", session_id=session.id)
+        assert app.describe()["mcp"] == "tasks (5 tools)"
 
 
 async def test_what_may_be_done_again_is_asked_for_again_after_a_crash():
