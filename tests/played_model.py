@@ -1,7 +1,13 @@
 """A Model that plays streams of the API from memory, one raw event after the other."""
 
+from turnlog import Agent, Settings, create_app
 from turnlog.engines.claude.stream import Call
 from turnlog.errors import EngineFailed
+from turnlog.events.record import stamped
+from turnlog.projections.proof import prove
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.testing import invariants
+from turnlog.transports import wire
 
 
 class PlayedModel:
@@ -34,3 +40,19 @@ class PlayedModel:
     async def open(self): ...
 
     async def close(self): ...
+
+
+async def played(stream):
+    """What was shown live, and what a reload returns, both as the wire has them."""
+    store = MemoryStore()
+    settings, model = Settings(max_calls=1), PlayedModel(stream)
+    async with (app := create_app([Agent("a")], settings=settings, store=store, engine=model)):
+        result = await app.run_turn("Go")
+        evidence = await store.evidence(result.session_id)
+    kept = [stamped(row) for row in evidence.log]
+    live, log = (
+        [wire.decode(wire.encode(entry)) for entry in events if not entry.envelope.internal]
+        for events in (result.events, kept)
+    )
+    assert [*prove(evidence).problems, *invariants.broken(live, log)] == []
+    return live, log

@@ -1,18 +1,12 @@
 """A citation can be put behind the words that it belongs to: live, after a reload, from the log."""
 
 import pytest
-from played_model import PlayedModel
+from played_model import played
 from raw_events import block, start, stop
-from recorded import SHARED, STREAMS, name
+from recorded import SHARED, STREAMS, each
 
-from turnlog import Agent, Settings, create_app
 from turnlog.diagnosis.captures import RecordedCall
-from turnlog.events.record import stamped
-from turnlog.projections.proof import prove
 from turnlog.projections.transcript import transcript
-from turnlog.stores.memory.store import MemoryStore
-from turnlog.testing import invariants
-from turnlog.transports import wire
 
 PLAIN = {"type": "text", "text": ""}
 
@@ -113,22 +107,6 @@ class Raw:
         return [self.texts[index] for index in sorted(self.cited)]
 
 
-async def played(stream):
-    """What was shown live, and what a reload returns, both as the wire has them."""
-    store = MemoryStore()
-    settings, model = Settings(max_calls=1), PlayedModel(stream)
-    async with (app := create_app([Agent("a")], settings=settings, store=store, engine=model)):
-        result = await app.run_turn("Go")
-        evidence = await store.evidence(result.session_id)
-    kept = [stamped(row) for row in evidence.log]
-    live, log = (
-        [wire.decode(wire.encode(entry)) for entry in events if not entry.envelope.internal]
-        for events in (result.events, kept)
-    )
-    assert [*prove(evidence).problems, *invariants.broken(live, log)] == []
-    return live, log
-
-
 def message_of(events):
     (message,) = [event for event in events if event["type"] == "message"]
     return message
@@ -173,13 +151,13 @@ async def test_a_reload_puts_each_source_behind_the_words_that_had_it_live(case)
     assert [(part["content"], part["citations"]) for part in item["parts"]] == shown
 
 
-# recorded streams of the real API
+# recorded streams
 
 RECORDED = {path: RecordedCall(path.read_bytes()) for path in STREAMS}
-CITED = [path for path, each in RECORDED.items() if each.whole and Raw(each.events).cited]
+CITED = [path for path, call in RECORDED.items() if call.whole and Raw(call.events).cited]
 
 
-@pytest.mark.parametrize("path", CITED, ids=name)
+@pytest.mark.parametrize("path", each(CITED))
 async def test_a_recorded_message_can_be_rebuilt_with_its_citations(path):
     stream = RECORDED[path].events
     live, log = await played(stream)

@@ -1,17 +1,18 @@
 """A kept thought says how long it took, and how many tokens, where the API reports that."""
 
 import pytest
+from played_model import played
 from raw_events import block, start, stop
-from recorded import SHARED, STREAMS, name
-from test_citations import played
+from recorded import SHARED, STREAMS, each
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import Agent, tool
 from turnlog.diagnosis.captures import RecordedCall
 from turnlog.events.record import stamped
 from turnlog.projections.transcript import transcript
-from turnlog.simulator import Reply, SimulatedClaude, Thinking, ToolCall, Usage
+from turnlog.simulator import Reply, Thinking, ToolCall, Usage
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing.apps import scripted_app
 from turnlog.transports import wire
 
 
@@ -29,12 +30,9 @@ def store(request, tmp_path):
 async def shown(*replies, store=None):
     """What was shown live and what is kept, by type."""
     store = store or MemoryStore()
-    async with SimulatedClaude(*replies).serve() as url:
-        settings = Settings(api_key="k", base_url=url)
-        app = create_app([Agent("a", tools=[look])], settings=settings, store=store)
-        async with app:
-            result = await app.run_turn("Go", enable_thinking=True)
-            evidence = await store.evidence(result.session_id)
+    async with scripted_app(*replies, agents=[Agent("a", tools=[look])], store=store) as (app, _):
+        result = await app.run_turn("Go", enable_thinking=True)
+        evidence = await store.evidence(result.session_id)
     kept = [stamped(row) for row in evidence.log]
     return [
         [wire.decode(wire.encode(entry)) for entry in events if not entry.envelope.internal]
@@ -80,22 +78,20 @@ async def test_what_nobody_has_counted_is_unknown_and_not_nothing():
     assert live[-1]["tokenUsage"]["thinkingTokens"] is None
 
 
-# recorded streams of the real API
+# recorded streams
 
 
 def counted(path):
     """The count of thinking tokens that the stream reports, if it does."""
     reports = [raw.get("usage") or {} for raw in RecordedCall(path.read_bytes()).events]
     details = [report.get("output_tokens_details") or {} for report in reports]
-    return ([each["thinking_tokens"] for each in details if "thinking_tokens" in each] or [None])[
-        -1
-    ]
+    return ([d["thinking_tokens"] for d in details if "thinking_tokens" in d] or [None])[-1]
 
 
 COUNTED = [p for p in STREAMS if RecordedCall(p.read_bytes()).whole and counted(p) is not None]
 
 
-@pytest.mark.parametrize("path", COUNTED, ids=name)
+@pytest.mark.parametrize("path", each(COUNTED))
 async def test_what_a_recorded_stream_reports_is_kept(path):
     live, log = await played(RecordedCall(path.read_bytes()).events)
     (message,), thoughts = of("message", log), of("thinking", log)
