@@ -14,6 +14,8 @@ from turnlog.projections.claims.results import MOST_VALUES
 from turnlog.projections.claims.text import MOST_TEXT
 from turnlog.testing import samples as s
 
+pytestmark = pytest.mark.slow  # long texts
+
 PACKAGE = str(Path(claims.__file__).parent)
 SHORT, LONG = MOST_TEXT // 16, MOST_TEXT // 4  # characters
 # Repeated without end, with the numbers counted up where there is a %.

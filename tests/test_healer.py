@@ -3,6 +3,8 @@
 import asyncio
 import sys
 
+import pytest
+
 from turnlog import Agent, Settings, create_app
 from turnlog.events.record import stamped
 from turnlog.simulator import Reply, SimulatedClaude
@@ -129,6 +131,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 async def test_a_living_server_ends_the_turn_of_a_process_that_was_killed(tmp_path):
     async with SimulatedClaude(Reply("Yes."), pace=0).serve() as url:
         settings = Settings(api_key="k", base_url=url, data=str(tmp_path))

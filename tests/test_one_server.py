@@ -14,6 +14,8 @@ from turnlog.stores.urls import open_store
 from turnlog.testing import samples as s
 from turnlog.testing.server import serving
 
+pytestmark = pytest.mark.slow  # starts processes
+
 CLAUDE = "http://127.0.0.1:9"  # nobody is asked anything
 
 

@@ -22,6 +22,8 @@ from turnlog.testing import invariants, people
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER as USER
 
+pytestmark = pytest.mark.slow  # many turns
+
 NEW, OLD = "claude-sonnet-5-5", "claude-haiku-4-5"
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}

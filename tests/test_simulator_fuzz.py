@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import msgspec
+import pytest
 from claude_request import KEY
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,8 @@ from turnlog.simulator.conversation.intents import TABLE
 from turnlog.simulator.conversation.patterns import WORDS
 from turnlog.simulator.rules import check
 from turnlog.simulator.stream import events, message
+
+pytestmark = pytest.mark.slow  # hundreds of examples
 
 SAID = ["delete all", "list", "it", "tasks", "create", "customer", "3", "and", "“x”", "2026-12-01"]
 SAID += ["who are you", "search the web for", "to", "for", "the second", "1*2", "my name is", "\n"]

@@ -235,6 +235,7 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
+@pytest.mark.slow
 async def test_two_processes_write_to_one_place_without_a_gap(store, tmp_path):
     await store.create_session(s.new_session("here"))
     turn = await store.begin_turn(s.new_turn("t1", "here"), s.placed(s.asked()))

@@ -13,6 +13,8 @@ from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.server import serving
 
+pytestmark = pytest.mark.slow  # starts processes
+
 APP = """
 import os
 from turnlog import Agent, ToolContext, create_app, tool
