@@ -5,9 +5,8 @@ What they show goes to the bus, and what other processes want of them comes from
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 from weakref import WeakValueDictionary
 
 from turnlog.errors import AlreadyAsked, Busy, Reused
@@ -34,7 +33,7 @@ from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.spans import installed_tracer
 from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.turns.limits import UserLimits
-from turnlog.turns.live_turn import End, LiveTurn, OnEnd
+from turnlog.turns.live_turn import End, LiveTurn, OnEnd, Work
 from turnlog.turns.recovery import draft_events, goes_on, recover, unkept
 from turnlog.turns.wakes import Wakes
 
@@ -288,7 +287,7 @@ class RunningTurns:
     ) -> None:
         """Let the turn run by itself."""
         live.deliver = lambda event: pipeline.deliver([Batch([event])], state, parts)
-        work = pipeline.work(question, state, parts)
+        work = partial(pipeline.work, question, state, parts)
         end = watch.around(partial(self._end, state, parts))
         with watch.started(parts.agent.ref, parts.agent.model or parts.limits.model):
             task = asyncio.create_task(self._run(live, work, end, state.turn.user_id))
@@ -303,9 +302,7 @@ class RunningTurns:
             for follow_up in self._on_end:
                 follow_up.add(state)
 
-    async def _run(
-        self, live: LiveTurn, work: Coroutine[Any, Any, None], end: End, user_id: str
-    ) -> None:
+    async def _run(self, live: LiveTurn, work: Work, end: End, user_id: str) -> None:
         try:
             await live.run(work, end, self._longest)
         finally:

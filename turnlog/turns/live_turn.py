@@ -9,6 +9,7 @@ from turnlog.events.base import Event
 from turnlog.pipeline.turn_state import TurnState
 
 Deliver = Callable[[Event], Awaitable[None]]
+Work = Callable[[], Coroutine[Any, Any, None]]
 End = Callable[[BaseException | None], Awaitable[None]]
 
 
@@ -35,9 +36,9 @@ class LiveTurn:
         self._because: BaseException | None = None
         self._work: asyncio.Task[None] | None = None
 
-    async def run(self, work: Coroutine[Any, Any, None], end: End, limit: float) -> None:
+    async def run(self, work: Work, end: End, limit: float) -> None:
         """Do the work, at most for `limit` seconds; then end the turn with what stopped it."""
-        self._work = asyncio.create_task(work, name=f"turn {self.turn_id}")
+        self._work = asyncio.create_task(work(), name=f"turn {self.turn_id}")
         if self._because is not None:
             self._work.cancel()
         _, late = await asyncio.wait([self._work], timeout=limit)
