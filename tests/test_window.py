@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from turnlog.events import kinds as k
-from turnlog.pipeline.context_building import Limits, build_context
+from turnlog.pipeline.admission import Limits
+from turnlog.pipeline.context_building import build_context
 from turnlog.ports import Agent, Question
 from turnlog.projections.history.messages import moved_anchor, open_container
 from turnlog.stores.memory.store import MemoryStore

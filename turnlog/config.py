@@ -11,7 +11,7 @@ from typing import Any
 
 from turnlog.errors import BadInput, ConfigError
 from turnlog.net import LOOPBACK
-from turnlog.pipeline.context_building import Limits
+from turnlog.pipeline.admission import Limits
 from turnlog.ports import Agent
 from turnlog.projections.billing.budgets import Budget, read_budgets
 from turnlog.projections.billing.calendar import zone

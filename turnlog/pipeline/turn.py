@@ -20,7 +20,8 @@ from turnlog.errors import NotFound, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Envelope
 from turnlog.events.clock import now
-from turnlog.pipeline.context_building import Limits, admit, build_context
+from turnlog.pipeline.admission import Limits, admit
+from turnlog.pipeline.context_building import build_context
 from turnlog.pipeline.ending import UNEXPLAINED, complete, error_of, left_open, tell_unkept
 from turnlog.pipeline.execution import ClaimId, execute
 from turnlog.pipeline.normalization import normalize

@@ -15,7 +15,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.clock import now, seconds_until
 from turnlog.events.content import hash_of
-from turnlog.pipeline.context_building import check_texts
+from turnlog.pipeline.admission import check_texts
 from turnlog.pipeline.turn import PartsFor
 from turnlog.ports import Approval, Decision, Store, Turn
 from turnlog.turns.active import RunningTurns

@@ -4,7 +4,7 @@ from typing import Any
 
 from turnlog.errors import BadInput
 from turnlog.events.clock import now
-from turnlog.pipeline.context_building import check_budget, check_characters
+from turnlog.pipeline.admission import check_budget, check_characters
 from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import Session
 

@@ -1,0 +1,78 @@
+"""What may be asked: questions and texts are checked here, before anything happens."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from turnlog.errors import BadInput, NotFound, TooLarge
+from turnlog.ports import Question
+
+LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
+MOST_REQUEST_ID = 200
+DEEPEST = 64  # levels of arguments
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a question and its answer may cost."""
+
+    model: str
+    max_tokens: int = 8192
+    max_calls: int = 50
+    max_characters: int = 200_000
+    searches: int = 10  # on the web, in one session
+
+
+def admit(question: Question, limits: Limits) -> None:
+    """Refuse what cannot be asked, before anything happens."""
+    _check_text(question.message, limits.max_characters)
+    if question.thinking_budget is not None:
+        check_budget(question.thinking_budget, "thinkingBudget")
+    if question.request_id is not None:
+        _check_request_id(question.request_id)
+    if question.file_ids:  # there are no uploads yet, so no file can be this user's
+        raise NotFound(f"There is no file {question.file_ids[0]!r}.")
+
+
+def _check_request_id(text: str) -> None:
+    if not 0 < len(text) <= MOST_REQUEST_ID:  # an empty one would be the same for every message
+        raise BadInput(f"'requestId' must have 1 to {MOST_REQUEST_ID} characters.")
+    check_characters(text, "requestId")
+
+
+def check_budget(tokens: int, name: str) -> None:
+    if not LEAST_BUDGET <= tokens <= MOST_BUDGET:
+        raise BadInput(f"{name!r} must be between {LEAST_BUDGET} and {MOST_BUDGET}.")
+
+
+def _check_text(text: str, most: int) -> None:
+    if not text.strip():
+        raise BadInput("'message' is empty: say what you want to ask.")
+    if len(text) > most:
+        raise TooLarge(f"'message' has {len(text)} characters; the limit is {most}.")
+    check_characters(text, "message")
+
+
+def check_characters(text: str, name: str) -> None:
+    """What no store can write: NUL, and halves of characters."""
+    if "\0" in text:
+        raise BadInput(f"{name!r} has a NUL character at position {text.index(chr(0))}.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"{name!r} has half a character at position {error.start}.") from None
+
+
+def check_texts(value: Any, name: str) -> None:
+    """The same for every text in a JSON value, its names included; and how deep it is nested."""
+    left = [(value, 0)]
+    while left:  # not by recursion, which ends somewhere else each time
+        inner, depth = left.pop()
+        if depth > DEEPEST:
+            raise BadInput(f"{name!r} is nested deeper than {DEEPEST} levels.")
+        match inner:
+            case str():
+                check_characters(inner, name)
+            case dict():
+                left += [(each, depth + 1) for each in (*inner, *inner.values())]
+            case list():
+                left += [(each, depth + 1) for each in inner]
