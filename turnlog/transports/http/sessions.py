@@ -86,6 +86,7 @@ def shown(session: Session) -> dict[str, Any]:
         "id": session.id,
         "title": session.title,
         "agent": session.agent_id,
+        "engine": session.engine,
         "createdAt": session.created_at,
         "archived": session.archived,
         "thinking": {
