@@ -32,8 +32,19 @@ class LiveTurn:
         self.session_id = session_id
         self.over = asyncio.Event()  # nobody works on it here any more
         self.deliver: Deliver | None = None  # an event from outside, once the turn has begun
+        self.begun = asyncio.Event()  # it takes events from outside; or is over
         self._because: BaseException | None = None
         self._work: asyncio.Task[None] | None = None
+
+    def begin(self, deliver: Deliver) -> None:
+        """From now on the turn takes events from outside."""
+        self.deliver = deliver
+        self.begun.set()
+
+    def end(self) -> None:
+        """Nobody works on the turn here any more."""
+        self.begun.set()
+        self.over.set()
 
     async def run(self, work: Coroutine[Any, Any, None], end: End, limit: float) -> None:
         """Do the work, at most for `limit` seconds; then end the turn with what stopped it."""
