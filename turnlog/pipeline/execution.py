@@ -1,4 +1,4 @@
-"""Stage 2. The loop: ask the model, keep what it batch, run the tools, ask again.
+"""Stage 2. The loop: ask the model, keep what it said, run the tools, ask again.
 
 In:  an Ask: who speaks, the team, and the calls of a turn that goes on.
 Out: batches of what agents say and tools do. Each is stored before the next one is asked for,

@@ -10,6 +10,7 @@ so that `work` can go on with it in any process.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Envelope
 from turnlog.events.clock import now
 from turnlog.pipeline.context_building import Limits, admit, build_context
-from turnlog.pipeline.ending import UNEXPLAINED, complete, error_of, left_open, tell_unkept
+from turnlog.pipeline.ending import UNEXPLAINED, complete, error_of, left_open, show_unkept
 from turnlog.pipeline.execution import ClaimId, execute
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
@@ -47,6 +48,8 @@ from turnlog.ports import (
     Turn,
     no_price,
 )
+
+_log = logging.getLogger(__name__)
 
 
 class Pacer(Protocol):
@@ -211,14 +214,22 @@ class _Team:
         return seat
 
 
-async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> None:
-    """Close what is open and say how it ended. `failure` is what `work` was stopped by."""
+async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> bool:
+    """Close what is open and show how the turn ended. `failure` is what stopped `work`.
+
+    Returns whether the turn is over in the store. A process that has lost the turn shows nothing:
+    the one that has it now shows the end.
+    """
     if state.suspended:
-        return
+        return False
     try:
         await _end(state, failure, parts)
-    except Exception as error:
-        tell_unkept(error_of(state, error) or UNEXPLAINED, state, parts.show)
+        return True
+    except TurnOver:
+        _log.warning("turn %s is in other hands", state.turn.id)
+    except Exception as error:  # the store is gone: a later healing ends the turn
+        show_unkept(error_of(state, error) or UNEXPLAINED, state, parts.show)
+    return False
 
 
 async def _end(state: TurnState, failure: BaseException | None, parts: Parts) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -103,15 +103,18 @@ class TurnState:
         self.costs: list[Decimal | None] = []  # of the calls so far
         self.message_ids: set[str] = set()  # of the answers that are kept
         self.last_message: k.Message | None = None
+        self._owes_answer = False  # a result came after the last message
         self.tools_used: list[str] = []
         self._stem = _stem()
         self._made = 0
 
     @property
     def answered(self) -> bool:
-        """Whether the last thing said was meant as the end."""
+        """Whether the last message was meant as the end, and not as the result of a task."""
         last = self.last_message
-        return last is not None and last.stop_reason not in GOES_ON and not self.open_calls
+        if last is None or self.open_calls or self._owes_answer:
+            return False
+        return last.stop_reason not in GOES_ON
 
     @property
     def pending(self) -> list[str]:
@@ -145,6 +148,11 @@ class TurnState:
             agent=agent,
         )
 
+    def rename_drafts(self, fresh: Mapping[str, str]) -> None:
+        """These message ids were taken: the drafts get the fresh ones."""
+        for draft in self.drafts.values():
+            draft.message_id = fresh.get(draft.message_id, draft.message_id)
+
     def kept(self, event: Event, agent: AgentRef, internal: bool) -> None:
         """The event is on disk: only now does it count."""
         match event:
@@ -162,6 +170,7 @@ class TurnState:
                 self.agent = agent  # it is the first thing from whoever takes over
             case k.ToolResult():
                 self.open_calls.pop(event.tool_use_id, None)
+                self._owes_answer = True
             case k.ApprovalRequested():
                 self.standing.approvals[event.tool_use_id] = ApprovalState(
                     approval_id=event.approval_id, args=event.args, args_hash=event.args_hash
@@ -176,7 +185,7 @@ class TurnState:
         self.drafts = {key: d for key, d in drafts if d.message_id != message.message_id}
         self.answers[agent.id] = message
         self.message_ids.add(message.message_id)
-        self.last_message = message
+        self.last_message, self._owes_answer = message, False
         self.usage += message.token_usage
         self.costs.append(message.cost_usd)
 

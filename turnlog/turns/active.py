@@ -287,7 +287,7 @@ class RunningTurns:
         parts: pipeline.Parts,
     ) -> None:
         """Let the turn run by itself."""
-        live.deliver = lambda event: pipeline.deliver([Batch([event])], state, parts)
+        live.begin(lambda event: pipeline.deliver([Batch([event])], state, parts))
         work = pipeline.work(question, state, parts)
         end = watch.around(partial(self._end, state, parts))
         with watch.started(parts.agent.ref, parts.agent.model or parts.limits.model):
@@ -298,8 +298,7 @@ class RunningTurns:
     async def _end(
         self, state: TurnState, parts: pipeline.Parts, failure: BaseException | None
     ) -> None:
-        await pipeline.end(state, failure, parts)
-        if not state.suspended:
+        if await pipeline.end(state, failure, parts):
             for follow_up in self._on_end:
                 follow_up.add(state)
 
@@ -323,7 +322,7 @@ class RunningTurns:
             del self._live[live.turn_id]
         self._limits.end(user_id)
         self.rested.set()
-        live.over.set()
+        live.end()
 
     def _of(self, session_id: str) -> list[LiveTurn]:
         return [live for live in self._live.values() if live.session_id == session_id]
