@@ -58,6 +58,7 @@ ClaimId = Callable[[str], Awaitable[str]]
 TOO_LONG = "context_exceeded"  # what a model says when it cannot take it all in
 REFUSED = "invalid_request"  # and when there is something in it that it does not know
 NOT_HERE = "You work on a part of the task. Finish it; you cannot hand over."
+CUT_OFF = "The answer of this agent was cut off: {text}"
 AT_WORK = "This agent works on another part already. Ask it again when that is done."
 
 
@@ -310,7 +311,11 @@ class _Loop:
             if worker.waits or worker.answer is None:
                 return
             message = worker.answer.message
-        yield part.said([Hidden(event=result(call, message.content))])
+        if message.stop_reason == "interrupted":  # the process died while the worker wrote it
+            closed = failed(call, CUT_OFF.format(text=message.content))
+        else:
+            closed = result(call, message.content)
+        yield part.said([Hidden(event=closed)])
 
     def _answered_before(
         self, call: k.ToolUse, agent_id: str, open_calls: Sequence[OpenCall]
