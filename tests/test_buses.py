@@ -6,6 +6,9 @@ import pytest
 
 from turnlog.buses import channels
 from turnlog.buses.memory import MemoryBus
+from turnlog.events import kinds as k
+from turnlog.events.base import Stamped
+from turnlog.events.content import TokenUsage
 from turnlog.events.cursor import BEGINNING, Cursor
 from turnlog.testing import samples as s
 from turnlog.testing.contracts import BusContract
@@ -126,4 +129,17 @@ async def test_a_silent_stream_says_that_it_is_alive():
         bus.publish("s", shown)
         assert await until(following, shown[-1]) == shown
     assert bus.channels["s"].watchers == 0
+    await bus.close()
+
+
+async def test_one_who_lacks_the_answer_is_not_given_its_end_alone():
+    bus = await opened_bus()
+    end = k.Complete(
+        reason="success", stop_reason="end_turn", token_usage=TokenUsage(), model="", tools_used=[]
+    )
+    (placed,) = s.placed(end, first_index=2)
+    entry = Stamped(session_id="s", turn_id="t", envelope=placed, seq=None, position=1)
+    bus.publish("s", [entry])  # the answer is number 1, and was shown by another process
+    assert await anext(bus.follow("s", Cursor(0, 0))) is None
+    assert await anext(bus.follow("s", Cursor(1, 1)))
     await bus.close()

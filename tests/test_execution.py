@@ -285,3 +285,26 @@ async def test_what_the_provider_did_ends_the_loop():
     outputs, failed, sim = await outcome(Reply(ToolCall("look")), refused)
     assert (failed.code, sim.accepted) == ("not_permitted", 2)
     assert types(outputs) == ["message", "tool_use", "tool_result"]
+
+
+# a turn that goes on after its process died
+
+
+class Lead(Alone):
+    """The agent may give tasks to another one."""
+
+    async def seat(self, agent_id, *, shorter=False):
+        agent = Agent("a", hands_over_to=["b"])
+        return replace(await super().seat(agent_id, shorter=shorter), agent=agent)
+
+
+@pytest.mark.parametrize("stop, success", [("end_turn", True), ("interrupted", False)])
+async def test_an_answer_that_was_cut_off_is_no_success_of_its_task(stop, success):
+    opened = OpenCall(call=s.used("toolu_1", "transfer_to_b"), agent=AGENT.ref, hidden=True)
+    answers = {"b": s.said("Tea is", stop=stop)}
+    ask = Ask(speaker="a", team=Lead(), open_calls=[opened], answers=answers)
+    model = ClaudeModel(api_key="k", base_url="http://127.0.0.1:1")  # it is never asked
+    async with aclosing(execute(ask, model, NO_GUARD, given)) as batches:
+        (hidden,) = (await anext(batches)).outputs
+    assert hidden.event.success is success
+    assert "Tea is" in (hidden.event.result if success else hidden.event.error)

@@ -206,3 +206,16 @@ async def test_a_program_at_another_node_is_told_that_a_person_must_decide():
             "Go", session_id=both.session, user_id=USER, request_id="r"
         )
         assert len(result.waiting) == 1
+
+
+async def test_a_node_that_lost_its_turn_shows_no_end_of_it():
+    async with nodes(*WAITS) as both:
+        turn = await both.ask(both.one)
+        await up_to(both.one.follow_turn(USER, turn), k.ToolUse)
+        make_deaf(both.one)
+        await both.one.store.close()  # for the others it is dead
+        await both.two.stop_turn(USER, both.session)
+        both.go.set()
+        await both.one.rest()
+        shown = both.two._bus.channels[both.session].events
+        assert [live.entry.event.type for live in shown][-2:] == ["message", "complete"]

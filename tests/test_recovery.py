@@ -11,7 +11,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.events.record import stamped
 from turnlog.pipeline.turn_state import Draft, DraftBlock, Drafts
-from turnlog.ports import Question
+from turnlog.ports import Question, StartedTurn
 from turnlog.projections.proof import prove
 from turnlog.simulator import Cut, RawBlock, Reply, SimulatedClaude, Text, ToolCall
 from turnlog.stores.memory.store import MemoryStore
@@ -216,3 +216,34 @@ async def test_a_call_that_a_dead_process_left_is_priced_like_any_other():
     draft = draft_of("Once upon", model="claude-sonnet-5-5")
     _, message, _ = await started(await left_behind(draft=saved(draft)))
     assert str(message.cost_usd) == "0.000014"  # 7 x 2, a million
+
+
+async def test_a_task_that_is_done_is_not_yet_the_answer_of_the_turn():
+    call = [s.said(s.call("toolu_1"), stop="tool_use"), s.used("toolu_1")]
+    task = [s.said("The task is done."), s.result("toolu_1")]  # by another agent
+    *_, error = await started(await left_behind(*call, *task))
+    assert error.code == "interrupted"
+
+
+async def test_whoever_watches_sees_the_end_of_a_turn_whose_answer_was_kept():
+    working = await in_mid_turn(s.said("Hi."))
+    store = MemoryStore("living", working)
+    app = create_app([Agent("assistant")], settings=Settings(), store=store)
+    async with app, asyncio.timeout(10):
+        turn = StartedTurn(turn_id="t", session_id="s", first_seq=0)
+        watching = app.follow_turn("alice", turn)
+        await anext(watching)
+        await working.close()
+        await app._turns.heal("s")
+        rest = [live.entry.event.type async for batch in watching for live in batch]
+        assert rest == ["complete"]
+
+
+async def test_two_drafts_under_ids_that_are_taken_get_two_others():
+    drafts = saved(draft_of("Tea is", "msg_1", "one"), draft_of("Coffee was", "msg_2", "two"))
+    store = await left_behind(draft=drafts)
+    other = s.new_session("other")
+    await s.keep(store, [s.asked(), s.said(id="msg_1"), s.said(id="msg_2")], session=other)
+    _, one, two, _ = await started(store)
+    assert (one.content, two.content) == ("Tea is", "Coffee was")
+    assert len({one.message_id, two.message_id, "msg_1", "msg_2"}) == 4

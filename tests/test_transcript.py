@@ -178,3 +178,9 @@ def test_turns_are_shown_in_the_order_they_began():
 def test_what_the_screen_does_not_know_is_not_shown():
     future = shown(COMPLETE)[0] | {"type": "telepathy"}
     assert transcript([*shown(s.asked()), future])[0].items == []
+
+
+def test_a_turn_waits_for_a_person_while_another_agent_has_answered():
+    call = [said(s.call("toolu_1"), stop="tool_use"), s.used("toolu_1")]
+    turn = screen(s.asked(), *call, s.approval("a", "toolu_1"), *by("other", said("Done.", id="n")))
+    assert turn.state == "waiting"

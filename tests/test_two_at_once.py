@@ -9,13 +9,14 @@ from played_model import PlayedModel
 from raw_events import block, json_piece, start, stop
 
 from turnlog import Agent, Settings, create_app
+from turnlog.errors import MessageIdTaken
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.events.record import stamped
 from turnlog.pipeline.ending import left_open
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
-from turnlog.pipeline.store_and_emit import stamp
+from turnlog.pipeline.store_and_emit import stamp, store_and_emit
 from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import Batch, CallFailed, CallStarted, Question
 from turnlog.projections.proof import prove
@@ -239,3 +240,19 @@ async def test_a_team_that_is_stopped_keeps_everybody_s_words(pieces, message_id
         name: "".join(words[:pieces]) for name, words in PIECES.items()
     }
     assert {event["stopReason"] for event in messages} == {"cancelled"}
+
+
+async def test_an_answer_whose_id_is_taken_after_all_is_kept_once():
+    stage = Stage()
+    stage.say(begins(TEA, "1"), writes(TEA, "1", "Hot."))
+    failures = iter([MessageIdTaken("msg_tea")])
+
+    async def append(events):
+        for failure in failures:
+            raise failure
+        return 1
+
+    placed = place(normalize(Batch([s.said("Hot.")], TEA, "1"), stage.state), stage.state)
+    await store_and_emit(placed, stage.state, append, stage.shown.extend)
+    assert stage.shown[-1].event.message_id != "msg_tea"
+    assert left_open(stage.state, None) == []

@@ -111,7 +111,7 @@ class Channel:
         first, last = self.events[0].entry, cursor_of(self.events[-1].entry)
         foreign = after.position == last.position and after > last  # no event of ours had it
         begins = type(first.envelope.event) is UserMessageSent
-        return not foreign and after.position >= (self.reaches if begins else first.position - 1)
+        return not foreign and after.position >= (self.reaches if begins else _known_before(first))
 
     def place_of(self, after: Cursor) -> int:
         """How many events a client with this cursor has seen, counted from the first ever."""

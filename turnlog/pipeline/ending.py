@@ -84,14 +84,14 @@ def completed_again(kept: Sequence[Stamped]) -> Stamped:
     return stamp(placed[0], None, state)
 
 
-def tell_unkept(error: k.Error, state: TurnState, show: Show) -> None:
-    """The store is gone: the user is told all the same. A later start ends the turn."""
-    placed = place([Attributed(error, state.agent, internal=False, kept=False)], state)
+def show_unkept(ending: k.Complete | k.Error, state: TurnState, show: Show) -> None:
+    """Show how the turn ended, without storing it."""
+    placed = place([Attributed(ending, state.agent, internal=False, kept=False)], state)
     show([stamp(p, None, state) for p in placed])
 
 
 def _nothing_said() -> k.Message:
-    """A stopped turn ends in a message, also when nothing had been batch."""
+    """A stopped turn ends in a message, also when the model had said nothing."""
     return k.Message(
         message_id=new_message_id(),
         blocks=[],

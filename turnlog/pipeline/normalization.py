@@ -1,6 +1,6 @@
 """Stage 3. Whatever the engine, the same events.
 
-In:  a batch of what an agent batch, or its tools did.
+In:  a batch of what an agent said, or of what its tools did.
 Out: our events: attributed, internal ones marked, none twice, each with the id of the answer that
      it belongs to.
 """

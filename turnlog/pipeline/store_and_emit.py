@@ -1,13 +1,13 @@
 """Stage 5. Store first, then show.
 
 In:  placed events.
-Out: the kept ones are on disk, with numbers; then all that are not internal are shown, in
-     order. An event that says "persisted" is persisted.
+Out: the kept events are on disk, with numbers. Then all events that are not internal are shown,
+     in order. An event that says "persisted" is on disk.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from turnlog.errors import MessageIdTaken
 from turnlog.events import kinds as k
@@ -27,13 +27,13 @@ async def store_and_emit(
         try:
             number = await append(kept)
         except MessageIdTaken:
-            placed = _with_fresh_id(placed)
+            placed = _with_fresh_ids(placed, state)
             number = await append([p for p in placed if p.kept])
     emit(placed, state, number, show)
 
 
 def emit(placed: Sequence[Envelope], state: TurnState, number: int, show: Show) -> None:
-    """Show what is stored, or needs no storing; the kept ones are numbered from `number` on."""
+    """Show the events, after the kept ones are stored. Kept events are numbered from `number`."""
     stamped = []
     for p in placed:
         stamped.append(stamp(p, number if p.kept else None, state))
@@ -55,12 +55,17 @@ def stamp(placed: Envelope, seq: int | None, state: TurnState) -> Stamped:
     )
 
 
-def _with_fresh_id(placed: Sequence[Envelope]) -> list[Envelope]:
-    """The provider repeated an id. Ids are unique here, so the message gets one of ours."""
-    fresh = new_message_id()
-    return [
-        msgspec.structs.replace(p, event=msgspec.structs.replace(p.event, message_id=fresh))
-        if isinstance(p.event, k.Message | k.Thinking | k.CitationsFound)
-        else p
-        for p in placed
-    ]
+def _with_fresh_ids(placed: Sequence[Envelope], state: TurnState) -> list[Envelope]:
+    """The provider repeated an id. Ids are unique here, so each message gets one of ours."""
+    messages = [p.event for p in placed if isinstance(p.event, k.Message)]
+    fresh = {message.message_id: new_message_id() for message in messages}
+    state.rename_drafts(fresh)
+    return [_renamed(p, fresh) for p in placed]
+
+
+def _renamed(placed: Envelope, fresh: Mapping[str, str]) -> Envelope:
+    event = placed.event
+    if not isinstance(event, k.Message | k.Thinking | k.CitationsFound | k.WebSearched):
+        return placed
+    message_id = fresh.get(event.message_id, event.message_id)
+    return replace(placed, event=replace(event, message_id=message_id))

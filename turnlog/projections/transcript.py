@@ -86,7 +86,8 @@ def _message(turn: TurnView, event: Shown) -> None:
         item["stopDetails"] = event["stopDetails"]
     turn.items.append(item)
     turn.tokens += event["tokenUsage"]["totalTokens"]
-    turn.state = "running" if event["stopReason"] in GOES_ON else "done"
+    if not _undecided(turn):  # another agent may have answered while a person is asked
+        turn.state = "running" if event["stopReason"] in GOES_ON else "done"
 
 
 def parts_of(message: Shown) -> list[Shown]:
@@ -138,8 +139,11 @@ def _approval_resolved(turn: TurnView, event: Shown) -> None:
     for item in turn.items:
         if item["kind"] == "approval" and item["approvalId"] == event["approvalId"]:
             item |= {name: event.get(name) for name in ("approved", "decidedBy", "reason", "args")}
-    undecided = [i for i in turn.items if i["kind"] == "approval" and "approved" not in i]
-    turn.state = "waiting" if undecided else "running"
+    turn.state = "waiting" if _undecided(turn) else "running"
+
+
+def _undecided(turn: TurnView) -> bool:
+    return any(item["kind"] == "approval" and "approved" not in item for item in turn.items)
 
 
 def _complete(turn: TurnView, event: Shown) -> None:

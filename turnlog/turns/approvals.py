@@ -92,7 +92,7 @@ class Decisions:
         """Keep the decision in the turn that waits for it, and let the turn go on."""
         for _ in range(TRIES):
             if live := self._turns.live(approval.turn_id):
-                if await _told(live, event):
+                if await _delivered(live, event):
                     return
             elif turn := await self._turns.claim(user_id, approval.session_id):
                 await self._go_on(turn, event)
@@ -151,8 +151,9 @@ class Decisions:
             _log.exception("approval %s could not be expired", approval.id)
 
 
-async def _told(live: LiveTurn, event: Event) -> bool:
+async def _delivered(live: LiveTurn, event: Event) -> bool:
     """Whether the turn has taken the event. If not, it has come to rest."""
+    await live.begun.wait()
     if live.deliver is not None:
         with contextlib.suppress(TurnOver):  # it has just begun to wait, or ended
             await live.deliver(event)

@@ -26,15 +26,26 @@ class OnEnd(Protocol):
 
 
 class LiveTurn:
-    """A turn that this process works on. Nobody who watches it is known to it."""
+    """A turn that this process works on. It does not know who watches it."""
 
     def __init__(self, turn_id: str, session_id: str) -> None:
         self.turn_id = turn_id
         self.session_id = session_id
         self.over = asyncio.Event()  # nobody works on it here any more
         self.deliver: Deliver | None = None  # an event from outside, once the turn has begun
+        self.begun = asyncio.Event()  # it takes events from outside; or is over
         self._because: BaseException | None = None
         self._work: asyncio.Task[None] | None = None
+
+    def begin(self, deliver: Deliver) -> None:
+        """From now on the turn takes events from outside."""
+        self.deliver = deliver
+        self.begun.set()
+
+    def end(self) -> None:
+        """Nobody works on the turn here any more."""
+        self.begun.set()
+        self.over.set()
 
     async def run(self, work: Work, end: End, limit: float) -> None:
         """Do the work, at most for `limit` seconds; then end the turn with what stopped it."""

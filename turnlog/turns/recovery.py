@@ -10,7 +10,7 @@ import logging
 import msgspec
 
 from turnlog.events import kinds as k
-from turnlog.pipeline.ending import completed_again
+from turnlog.pipeline.ending import complete, show_unkept
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import store_and_emit
@@ -40,11 +40,11 @@ async def recover(turn: Turn, store: Store, show: Show, rate: Rate = no_price) -
     state = resumed(turn, events)
     state.standing.started |= await store.started_tools(turn)
     drafts = unkept(turn, state)
+    state.index = max(state.index, drafts.index)
     if state.answered and not drafts.answers:  # only `complete` was missing, which is not kept
         await store.finish_turn(turn)
-        show([completed_again(events)])
+        show_unkept(complete(state), state, show)
         return
-    state.index = max(state.index, drafts.index)
     closing = close_open_tools(list(state.open_calls.values()), state.standing, CUT_OFF)
     batches = [*closing, *draft_events(drafts), Batch([INTERRUPTED])]
     placed = place([e for batch in batches for e in normalize(batch, state, rate)], state)

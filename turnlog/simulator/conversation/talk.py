@@ -75,11 +75,33 @@ def read(body: Json) -> Talk:
             turns[-1].answer = (texts or [turns[-1].answer])[-1]
             calls = [block for block in blocks if block["type"] == "tool_use"]
             turns[-1].calls += [_done(call, results.get(call["id"]) or {}) for call in calls]
-        elif any(block["type"] != "tool_result" for block in blocks) or not turns:
-            texts = [block["text"] for block in blocks if block["type"] == "text"]
+        elif not turns or any(_is_users(block) for block in blocks):
             others = [block for block in blocks if block["type"] not in ("text", "tool_result")]
-            turns.append(Turn("\n".join(texts).strip(), others))
+            turns += [Turn(question) for question in _questions(blocks)] or [Turn()]
+            turns[-1].blocks = others
     return Talk(body, turns[:-1], turns[-1])
+
+
+# What an agent of a team is told of the others. It stands in the user's place.
+_NOTE = re.compile(
+    r"\[[^\[\]\n]{1,100}?(?: said:\]| hands over to you| called | returned | failed)"
+)
+
+
+def _is_users(block: Json) -> bool:
+    is_note = block["type"] == "text" and _NOTE.match(block["text"]) is not None
+    return block["type"] != "tool_result" and not is_note
+
+
+def _questions(blocks: list[Json]) -> list[str]:
+    """What the user wrote, as one question between two notes."""
+    questions: list[list[str]] = [[]]
+    for block in blocks:
+        if block["type"] == "text" and _is_users(block):
+            questions[-1].append(block["text"])
+        elif block["type"] == "text":
+            questions.append([])
+    return ["\n".join(texts).strip() for texts in questions if texts]
 
 
 def _done(call: Json, result: Json) -> Done:

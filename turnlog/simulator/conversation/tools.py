@@ -29,6 +29,9 @@ BLANKS: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [
 USE = re.compile(r"^[ \t]*(?:please[ \t]+)?use[ \t]+(?=\S)", re.I | re.M)
 
 
+HANDOVER = "transfer_to_"
+
+
 class Ended(Exception):
     """A plan ends here, and says why: a question to the user, or a failure."""
 
@@ -79,7 +82,17 @@ def example(tool: Tool) -> str:
 def used(question: str, tools: Mapping[str, Tool]) -> list[Call]:
     """The calls that a question asks for with `use`, one on a line; [] when it begins otherwise."""
     before, *lines = USE.split(question)
-    return [] if before.strip() else [_call(line, tools) for line in lines]
+    return [] if before.strip() else [_call(line, tools) for line in _own(lines, tools)]
+
+
+def _own(lines: list[str], tools: Mapping[str, Tool]) -> list[str]:
+    """In a team the lines are for several: first those that hand over, then the rest."""
+    names = {line: line.split(maxsplit=1)[0] for line in lines}
+    handing = [line for line in lines if names[line].startswith(HANDOVER) and names[line] in tools]
+    if handing:
+        return [line for line in lines if names[line] in tools]
+    rest = [line for line in lines if not names[line].startswith(HANDOVER)]
+    return rest or lines
 
 
 def _call(line: str, tools: Mapping[str, Tool]) -> Call:
