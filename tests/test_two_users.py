@@ -95,7 +95,7 @@ def talk():
 STORES = {"memory": lambda folder: MemoryStore(), "sqlite": SqliteStore}
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=["memory", pytest.param("sqlite", marks=pytest.mark.slow)])
 async def crossed(request, tmp_path):
     """The server, Alice's session, her ids, and what is kept of hers."""
     async with served(*talk(), secret=SECRET, store=STORES[request.param](tmp_path)) as server:

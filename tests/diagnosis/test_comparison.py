@@ -49,6 +49,7 @@ SAMPLES = [min(folder.glob("*.sse")) for folder in sorted({path.parent for path 
 ODD = [p for p in STREAMS if p.parent.name in ("malformed", "truncated", "error_midstream")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", each(sorted({*filter(is_ours, STREAMS), *SAMPLES, *ODD})))
 async def test_no_field_of_a_recorded_stream_is_lost_without_a_name(path):
     comparison = await compared(captures.read(path))
