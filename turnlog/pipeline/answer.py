@@ -1,4 +1,4 @@
-"""The end of a model call: what the answer asks for, and all that is kept in one step with it."""
+"""The end of a model call: the calls in the answer, and everything that is stored with it."""
 
 import secrets
 from collections.abc import Collection, Iterable, Sequence
@@ -17,28 +17,28 @@ class Answer(NamedTuple):
     """A whole answer."""
 
     message: k.Message
-    asked: list[k.ToolUse]  # the calls in it
-    refused: list[k.ToolResult]  # results of those that cannot be run
+    tool_uses: list[k.ToolUse]  # the calls in it
+    refused: list[k.ToolResult]  # results of the calls that cannot be run
     outputs: list[Output]  # what is kept
 
     @property
     def calls(self) -> list[k.ToolUse]:
-        """Those that are to be run."""
+        """The calls that can be run."""
         closed = {result.tool_use_id for result in self.refused}
-        return [call for call in self.asked if call.tool_use_id not in closed]
+        return [call for call in self.tool_uses if call.tool_use_id not in closed]
 
     @property
     def goes_on(self) -> bool:
-        """Whether the model speaks again. "Send the assistant content back unchanged" """
-        return bool(self.asked) or self.message.stop_reason == "pause_turn"
+        """Whether the model speaks again: after its tools, or after a `pause_turn`."""
+        return bool(self.tool_uses) or self.message.stop_reason == "pause_turn"
 
 
 def read_answer(
     outputs: Sequence[CallOutput], taken: set[str], handovers: Collection[str], *, shown: bool
 ) -> Answer | None:
-    """The answer that this batch ends, if it does.
+    """The answer, if this batch ends one.
 
-    `taken`: ids of calls, which must not come again. `handovers`: names of the tools by which
+    `taken`: ids that earlier calls have. `handovers`: names of the tools by which
     the agent hands over: their calls are not shown, nor is an answer that holds nothing else,
     unless some of it was `shown` already.
     """
@@ -47,21 +47,21 @@ def read_answer(
         return None
     broken = {output.block for output in outputs if isinstance(output, UnreadableCall)}
     message, unreadable = _with_own_ids(message, taken, broken)
-    asked = _calls_of(message)
-    refused = [failed(call, NOT_JSON) for call in asked if call.tool_use_id in unreadable]
-    routes = bool(asked) and all(call.tool_name in handovers for call in asked)
+    tool_uses = _calls_of(message)
+    refused = [failed(call, NOT_JSON) for call in tool_uses if call.tool_use_id in unreadable]
+    routes = bool(tool_uses) and all(call.tool_name in handovers for call in tool_uses)
     silent = routes and not shown and not message.content
     events = [message if isinstance(output, k.Message) else output for output in outputs]
     kept: list[Output] = [o for o in events if not isinstance(o, UnreadableCall)]
     if silent:
         kept = [Hidden(event=o) if isinstance(o, Event) else o for o in kept]
-    calls: list[k.ToolUse | k.ToolResult] = [*asked, *refused]
+    calls: list[k.ToolUse | k.ToolResult] = [*tool_uses, *refused]
     kept += [Hidden(event=c) if c.tool_name in handovers else c for c in calls]
-    return Answer(message, asked, refused, kept)
+    return Answer(message, tool_uses, refused, kept)
 
 
 def results_of(batch: Batch, calls: Iterable[k.ToolUse]) -> list[k.ToolResult]:
-    """The results of these calls in the batch, and not those of another agent's."""
+    """The results in the batch that belong to these calls."""
     wanted = {call.tool_use_id for call in calls}
     events = [o.event if isinstance(o, Hidden) else o for o in batch.outputs]
     results = [event for event in events if isinstance(event, k.ToolResult)]
@@ -99,7 +99,7 @@ def _with_own_ids(
 
 
 def _calls_of(message: k.Message) -> list[k.ToolUse]:
-    """Only a call that the model ended on is run: `max_tokens` may have cut it short."""
+    """The calls of an answer that ended with them. `max_tokens` may have cut a call short."""
     if message.stop_reason != "tool_use":
         return []
     return [

@@ -1,13 +1,13 @@
 """Stage 2. The loop: ask the model, keep what it said, run the tools, ask again.
 
 In:  an Ask: who speaks, the team, and the calls of a turn that goes on.
-Out: batches of what agents say and tools do. Each is stored before the next one is asked for,
-     so no tool runs before its `tool_use` is kept. The loop ends when the last one who speaks
-     has answered, or when a person must decide. An engine that owns its loop is asked once.
+Out: batches of what agents say and tools do. Each batch is stored before the next one is made,
+     so no tool runs before its `tool_use` is kept. The loop ends when the speaker has answered,
+     or when a person must decide. An engine that owns its loop is asked once.
 
-An agent hands over by a tool that the server made. Alone, that call ends its part: the other
-one goes on and answers the user. Together with other calls it is a task: those who got one work
-at the same time, and their answers are the results of the calls.
+An agent hands over by calling a tool that the server made. If that is its only call, its part
+ends, and the other agent answers the user. If there are other calls beside it, the call is a
+task: the agents with a task work at the same time, and their answers are the results.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -55,8 +55,8 @@ from turnlog.projections.history.messages import (
 
 Batches = AsyncGenerator[Batch, None]
 ClaimId = Callable[[str], Awaitable[str]]
-TOO_LONG = "context_exceeded"  # what a model says when it cannot take it all in
-REFUSED = "invalid_request"  # and when there is something in it that it does not know
+TOO_LONG = "context_exceeded"  # the code of a failure: the prompt is too long for the model
+REFUSED = "invalid_request"  # the code of a failure: the model rejects something in the prompt
 NOT_HERE = "You work on a part of the task. Finish it; you cannot hand over."
 CUT_OFF = "The answer of this agent was cut off: {text}"
 AT_WORK = "This agent works on another part already. Ask it again when that is done."
@@ -65,7 +65,7 @@ AT_WORK = "This agent works on another part already. Ask it again when that is d
 async def execute(
     ask: Ask, answerer: Model | Engine, guard: CallGuard, claim_id: ClaimId
 ) -> Batches:
-    """What comes of the question. `claim_id` gives a message an id that no other one has."""
+    """The batches of the turn. `claim_id` gives a message an id that no other message has."""
     if isinstance(answerer, Engine):
         batches = answerer.answer(ask)
     else:
@@ -84,7 +84,7 @@ def _begins_call(batch: Batch) -> bool:
 
 
 async def _named(outputs: Sequence[Output], claim_id: ClaimId) -> list[Output]:
-    """A provider may repeat an id, or give none: an answer has its own one from the start."""
+    """A provider may repeat an id or give none. So each call gets a unique id when it starts."""
     named: list[Output] = []
     for output in outputs:
         if isinstance(output, CallStarted):
@@ -98,17 +98,17 @@ class _Part:
     """One agent's part of the turn: what it has been told so far, and how it ended."""
 
     seat: Seat
-    delegated: bool  # it works on a task of another agent's
+    delegated: bool  # it works on a task that another agent gave it
     messages: list[dict[str, Any]]
     searches: int | None
     container: str | None
-    known_only: bool  # whether only what we know goes back to the model
+    known_only: bool  # whether blocks of unknown types are left out
     call: str = ""  # names the model call that is under way
     shown: bool = False  # whether anything of that call was shown
-    grown: bool = False  # whether `messages` are more than what was built from the log
+    grown: bool = False  # whether `messages` has more than was built from the log
     answer: Answer | None = None  # its newest one
-    calls: list[k.ToolUse] = field(default_factory=list)  # that are to be run next
-    successor: str | None = None  # who goes on
+    calls: list[k.ToolUse] = field(default_factory=list)  # to be run next
+    successor: str | None = None  # the agent that takes over
     waits: bool = False  # for a person
 
     @property
@@ -124,13 +124,13 @@ class _Part:
             container=self.container,
         )
 
-    def said(self, outputs: Sequence[Output]) -> Batch:
+    def batch(self, outputs: Sequence[Output]) -> Batch:
         return Batch(outputs, self.seat.agent.ref, self.call)
 
     def answers(self, answer: Answer) -> None:
-        """Add the answer to what goes back to the model, and count what it has used up."""
+        """Add the answer to the messages for the next call, and count the searches it used."""
         self.answer, self.calls, self.grown = answer, answer.calls, True
-        add(self.messages, "assistant", answer_blocks(answer.message, answer.asked))
+        add(self.messages, "assistant", answer_blocks(answer.message, answer.tool_uses))
         add(self.messages, "user", [result_block(each) for each in answer.refused])
         if self.searches is not None:
             self.searches = max(0, self.searches - searches_of(answer.message.reported))
@@ -174,7 +174,7 @@ class _Loop:
     async def _speak(self, part: _Part, open_calls: Sequence[OpenCall] = ()) -> Batches:
         """One agent speaks until it has answered, hands over, or a person must decide."""
         if part.seat.records:
-            yield part.said(part.seat.records)
+            yield part.batch(part.seat.records)
         part.calls = [o.call for o in open_calls if o.agent.id == part.seat.agent.id]
         while True:
             if part.calls:
@@ -202,29 +202,29 @@ class _Loop:
             raise TooManyCalls
         part.call, part.shown = str(next(self._names)), False
         if part.grown and (record := _mend(part)):
-            yield part.said([record])
+            yield part.batch([record])
         verdict = await self._guard.before(part.prompt(), self._model)
         if verdict.records:
-            yield part.said(verdict.records)
+            yield part.batch(verdict.records)
         if verdict.refusal is not None:
             raise verdict.refusal
         async with aclosing(self._answer(part)) as batches:
             async for outputs in batches:
-                if is_chunk(outputs):  # nearly all of them: nothing to look for
+                if is_chunk(outputs):  # most outputs are a single chunk
                     part.shown = True
-                    yield part.said(outputs)
+                    yield part.batch(outputs)
                     continue
                 part.shown = part.shown or any(isinstance(o, _PIECES) for o in outputs)
-                yield part.said(self._kept(part, outputs))
+                yield part.batch(self._kept(part, outputs))
         goes_on = part.answer is not None and part.answer.goes_on
         verdict = await self._guard.after(goes_on=goes_on)
         if verdict.records:
-            yield part.said(verdict.records)
+            yield part.batch(verdict.records)
         if verdict.refusal is not None:
             raise verdict.refusal
 
     async def _answer(self, part: _Part) -> AsyncGenerator[Sequence[CallOutput], None]:
-        """The call; once more, with less or mended in full, where the model refuses it."""
+        """Call the model. If it rejects the prompt, call it once more with a changed one."""
         try:
             async with aclosing(self._model.call(part.prompt())) as batches:
                 async for outputs in batches:
@@ -240,7 +240,7 @@ class _Loop:
                 yield outputs
 
     async def _changed(self, part: _Part, failure: EngineFailed) -> Sequence[Event]:
-        """What was changed in what the model is told, so that it may take it; or nothing."""
+        """Change the prompt so that the model accepts it. Returns the records; none: no change."""
         if failure.code == REFUSED:
             part.known_only = True
             record = _mend(part)
@@ -252,12 +252,12 @@ class _Loop:
         return []
 
     def _kept(self, part: _Part, outputs: Sequence[CallOutput]) -> Sequence[Output]:
-        """The batch; the one that ends an answer has all that is kept in one step with it."""
+        """The outputs. Those that end an answer include everything that is stored with it."""
         answer = read_answer(outputs, self._taken, part.handovers, shown=part.shown)
         if answer is None:
             return [output for output in outputs if not isinstance(output, UnreadableCall)]
         part.answers(answer)
-        alone = len(answer.asked) == len(answer.calls) == 1
+        alone = len(answer.tool_uses) == len(answer.calls) == 1
         if alone and not part.delegated and answer.calls[0].tool_name in part.handovers:
             return [*answer.outputs, *self._handed_over(part, answer.calls[0])]
         return answer.outputs
@@ -282,7 +282,7 @@ class _Loop:
                 continue
             if part.delegated or agent_id in at_work:
                 why = NOT_HERE if part.delegated else AT_WORK
-                running.append(_at_once(part.said([Hidden(event=failed(call, why))])))
+                running.append(_at_once(part.batch([Hidden(event=failed(call, why))])))
             else:
                 at_work.add(agent_id)
                 running.append(self._delegate(part, call, agent_id, open_calls))
@@ -291,7 +291,7 @@ class _Loop:
     async def _tools(self, part: _Part, calls: Sequence[k.ToolUse]) -> Batches:
         async with aclosing(part.seat.tools.run(calls)) as running:
             async for outputs in running:
-                yield part.said(outputs)
+                yield part.batch(outputs)
 
     async def _delegate(
         self, part: _Part, call: k.ToolUse, agent_id: str, open_calls: Sequence[OpenCall]
@@ -305,8 +305,8 @@ class _Loop:
                     async for batch in batches:
                         yield batch
             except EngineFailed as failure:
-                yield worker.said([CallFailed()])
-                yield part.said([Hidden(event=failed(call, str(failure)))])
+                yield worker.batch([CallFailed()])
+                yield part.batch([Hidden(event=failed(call, str(failure)))])
                 return
             if worker.waits or worker.answer is None:
                 return
@@ -315,12 +315,12 @@ class _Loop:
             closed = failed(call, CUT_OFF.format(text=message.content))
         else:
             closed = result(call, message.content)
-        yield part.said([Hidden(event=closed)])
+        yield part.batch([Hidden(event=closed)])
 
     def _answered_before(
         self, call: k.ToolUse, agent_id: str, open_calls: Sequence[OpenCall]
     ) -> k.Message | None:
-        """The worker's answer, in a turn that goes on after the worker was done."""
+        """The worker's answer, if the worker was done before the turn was resumed."""
         if not any(opened.call.tool_use_id == call.tool_use_id for opened in open_calls):
             return None
         busy = any(opened.agent.id == agent_id for opened in open_calls)
@@ -332,7 +332,7 @@ _PIECES = (k.MessageChunk, k.ThinkingStart, k.ThinkingChunk)
 
 
 def _mend(part: _Part) -> k.HistoryRepaired | None:
-    """Mend what goes back to the model within the turn; the record of that, if it was needed."""
+    """Repair the messages for the next call. Returns a record if anything was repaired."""
     telling = mended(part.messages, fully=part.known_only)
     part.messages = telling.messages
     return repair_record(telling.repaired)

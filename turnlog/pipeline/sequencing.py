@@ -1,8 +1,8 @@
 """Stage 4. Every event gets its place in the turn.
 
 In:  normalized events.
-Out: the same, each with an id, a time and, if it is shown, its index on screen. The numbers
-     of kept events are given by the log itself, in the same step that writes them.
+Out: the same events, each with an id, a time and, if it is shown, its index on screen. The log
+     numbers the kept events itself, in the step that writes them.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from turnlog.pipeline.turn_state import TurnState
 
 
 def place(events: Iterable[Attributed], state: TurnState) -> list[Envelope]:
-    at = now()
+    time = now()
     placed = []
     for event, agent, internal, kept in events:
         index = None
@@ -24,7 +24,7 @@ def place(events: Iterable[Attributed], state: TurnState) -> list[Envelope]:
             Envelope(
                 event=event,
                 event_id=state.event_id(event),
-                time=at,
+                time=time,
                 agent=agent,
                 index=index,
                 internal=internal,

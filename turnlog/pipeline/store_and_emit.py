@@ -1,8 +1,8 @@
 """Stage 5. Store first, then show.
 
 In:  placed events.
-Out: the kept ones are on disk, with numbers; then all that are not internal are shown, in
-     order. An event that says "persisted" is persisted.
+Out: the kept events are on disk, with numbers. Then all events that are not internal are shown,
+     in order. An event that says "persisted" is on disk.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ async def store_and_emit(
 
 
 def emit(placed: Sequence[Envelope], state: TurnState, number: int, show: Show) -> None:
-    """Show what is stored, or needs no storing; the kept ones are numbered from `number` on."""
+    """Show the events, after the kept ones are stored. Kept events are numbered from `number`."""
     stamped = []
     for p in placed:
         stamped.append(stamp(p, number if p.kept else None, state))

@@ -1,4 +1,4 @@
-"""Several who speak at the same time, as one sequence of batches."""
+"""Several agents or tools at the same time, as one sequence of batches."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -10,9 +10,9 @@ Batches = AsyncGenerator[Batch, None]
 
 
 async def together(speakers: Sequence[Batches]) -> Batches:
-    """Their batches as they come. Each goes on only when its batch has been taken.
+    """All batches, as they come. A speaker goes on only after its batch was stored.
 
-    One that fails ends them all, and so does the end of whoever listens.
+    If one speaker fails, or the caller stops reading, all of them are stopped.
     """
     queue: asyncio.Queue[tuple[Batch, asyncio.Event] | None] = asyncio.Queue()
 

@@ -1,4 +1,4 @@
-"""Stage 6. No tool is left without an answer, and no person with a question that is moot.
+"""Stage 6. Every call gets a result, and no approval stays open after its turn.
 
 In:  the calls of the turn that have no result.
 Out: for each, the withdrawal of its open approval, if any, and one failed ToolResult, so that
@@ -24,14 +24,14 @@ def close_open_tools(calls: Sequence[OpenCall], standing: Standing, why: str) ->
     return [*withdrawn, *(Batch([_closed(each, standing, why)], each.agent) for each in calls)]
 
 
-def _withdrawn(permission: ApprovalState, why: str) -> ApprovalResolved:
+def _withdrawn(approval: ApprovalState, why: str) -> ApprovalResolved:
     return ApprovalResolved(
-        approval_id=permission.approval_id,
+        approval_id=approval.approval_id,
         approved=False,
         decided_by="turnlog",
         outcome="withdrawn",
         reason=why,
-        args_hash=permission.args_hash,
+        args_hash=approval.args_hash,
     )
 
 

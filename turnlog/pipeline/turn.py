@@ -5,7 +5,7 @@
 
 `begin` returns when the user's message is on disk. `work` may fail or be cancelled at any
 moment; `end` comes after it in any case, and ends the turn with `complete` or `error`, unless
-it waits for a person. `turns.live_turn` runs the two. `resume` finds a turn as the log has it,
+it waits for a person. `turns.live_turn` runs the two. `resume` rebuilds a turn from the log,
 so that `work` can go on with it in any process.
 """
 
@@ -70,7 +70,7 @@ class DraftKeeper(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What a turn works with: shared by many, changed by none."""
+    """What a turn works with. Many turns share these, and no turn changes them."""
 
     session: Session
     team: Mapping[str, Agent]
@@ -87,11 +87,11 @@ class Parts:
 
     @property
     def agent(self) -> Agent:
-        """Who is asked first."""
+        """The agent that is asked first."""
         return self.member(self.session.agent_id)
 
     def member(self, agent_id: str) -> Agent:
-        """The agent. Raises NotFound: a turn may go on on a server that has it no longer."""
+        """The agent. Raises NotFound if this server no longer has it."""
         if agent_id not in self.team:
             raise NotFound(f"The agent {agent_id!r} of this turn is not here any more.")
         return self.team[agent_id]
@@ -150,14 +150,14 @@ async def work(question: Question, state: TurnState, parts: Parts) -> None:
         await _answer(question, state, parts)
         async with state.delivering:
             if state.pending and not state.ready:
-                await _to_the_end(_pause(state, parts.store))
+                await _to_the_end(_suspend(state, parts.store))
                 return
         if not state.ready:
             return
 
 
 async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
-    """Stages 1 and 2, and the others for each batch that comes of them."""
+    """Stages 1 and 2, then stages 3 to 5 for each batch."""
     ask = Ask(
         speaker=state.agent.id,
         team=_Team(question, state, parts),
@@ -184,7 +184,7 @@ async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
 
 
 class _Team:
-    """Those who may speak in the turn, each with what it is told when it begins to."""
+    """The agents that may speak in the turn."""
 
     def __init__(self, question: Question, state: TurnState, parts: Parts) -> None:
         self.agents = parts.team
@@ -196,7 +196,9 @@ class _Team:
         """Stage 1 for one agent."""
         parts, state = self._parts, self._state
         session = parts.session
-        if shorter or state.last_message is not None:  # its anchor, its searches
+        if (
+            shorter or state.last_message is not None
+        ):  # the anchor and the searches may have changed
             session = await parts.store.get_session(session.user_id, session.id)
         agent = parts.member(agent_id)
         seat, state.prefixes[agent_id] = await build_context(
@@ -233,7 +235,7 @@ async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> 
 
 
 async def _end(state: TurnState, failure: BaseException | None, parts: Parts) -> None:
-    async with state.delivering:  # a decision comes before all of it, or too late
+    async with state.delivering:  # a decision is stored before the end, or is too late
         batches = left_open(state, failure)
         if error := error_of(state, failure):
             await _deliver([*batches, Batch([error])], state, parts)
@@ -252,9 +254,9 @@ def _show_chunks(batch: Batch, state: TurnState, parts: Parts, drafts: DraftKeep
 async def deliver(
     batches: Sequence[Batch], state: TurnState, parts: Parts, append: Append | None = None
 ) -> None:
-    """Stages 3, 4 and 5, in one step. Raises TurnOver where the turn is not ours any more."""
+    """Stages 3, 4 and 5, in one step. Raises TurnOver if this process no longer has the turn."""
     async with state.delivering:
-        if state.suspended:  # it may go on already, with a state of its own
+        if state.suspended:  # another process may already go on with it
             raise TurnOver(f"Turn {state.turn.id!r} waits.")
         await _deliver(batches, state, parts, append)
 
@@ -273,18 +275,18 @@ async def _deliver(
 
 
 async def _start(starting: Sequence[ToolStarted], state: TurnState, store: Store) -> None:
-    """From here on these may have taken effect."""
+    """Store that these tools begin. After this they may have taken effect."""
     await store.start_tools(state.turn, starting)
     state.standing.started |= {tool.tool_use_id for tool in starting}
 
 
-async def _pause(state: TurnState, store: Store) -> None:
+async def _suspend(state: TurnState, store: Store) -> None:
     await store.suspend_turn(state.turn)
     state.suspended = True
 
 
 async def _to_the_end(storing: Coroutine[Any, Any, None]) -> None:
-    """A turn that is stopped while it stores must know what was stored before it goes on."""
+    """Finish storing even if the turn is cancelled, so that the state matches the store."""
     task = asyncio.create_task(storing)
     try:
         await asyncio.shield(task)

@@ -90,12 +90,12 @@ class TurnState:
         self.agent = agent  # who speaks
         self.index = index  # of the next event on screen
         self.position = -1  # number of the last kept event
-        self.prefixes: dict[str, str] = {}  # by agent: of its prompt, its tools, its model
+        self.prefixes: dict[str, str] = {}  # by agent: fingerprint of prompt, tools and model
         self.asked_tools: set[str] = set()
         self.open_calls: dict[str, OpenCall] = {}
-        self.standing = Standing()  # of its calls: allowed, refused, begun
+        self.standing = Standing()  # which calls are approved, refused or begun
         self.resumptions = 0
-        self.suspended = False  # it waits for a person, and is nobody's
+        self.suspended = False  # it waits for a person, and no process holds it
         self.delivering = asyncio.Lock()  # a decision may come while the turn goes on
         self.drafts: dict[str, Draft] = {}  # by call: answers that are being written
         self.answers: dict[str, k.Message] = {}  # by agent: its newest one, since it was asked
@@ -125,17 +125,17 @@ class TurnState:
     def ready(self) -> bool:
         """Whether a person has decided on a call that has no result yet."""
         undecided = self.pending
-        asked = (tool for tool in self.open_calls if tool in self.standing.approvals)
-        return any(tool not in undecided for tool in asked)
+        known = (tool for tool in self.open_calls if tool in self.standing.approvals)
+        return any(tool not in undecided for tool in known)
 
     def event_id(self, event: Event) -> str:
-        """That of `complete`, which is made anew whenever it is asked for, is always the same."""
+        """A new id. That of `complete` never changes, because `complete` may be made again."""
         if isinstance(event, k.Complete):
             return str(uuid.uuid5(uuid.NAMESPACE_URL, f"turnlog:{self.turn.id}:complete"))
         return self.new_event_id()
 
     def new_event_id(self) -> str:
-        """A UUID: random for the turn, counted within it, so that it costs nothing."""
+        """A UUID: a random stem for the turn and a counter, which is cheap."""
         self._made += 1
         return f"{self._stem}-{self._made:012x}"
 
@@ -164,10 +164,10 @@ class TurnState:
                 self.open_calls[event.tool_use_id] = opened
                 if not internal:
                     self.tools_used.append(event.tool_name)
-                else:  # another agent is asked
+                else:  # a hand-over: the other agent's earlier answer is old
                     self.answers.pop(event.tool_name.removeprefix(HANDOVER), None)
             case k.AgentChanged():
-                self.agent = agent  # it is the first thing from whoever takes over
+                self.agent = agent  # the event is from the agent that takes over
             case k.ToolResult():
                 self.open_calls.pop(event.tool_use_id, None)
                 self._owes_answer = True
@@ -190,11 +190,11 @@ class TurnState:
         self.costs.append(message.cost_usd)
 
     def _decided(self, event: k.ApprovalResolved) -> None:
-        for tool_use_id, asked in self.standing.approvals.items():
-            if asked.approval_id == event.approval_id:
+        for tool_use_id, approval in self.standing.approvals.items():
+            if approval.approval_id == event.approval_id:
                 self.standing.approvals[tool_use_id] = ApprovalState(
-                    approval_id=asked.approval_id,
-                    args=asked.args if event.args is UNSET else event.args,
+                    approval_id=approval.approval_id,
+                    args=approval.args if event.args is UNSET else event.args,
                     args_hash=event.args_hash,
                     outcome=event.outcome,
                     reason=event.reason,
@@ -203,7 +203,7 @@ class TurnState:
 
 
 def resumed(turn: Turn, kept: Sequence[Stamped]) -> TurnState:
-    """The state of a turn as far as its kept events tell."""
+    """The state of a turn, rebuilt from its kept events."""
     shown = [entry.envelope.index + 1 for entry in kept if entry.envelope.index is not None]
     state = TurnState(turn, kept[0].envelope.agent, index=max(shown))
     for entry in kept:
@@ -221,7 +221,7 @@ def new_id() -> str:
 
 
 def new_message_id() -> str:
-    """For a message whose provider gave none, or one that is taken."""
+    """An id for a message whose provider gave none, or one that is taken."""
     return f"msg_turnlog_{secrets.token_hex(12)}"
 
 

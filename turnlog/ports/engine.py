@@ -51,7 +51,7 @@ class Seat:
     tools: ToolBox
     records: Sequence[Event] = ()  # what is to be kept about how the prompt was made
     tool_ids: frozenset[str] = frozenset()  # of calls that were made before, by anybody
-    known_only: bool = False  # the model has refused what it had itself put there before
+    known_only: bool = False  # blocks of unknown types are left out, because the model rejected one
 
 
 class Team(Protocol):
@@ -110,7 +110,7 @@ Output = Event | CallStarted | CallFailed | ToolStarted | SpeakerChanged | Hidde
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """A batch of what one agent produced in one call (None: whoever speaks)."""
+    """What one agent produced at one moment of one call. No agent means the speaker."""
 
     outputs: Sequence[Output]
     agent: AgentRef | None = None
@@ -119,7 +119,7 @@ class Batch(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class Engine(Protocol):
-    """One who runs the loop of a turn by itself: LangGraph, an agents SDK.
+    """Runs the loop of a turn by itself: LangGraph, an agents SDK.
 
     Promises: each call has a name of its own in `Batch.call`; it yields CallStarted, its pieces,
     then `thinking`*, `message`, `tool_use`* together; the engine goes on only when a batch it

@@ -1,4 +1,4 @@
-"""What an agent can do: its tools, what people said about their calls, and what others may use."""
+"""What an agent can do: its tools, the approvals of their calls, and tools offered to others."""
 
 from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class ToolSpec:
 
 
 class ApprovalState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person has said, or not yet, about a call."""
+    """How the approval of a call stands."""
 
     approval_id: str
     args: dict[str, Any]  # that may run
@@ -52,8 +52,8 @@ class Standing:
 
     def pending(self, calls: Collection[str]) -> list[str]:
         """Those of the calls that a person has not decided yet."""
-        asked = [call for call in calls if call in self.approvals]
-        return [call for call in asked if self.approvals[call].outcome == "pending"]
+        known = [call for call in calls if call in self.approvals]
+        return [call for call in known if self.approvals[call].outcome == "pending"]
 
 
 class ToolBox(Protocol):

@@ -1,6 +1,6 @@
-"""The turns that this process works on: started, gone on with, healed, and ended with it.
+"""The turns that this process works on: it starts, resumes, heals and ends them.
 
-What they show goes to the bus, and what other processes want of them comes from there.
+Their events go to the bus. Signals from other processes come from the bus.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ STOP_LOOKS = 0.25  # and until a stop does
 
 
 class RunningTurns:
-    """Starts turns and keeps them in sight until they are over, or wait for a person."""
+    """Starts turns and keeps track of them until they are over or wait for a person."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class RunningTurns:
         self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._claiming = asyncio.Lock()  # until what was claimed is among the live ones
+        self._claiming = asyncio.Lock()  # held until a claimed turn is in `_live`
         self._wakes = Wakes()
         self.rested = asyncio.Event()  # a turn is over, or waits
 
@@ -104,9 +104,9 @@ class RunningTurns:
     async def start(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
         """The turn that answers; the same one for the same request.
 
-        A session that a dead process left busy is healed on the spot. One that waits for a
-        person does so no longer: who asks something new has moved on. One that is busy for
-        good reason is told so, or waited for in line, as the question says.
+        If a dead process left the session busy, it is healed first. If the session waits for a
+        person, the new question withdraws the approval. If another turn runs, the question is
+        refused with Busy or waits in line, as its `on_busy` says.
         """
         try:
             return await self._start(user_id, session_id, question)
@@ -122,7 +122,7 @@ class RunningTurns:
     async def _start_in_line(
         self, user_id: str, session_id: str, question: Question
     ) -> StartedTurn:
-        """After all that asked before, each when the one before it is over."""
+        """Start the turn after all earlier questions of the session are answered."""
         line = self._lines.setdefault(session_id, asyncio.Lock())
         async with line:
             with self._wakes.of(session_id) as wake:
@@ -155,7 +155,7 @@ class RunningTurns:
     # a turn that goes on
 
     async def claim(self, user_id: str, session_id: str) -> Turn | None:
-        """The turn that waits in the session, now in our hands: `go_on` with it."""
+        """Claim the turn that waits in the session. The caller must `go_on` with it."""
         async with self._claiming:
             turn = await self._store.claim_waiting(user_id, session_id)
             if turn is not None:
@@ -328,13 +328,15 @@ class RunningTurns:
         return [live for live in self._live.values() if live.session_id == session_id]
 
     async def _asked_before(
-        self, session: Session, question: Question, asked: AlreadyAsked
+        self, session: Session, question: Question, earlier: AlreadyAsked
     ) -> StartedTurn:
         """The turn that an earlier request with the same id started."""
-        after = asked.first_seq - 1
+        after = earlier.first_seq - 1
         (first,) = await self._store.read(session.user_id, session.id, after=after, limit=1)
         if isinstance(first.event, k.UserMessageSent) and first.event.content != question.message:
             raise Reused("This requestId was used for another message. Take a new one.")
-        if asked.state == "running" and asked.turn_id not in self._live:
+        if earlier.state == "running" and earlier.turn_id not in self._live:
             await self.heal(session.id)  # its process may have died
-        return StartedTurn(turn_id=asked.turn_id, session_id=session.id, first_seq=asked.first_seq)
+        return StartedTurn(
+            turn_id=earlier.turn_id, session_id=session.id, first_seq=earlier.first_seq
+        )

@@ -60,13 +60,15 @@ class Budgets:
 
     async def states(self, user_id: str, session_id: str | None) -> list[dict[str, Any]]:
         """How far each of a user's budgets is used up; those for a session where one is named."""
-        told = []
+        states = []
         for budget in budgets_of(user_id, self.rows):
             if budget.per != "session" or session_id is not None:
                 spent = await self.spent(budget, user_id, session_id or "")
                 used = budget.used(spent)
-                told.append(budget.facts(spent) | {"used": round(used, 4), "state": state_of(used)})
-        return told
+                states.append(
+                    budget.facts(spent) | {"used": round(used, 4), "state": state_of(used)}
+                )
+        return states
 
     async def spent(self, budget: Budget, user_id: str, session_id: str) -> Spent:
         assert self.billing is not None
@@ -105,7 +107,7 @@ class _Guard:
                 why = BudgetUsedUp(_sentence(budget, spent, next_call))
                 return Verdict([*notices, refused], why)
             if budget.used(spent) >= WARN_AT and budget not in self._warned:
-                self._warned.add(budget)  # what was so before this turn has been told
+                self._warned.add(budget)  # an earlier turn has given the warning
                 notices += [_warning(budget, spent)] if warn else []
         return Verdict(notices)
 

@@ -1,5 +1,4 @@
-"""Arguments that a person changed before allowing a call: checked by the tool of the agent that
-made it."""
+"""Checks arguments that a person changed, with the tool of the agent that made the call."""
 
 from typing import Any
 

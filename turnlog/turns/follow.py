@@ -17,7 +17,7 @@ from turnlog.turns.server_event import server_envelope
 
 TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on from there."
 ENDINGS = (Complete, Error)
-FEW = 100  # internal events that nobody sees
+FEW = 100  # events that are read to see whether all of them are internal
 Live = AsyncGenerator[Sequence[LiveEvent], None]
 IsAtRest = Callable[[str, StartedTurn], Awaitable[bool]]  # of this user
 
@@ -98,10 +98,10 @@ class Following:
     # inside
 
     async def _patience(self, user_id: str, session_id: str, after: Cursor) -> float:
-        """How many empty batches may come before something new must.
+        """How many empty batches a client may get before it must reload.
 
-        None at all where the log has what the bus has not, or never gave out this cursor. But
-        what a running turn has stored and not shown yet is on its way.
+        Zero if the log has events that the bus has not, or if the cursor is not from this log.
+        One if a turn runs: it may have stored an event that it has not shown yet.
         """
         newest = await self._store.tail(user_id, session_id, limit=1)
         position = newest[-1].position if newest else BEGINNING.position

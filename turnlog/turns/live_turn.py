@@ -25,7 +25,7 @@ class OnEnd(Protocol):
 
 
 class LiveTurn:
-    """A turn that this process works on. Nobody who watches it is known to it."""
+    """A turn that this process works on. It does not know who watches it."""
 
     def __init__(self, turn_id: str, session_id: str) -> None:
         self.turn_id = turn_id

@@ -1,7 +1,6 @@
-"""Chunks that come within a blink go out as one; the first one goes out at once.
+"""Joins chunks that come within 25 ms into one. The first chunk goes out at once.
 
-Nobody reads faster than forty times a second, and every event that is shown costs the server
-and the client. So the first word is not delayed, and the rest is joined.
+Nobody reads faster than forty times a second, and every event costs the server and the client.
 """
 
 import asyncio
@@ -14,7 +13,7 @@ WINDOW = 0.025  # seconds
 
 
 class Pacer:
-    """Holds chunks back while the window is open that the one before them opened."""
+    """Shows a chunk, then holds the next ones back for WINDOW seconds."""
 
     def __init__(self, emit: Callable[[Batch], None]) -> None:
         self._emit = emit
@@ -22,7 +21,7 @@ class Pacer:
         self._window: asyncio.TimerHandle | None = None
 
     def takes(self, batch: Batch) -> bool:
-        """Only chunks wait; whatever else comes is for `flush` first."""
+        """Whether the batch has only chunks. Before any other batch, call `flush`."""
         outputs = batch.outputs
         return is_chunk(outputs) or all(isinstance(output, CHUNKS) for output in outputs)
 
@@ -32,7 +31,7 @@ class Pacer:
             self._open()
 
     def flush(self) -> None:
-        """Show what is held, now: that of each call together."""
+        """Show the held chunks now, one batch for each call."""
         held, self._held = self._held, []
         if len(held) == 1:
             self._emit(held[0])

@@ -1,4 +1,4 @@
-"""Events of the server itself: by no agent, and in no place on a turn's screen."""
+"""Events of the server itself: no agent produced them, and they have no index on screen."""
 
 from turnlog.events.base import AgentRef, Envelope, Event
 from turnlog.events.clock import now

@@ -93,11 +93,11 @@ def counted(body: dict[str, Any]) -> dict[str, Any]:
 
 def without_thoughts(body: dict[str, Any]) -> dict[str, Any]:
     """The same request for a model that does not take its earlier thoughts back."""
-    told: list[ApiMessage] = []
+    messages: list[ApiMessage] = []
     for message in body["messages"]:
-        said = [block for block in message["content"] if block["type"] not in _THOUGHTS]
-        add(told, message["role"], said)
-    kept = body | {"messages": told}
+        blocks = [block for block in message["content"] if block["type"] not in _THOUGHTS]
+        add(messages, message["role"], blocks)
+    kept = body | {"messages": messages}
     if body.get("thinking", {}).get("type") == BUDGET:
         del kept["thinking"]  # with a budget, a turn that uses tools must begin with a thought
     return kept

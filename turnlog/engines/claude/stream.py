@@ -112,7 +112,7 @@ class Call:
 
     @property
     def blocks(self) -> list[Block]:
-        return [at.block for at in self._blocks.values()]
+        return [opened.block for opened in self._blocks.values()]
 
     def _reset(self, message: Raw) -> None:
         self._message = message
@@ -137,25 +137,25 @@ class Call:
         index, block = raw["index"], dict(raw["content_block"])
         again = self._blocks.get(index)
         position = again.position if again else len(self._blocks)
-        at = Open(block, self.message_id, position, self._clock())
-        self._turn_to(at, out)
-        self._blocks[index] = at
+        opened = Open(block, self.message_id, position, self._clock())
+        self._turn_to(opened, out)
+        self._blocks[index] = opened
         if block["type"] == "fallback":
             # The SDK: "the final hop's fallback block names the model that served the response"
             self._message["model"] = (block.get("to") or {}).get("model")
 
     def _block_delta(self, raw: Raw, out: list[Output]) -> None:
-        at, delta = self._blocks[raw["index"]], raw["delta"]
-        if at is not self._open:
-            self._turn_to(at, out)
-        at.rules.get(delta["type"], Open.unknown)(at, delta)
+        opened, delta = self._blocks[raw["index"]], raw["delta"]
+        if opened is not self._open:
+            self._turn_to(opened, out)
+        opened.rules.get(delta["type"], Open.unknown)(opened, delta)
         if len(delta) > 2:
-            at.keep_aside(delta)
+            opened.keep_aside(delta)
 
     def _block_stop(self, raw: Raw, out: list[Output]) -> None:
-        at = self._blocks[raw["index"]]
+        opened = self._blocks[raw["index"]]
         self._turn_to(None, out)
-        at.close(self._clock(), out)
+        opened.close(self._clock(), out)
 
     def _message_delta(self, raw: Raw, out: list[Output]) -> None:
         self._message |= {n: v for n, v in raw["delta"].items() if v is not None}
@@ -165,7 +165,7 @@ class Call:
     def _message_stop(self, raw: Raw, out: list[Output]) -> None:
         if not self._began:
             raise LookupError("a message_stop without a message_start")
-        for index in [index for index, at in self._blocks.items() if not at.closed]:
+        for index in [index for index, opened in self._blocks.items() if not opened.closed]:
             self._block_stop({"index": index}, out)
         self._keep_aside(raw)
         out.extend(self._kept())
@@ -184,13 +184,13 @@ class Call:
 
     # inside
 
-    def _turn_to(self, at: Open | None, out: list[Output]) -> None:
+    def _turn_to(self, opened: Open | None, out: list[Output]) -> None:
         """Another block is being written now: say what there is of the one before."""
         if self._open is not None:
             self._open.say(out)
-        self._open = at
-        if at is not None:
-            at.closed = False  # also one that had been closed: what comes now is a part of it
+        self._open = opened
+        if opened is not None:
+            opened.closed = False  # also one that had been closed: what comes now is a part of it
 
     def _keep_aside(self, raw: Raw) -> None:
         """Fields of an event that has more than it had when this was written."""
@@ -212,24 +212,26 @@ class Call:
             details=self._details(),
         )
         outputs: list[Output] = [
-            UnreadableCall(block=at.position) for at in self._blocks.values() if at.unreadable
+            UnreadableCall(block=opened.position)
+            for opened in self._blocks.values()
+            if opened.unreadable
         ]
         if cited := message.citations:
             outputs.append(
                 k.CitationsFound(message_id=self.message_id, count=len(cited), citations=cited)
             )
-        thoughts = [at for at in self._blocks.values() if _is_a_thought(at.block)]
+        thoughts = [opened for opened in self._blocks.values() if _is_a_thought(opened.block)]
         tokens = usage.thinking_tokens if len(thoughts) == 1 else None
-        outputs += [self._thought(at, tokens) for at in thoughts]
+        outputs += [self._thought(opened, tokens) for opened in thoughts]
         return [*outputs, message]
 
-    def _thought(self, at: Open, tokens: int | None) -> k.Thinking:
-        block = at.block
+    def _thought(self, opened: Open, tokens: int | None) -> k.Thinking:
+        block = opened.block
         return k.Thinking(
             message_id=self.message_id,
             content=_word(block.get("thinking")),
-            block_index=at.position,
-            duration=at.duration,
+            block_index=opened.position,
+            duration=opened.duration,
             thinking_tokens=UNSET if tokens is None else tokens,
             signature=_word(block.get("signature")) or _word(block.get("data")),
             redacted=block["type"] == "redacted_thinking",
@@ -239,7 +241,11 @@ class Call:
         """What else the API said: fields of the message, and under `aside` what has no place."""
         details = {n: v for n, v in self._message.items() if n not in _OUR_OWN and v is not None}
         details |= self._more
-        aside: Raw = {f"block {at.position}": at.aside for at in self._blocks.values() if at.aside}
+        aside: Raw = {
+            f"block {opened.position}": opened.aside
+            for opened in self._blocks.values()
+            if opened.aside
+        }
         if self._unknown:
             aside["events"] = self._unknown
         return details | ({"aside": aside} if aside else {})

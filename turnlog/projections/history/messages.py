@@ -60,7 +60,7 @@ def tell(
     earlier turns only with `thoughts`, and if `prefix` is what they were thought after. The calls
     `to_be_answered` are told although they have no result yet: the caller adds it.
     """
-    refused, asked = _refused_turns(log), tool_ids(log)
+    refused, call_ids = _refused_turns(log), tool_ids(log)
     forgotten = _last_move(log) if thoughts else math.inf
     running = [entry.turn_id for entry in log if isinstance(entry.event, k.UserMessageSent)][-1:]
     messages: list[ApiMessage] = []
@@ -71,17 +71,17 @@ def tell(
             add(messages, "user", [{"type": "text", "text": heard}])
             continue
         known = entry.position > forgotten and _is_after(entry, prefix)
-        add(messages, *_told(entry, asked, known or entry.turn_id in running))
+        add(messages, *_role_and_blocks(entry, call_ids, known or entry.turn_id in running))
     return mended(messages, to_be_answered=to_be_answered, fully=was_mended_in_full(log))
 
 
 def mended(
     messages: list[ApiMessage], *, to_be_answered: Set[str] = frozenset(), fully: bool = False
 ) -> Telling:
-    """The messages with every broken rule repaired; the very same ones where none is.
+    """The messages with every broken rule repaired; unchanged if no rule is broken.
 
-    `fully`: also what the model itself put there and we do not know. That is how a model is told
-    again which did not take it back.
+    `fully`: also repair blocks and fields that the model sent and we do not know. This is for a
+    model that rejects its own blocks.
     """
     without = () if fully else NOT_OURS_TO_JUDGE
     repaired = repair(Request({"messages": messages}, frozenset(to_be_answered)), without=without)
@@ -102,15 +102,15 @@ def newly_repaired(log: Sequence[Stamped], repaired: Sequence[Finding]) -> k.His
 
 
 def was_mended_in_full(log: Iterable[Stamped]) -> bool:
-    """Whether the model has refused what it had itself put there."""
+    """Whether the model has rejected blocks that it had sent itself."""
     records = (entry.event for entry in log if isinstance(entry.event, k.HistoryRepaired))
     return any(each["rule"] in NOT_OURS_TO_JUDGE for record in records for each in record.repairs)
 
 
 def moved_anchor(log: Sequence[Stamped], too_long: bool = False) -> int | None:
-    """Where the window should start from now on, when it has grown too long.
+    """The new start of the window, if the window is too long; else None.
 
-    It has, too, when the model said so (`too_long`, or in the log): then less of it is kept.
+    The model may have said that it is too long (`too_long`, or in the log): then less is kept.
     """
     too_long = too_long or _was_too_long(log)
     messages, size = _amount(log)
@@ -175,12 +175,14 @@ def _is_after(entry: Stamped, prefix: str | None) -> bool:
     return prefix is None or not isinstance(entry.event, k.Message) or entry.event.prefix == prefix
 
 
-def _told(entry: Stamped, asked: set[str], keep_thoughts: bool) -> tuple[str, list[Block]]:
+def _role_and_blocks(
+    entry: Stamped, call_ids: set[str], keep_thoughts: bool
+) -> tuple[str, list[Block]]:
     match entry.event:
         case k.UserMessageSent(content=content):
             return "user", [{"type": "text", "text": content}]
         case k.Message(blocks=blocks):
-            return "assistant", [b for b in blocks if _replayed(b, asked, keep_thoughts)]
+            return "assistant", [b for b in blocks if _replayed(b, call_ids, keep_thoughts)]
         case k.ToolResult() as result:
             return "user", [result_block(result)]
         case k.ToolSettled() as settled:
@@ -190,34 +192,34 @@ def _told(entry: Stamped, asked: set[str], keep_thoughts: bool) -> tuple[str, li
 
 def _finding(settled: k.ToolSettled) -> str:
     """What a person found out later about a call that was in doubt."""
-    said = "took effect" if settled.happened else "took no effect"
+    effect = "took effect" if settled.happened else "took no effect"
     note = f" Their note: {settled.note}" if settled.note else ""
     call = f"{settled.tool_name} ({settled.tool_use_id})"
-    return f"[A person checked the call {call} that was in doubt: it {said}.{note}]"
+    return f"[A person checked the call {call} that was in doubt: it {effect}.{note}]"
 
 
-def _replayed(block: Block, asked: set[str], keep_thoughts: bool) -> bool:
-    """A call that was cut short was never one: half of its arguments are missing."""
+def _replayed(block: Block, call_ids: set[str], keep_thoughts: bool) -> bool:
+    """Whether the block goes back. A call that was cut short does not."""
     if block["type"] == "tool_use":
-        return block["id"] in asked
+        return block["id"] in call_ids
     return keep_thoughts or block["type"] not in THOUGHTS
 
 
-def answer_blocks(message: k.Message, asked: Iterable[k.ToolUse]) -> list[Block]:
+def answer_blocks(message: k.Message, calls: Iterable[k.ToolUse]) -> list[Block]:
     """What goes back to the model of an answer that it has just given, with these calls."""
-    ids = {call.tool_use_id for call in asked}
+    ids = {call.tool_use_id for call in calls}
     return [block for block in message.blocks if _replayed(block, ids, keep_thoughts=True)]
 
 
 def result_block(result: k.ToolResult) -> Block:
     """A tool's result as the model is told it."""
     block: Block = {"type": "tool_result", "tool_use_id": result.tool_use_id}
-    told = as_text(result.result if result.success else result.error or "")
-    if len(told) > MOST_OF_A_RESULT:
-        told = f"{told[:MOST_OF_A_RESULT]}\n[cut off here: {len(told)} characters in all]"
+    text = as_text(result.result if result.success else result.error or "")
+    if len(text) > MOST_OF_A_RESULT:
+        text = f"{text[:MOST_OF_A_RESULT]}\n[cut off here: {len(text)} characters in all]"
     if result.note:
-        told = f"{told}\n[{result.note}]"
-    block["content"] = told
+        text = f"{text}\n[{result.note}]"
+    block["content"] = text
     return block if result.success else block | {"is_error": True}
 
 

@@ -1,8 +1,8 @@
 """What an agent hears of the others. Its own words are the assistant's; theirs are notes.
 
 What another agent says, does and is handed comes as text in the user's place, with that agent's
-name before it. Thoughts and routing are nobody else's business. While others work on a task of
-the speaker's own, it hears nothing of them: their answers are the results of its calls.
+name before it. An agent does not hear the thoughts and the routing of others. It also hears
+nothing from agents that work on its own tasks: their answers are the results of its calls.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ MOST_OF_A_NOTE = 2_000  # characters of a call or of its result
 
 
 def heard_by(speaker: str | None, log: Sequence[Stamped]) -> Iterator[tuple[Stamped, str | None]]:
-    """The events, each with the note that the speaker hears; None where it tells it itself."""
+    """The events, each with the note that the speaker hears; None where the event is its own."""
     tasks: dict[str, str] = {}  # open calls of the speaker's: who works on which
     for entry in log:
         author = entry.envelope.agent.id
