@@ -123,6 +123,16 @@ def test_one_that_fails_leaves_the_words_of_the_other_alone():
     assert stage.state.drafts == {}
 
 
+def test_a_decision_is_of_the_agent_whose_call_it_is_about():
+    stage = Stage()
+    for agent, call in ((TEA, "a"), (COFFEE, "b")):
+        message = s.said(s.call(call), stop="tool_use")
+        asked = [message, s.used(call), s.approval(f"ok_{call}", call)]
+        stage.say(Batch(asked, agent, call))
+    stage.say(stage.state.from_outside(s.decision("ok_b")))
+    assert stage.shown[-1].envelope.agent == COFFEE
+
+
 def test_what_was_used_is_counted_for_both():
     stage = Stage()
     stage.say(*INTERLEAVED, *left_open(stage.state, asyncio.CancelledError()))

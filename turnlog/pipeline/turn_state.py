@@ -15,7 +15,7 @@ from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import Block, Citation, TokenUsage, usage_of
 from turnlog.events.grammar import GOES_ON
 from turnlog.events.internal import HANDOVER
-from turnlog.ports import ApprovalState, CallStarted, OpenCall, Standing, Turn
+from turnlog.ports import ApprovalState, Batch, CallStarted, OpenCall, Standing, Turn
 
 
 class DraftBlock(msgspec.Struct):
@@ -127,6 +127,15 @@ class TurnState:
         undecided = self.pending
         known = (tool for tool in self.open_calls if tool in self.standing.approvals)
         return any(tool not in undecided for tool in known)
+
+    def from_outside(self, event: Event) -> Batch:
+        """The event as a batch of the agent that it is about: a decision is about its call."""
+        if isinstance(event, k.ApprovalResolved):
+            for opened in self.open_calls.values():
+                approval = self.standing.approvals.get(opened.call.tool_use_id)
+                if approval is not None and approval.approval_id == event.approval_id:
+                    return Batch([event], opened.agent)
+        return Batch([event])
 
     def event_id(self, event: Event) -> str:
         """A new id. That of `complete` never changes, because `complete` may be made again."""

@@ -17,7 +17,6 @@ from turnlog.pipeline.ending import ShuttingDown
 from turnlog.pipeline.turn_state import TurnState, new_id
 from turnlog.ports import (
     OPEN,
-    Batch,
     Bus,
     Question,
     Rate,
@@ -171,7 +170,7 @@ class RunningTurns:
             question, state = await pipeline.resume(turn, self._store)
             drafts = unkept(turn, state)  # of agents that were writing when the process died
             state.index = max(state.index, drafts.index)
-            await pipeline.deliver([*draft_events(drafts), Batch([first])], state, parts)
+            await pipeline.deliver([*draft_events(drafts), state.from_outside(first)], state, parts)
         except BaseException:
             self._rest(live, turn.user_id)
             raise
@@ -286,7 +285,7 @@ class RunningTurns:
         parts: pipeline.Parts,
     ) -> None:
         """Let the turn run by itself."""
-        live.begin(lambda event: pipeline.deliver([Batch([event])], state, parts))
+        live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))
         work = partial(pipeline.work, question, state, parts)
         end = watch.around(partial(self._end, state, parts))
         with watch.started(parts.agent.ref, parts.agent.model or parts.limits.model):

@@ -57,5 +57,5 @@ class Engines:
                 await engine.open()
                 stack.push_async_callback(engine.close)
                 self._open[name] = engine
+            stack.callback(self._open.clear)
             yield
-            self._open.clear()
