@@ -158,8 +158,8 @@ async def test_the_same_request_heals_the_turn_that_nobody_works_on():
     store = MemoryStore("living", working)
     async with (app := create_app([Agent("assistant")], settings=Settings(), store=store)):
         question = Question(message="Hello", request_id="r1")
-        with pytest.raises(Busy):
-            await app.start_turn("alice", "s", question)
+        assert (await app.start_turn("alice", "s", question)).turn_id == "t"
+        assert (await store.evidence("s")).running == ["t"]  # who works on it lives, and goes on
         await working.close()
         result = await app.run_turn("Hello", session_id="s", user_id="alice", request_id="r1")
         assert not result.success and result.turn_id == "t"
