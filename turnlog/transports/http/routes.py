@@ -24,7 +24,7 @@ Who = Literal["none", "user", "admin", "scraper", "mcp"]
 class Route(NamedTuple):
     """One method of one path."""
 
-    method: Literal["GET", "POST", "PATCH"]
+    method: Literal["GET", "POST", "PATCH", "DELETE"]
     path: str
     who: Who
     handler: Handler | None  # None: the MCP server

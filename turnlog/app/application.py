@@ -1,24 +1,18 @@
-"""The composition root: the only file that knows every store, bus, engine and transport.
-
-`create_app` gives an ASGI application that is also a library: `await app.run_turn(...)`.
-"""
+"""The application: a Backend for transports, an ASGI app, and a library."""
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import tzinfo
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from turnlog.config import Settings, for_clients, load
-from turnlog.contrib import demo
-from turnlog.contrib.business_central import BusinessCentral, endpoint_from, erp_agent
+from turnlog.config import Settings, for_clients
 from turnlog.contrib.tasks import agent as tasks
 from turnlog.contrib.tasks.storage import tasks_beside
-from turnlog.errors import BadInput, ConfigError
+from turnlog.errors import BadInput
 from turnlog.events.base import Stamped
 from turnlog.events.clock import now
 from turnlog.events.cursor import Cursor
@@ -28,9 +22,6 @@ from turnlog.ports import (
     Approval,
     Bus,
     Decision,
-    Engine,
-    KeepRaw,
-    Model,
     Question,
     Session,
     Show,
@@ -44,9 +35,7 @@ from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
 from turnlog.projections.outcome import outcome
 from turnlog.stores.raw_ledger import keeping_raw
-from turnlog.stores.urls import store_at
 from turnlog.telemetry.metrics import Metrics
-from turnlog.tools import agent_check as checks
 from turnlog.tools.approval import Policy
 from turnlog.tools.mcp.source import Sources
 from turnlog.tools.runner import ToolRunner
@@ -62,7 +51,7 @@ from turnlog.turns.approvals import Decisions
 from turnlog.turns.budgets import Budgets
 from turnlog.turns.claims import ClaimNotes
 from turnlog.turns.drafts import DraftKeeper
-from turnlog.turns.engines import Engines, Make
+from turnlog.turns.engines import Engines
 from turnlog.turns.follow import Following, Live
 from turnlog.turns.healer import Healer
 from turnlog.turns.limits import UserLimits
@@ -71,51 +60,6 @@ from turnlog.turns.pace import Pacer
 from turnlog.turns.sessions import check_changes, new_session
 
 Connection = AbstractAsyncContextManager[Any]  # what the tools of an agent talk to
-
-
-def _claude(key: str, url: str | None, settings: Settings, metrics: Metrics, raw: KeepRaw) -> Model:
-    from turnlog.engines.claude.model import ClaudeModel
-
-    cache = settings.prompt_cache
-    return ClaudeModel(api_key=key, base_url=url, cache=cache, metrics=metrics, keep_raw=raw)
-
-
-def _memory_bus(settings: Settings) -> Bus:
-    from turnlog.buses.memory import MemoryBus
-
-    return MemoryBus(wire.encode)
-
-
-ENGINES: dict[str, Make] = {"claude": _claude}
-BUSES: dict[str, Callable[[Settings], Bus]] = {"memory": _memory_bus}
-
-
-def create_app(
-    agents: Sequence[Agent] = (),
-    *,
-    settings: Settings | None = None,
-    store: Store | str | None = None,  # or its URL; without one, the settings' database_url
-    bus: Bus | str = "memory",
-    engine: Model | Engine | str = "claude",
-    engines: Mapping[str, Model | Engine] = MappingProxyType({}),  # others, which a session names
-    connections: Sequence[Connection] = (),  # opened with the server, closed after it
-    metrics: Metrics | None = None,  # where a store of your own counts into the same ones
-) -> "Turnlog":
-    """A server with these agents; the first one answers where a session names none."""
-    settings = settings or load()
-    endpoint = endpoint_from(settings.contrib)  # also checked where nobody uses it
-    if not agents:
-        erp = BusinessCentral(endpoint)
-        agents, connections = demo.agents(erp_agent(erp)), [erp]
-    checks.check(agents)
-    if isinstance(bus, str) and bus not in BUSES:
-        raise ConfigError(f"{bus!r} is not known here. There are: {', '.join(BUSES)}.")
-    bus = BUSES[bus](settings) if isinstance(bus, str) else bus
-    metrics = metrics or Metrics()
-    if store is None or isinstance(store, str):
-        store = store_at(store or settings.store_url, metrics)
-    answerers = Engines(engine, engines, ENGINES)
-    return Turnlog(agents, settings, store, bus, answerers, connections, metrics)
 
 
 class Turnlog:

@@ -1,0 +1,50 @@
+"""`create_app`: agents, settings and adapters become one application."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from turnlog.app.adapters import BUSES, ENGINES
+from turnlog.app.application import Connection, Turnlog
+from turnlog.config import Settings, load
+from turnlog.contrib import demo
+from turnlog.contrib.business_central import BusinessCentral, endpoint_from, erp_agent
+from turnlog.errors import ConfigError
+from turnlog.ports import (
+    Agent,
+    Bus,
+    Engine,
+    Model,
+    Store,
+)
+from turnlog.stores.urls import store_at
+from turnlog.telemetry.metrics import Metrics
+from turnlog.tools import agent_check as checks
+from turnlog.turns.engines import Engines
+
+
+def create_app(
+    agents: Sequence[Agent] = (),
+    *,
+    settings: Settings | None = None,
+    store: Store | str | None = None,  # or its URL; without one, the settings' database_url
+    bus: Bus | str = "memory",
+    engine: Model | Engine | str = "claude",
+    engines: Mapping[str, Model | Engine] = MappingProxyType({}),  # others, which a session names
+    connections: Sequence[Connection] = (),  # opened with the server, closed after it
+    metrics: Metrics | None = None,  # where a store of your own counts into the same ones
+) -> Turnlog:
+    """A server with these agents; the first one answers where a session names none."""
+    settings = settings or load()
+    endpoint = endpoint_from(settings.contrib)  # also checked where nobody uses it
+    if not agents:
+        erp = BusinessCentral(endpoint)
+        agents, connections = demo.agents(erp_agent(erp)), [erp]
+    checks.check(agents)
+    if isinstance(bus, str) and bus not in BUSES:
+        raise ConfigError(f"{bus!r} is not known here. There are: {', '.join(BUSES)}.")
+    bus = BUSES[bus](settings) if isinstance(bus, str) else bus
+    metrics = metrics or Metrics()
+    if store is None or isinstance(store, str):
+        store = store_at(store or settings.store_url, metrics)
+    answerers = Engines(engine, engines, ENGINES)
+    return Turnlog(agents, settings, store, bus, answerers, connections, metrics)

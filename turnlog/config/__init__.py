@@ -1,0 +1,17 @@
+"""Settings: `turnlog.toml`, then the environment, which wins. Everything has a default."""
+
+from turnlog.config.checks import for_clients, refuse_open_door
+from turnlog.config.reading import CONTRIB_PREFIXES, ENVIRONMENT, NAMES, load, unknown_setting
+from turnlog.config.settings import DEFAULT_MODEL, Settings
+
+__all__ = [
+    "CONTRIB_PREFIXES",
+    "DEFAULT_MODEL",
+    "ENVIRONMENT",
+    "NAMES",
+    "Settings",
+    "for_clients",
+    "load",
+    "refuse_open_door",
+    "unknown_setting",
+]

@@ -1,0 +1,106 @@
+"""Settings are read: `turnlog.toml`, then the environment, which wins."""
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from decimal import Decimal
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from turnlog.config.settings import CHOICES, NUMBERS, Settings
+from turnlog.errors import BadInput, ConfigError
+from turnlog.projections.billing.budgets import read_budgets
+from turnlog.projections.billing.calendar import zone
+from turnlog.tools.mcp.server import servers
+
+# Settings of what ships beside the server begin like this. Only their names are read here, into
+# `contrib`; each part of `turnlog.contrib` checks its own and refuses what it does not know.
+CONTRIB_PREFIXES = ("bc_",)  # Business Central
+_PREFIX = "TURNLOG_"
+_FILE_ONLY = ("budgets", "mcp")
+NAMES = [f.name for f in fields(Settings) if f.name != "contrib"]
+ENVIRONMENT = {f"{_PREFIX}{name.upper()}": name for name in NAMES if name not in _FILE_ONLY} | {
+    "ANTHROPIC_API_KEY": "api_key",
+    "ANTHROPIC_BASE_URL": "base_url",
+}
+
+
+def load(
+    env: Mapping[str, str] = os.environ, file: Path = Path("turnlog.toml"), **arguments: Any
+) -> Settings:
+    """The settings: from these arguments, else the environment, else the file."""
+    named = _from_file(file) | _from_environment(env)
+    named |= {name: value for name, value in arguments.items() if value is not None}
+    mcp = servers(named.pop("mcp", {}), env)
+    contrib = {name: str(named.pop(name)) for name in list(named) if _is_contrib(name)}
+    typed = {name: _typed(name, value) for name, value in named.items()}
+    return replace(Settings(), mcp=mcp, contrib=contrib, **typed)
+
+
+def unknown_setting(name: str, known: Iterable[str], where: str = "There") -> ConfigError:
+    """The error for a name that nobody reads, with the known name that it may stand for."""
+    nearest = get_close_matches(name, list(known), n=1)
+    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    return ConfigError(f"{where} has an unknown setting: {name!r}.{hint}")
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    if not file.exists():
+        return {}
+    try:
+        named = tomllib.loads(file.read_text(), parse_float=Decimal)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file.name} cannot be read: {error}.") from None
+    for name in sorted(named.keys() - set(NAMES)):
+        if not _is_contrib(name):
+            raise unknown_setting(name, NAMES, file.name)
+    return named
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    ours = {name: env[key] for key, name in ENVIRONMENT.items() if env.get(key)}
+    lowered = {key.removeprefix(_PREFIX).lower(): key for key in env if key.startswith(_PREFIX)}
+    return ours | {n: env[key] for n, key in lowered.items() if _is_contrib(n) and env[key]}
+
+
+def _is_contrib(name: str) -> bool:
+    return name.startswith(CONTRIB_PREFIXES)
+
+
+def _typed(name: str, value: Any) -> Any:
+    if name in CHOICES:
+        return _chosen(name, str(value).lower())
+    if name in NUMBERS:
+        return _number(name, value)
+    if name == "budgets":
+        return read_budgets(value)
+    if name == "timezone":
+        return _zone(str(value))
+    return str(value)
+
+
+def _zone(name: str) -> str:
+    try:
+        zone(name)
+    except BadInput as error:
+        raise ConfigError(f"'timezone': {error}") from None
+    return name
+
+
+def _number(name: str, value: Any) -> float:
+    kind, least, most = NUMBERS[name]
+    try:
+        number = kind(str(value))
+    except ValueError:
+        raise ConfigError(f"{name!r} must be {kind.__name__}, not {value!r}.") from None
+    if not least <= number <= most:
+        raise ConfigError(f"{name!r} must be between {least:g} and {most:g}, not {value!r}.")
+    return number
+
+
+def _chosen(name: str, value: str) -> Any:
+    if value not in CHOICES[name]:
+        raise ConfigError(f"{name!r} must be one of {', '.join(CHOICES[name])}, not {value!r}.")
+    return value == "true" if value in ("true", "false") else value

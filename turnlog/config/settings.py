@@ -1,0 +1,122 @@
+"""Every setting with its default, its kind and its bounds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from turnlog.errors import ConfigError
+from turnlog.pipeline.admission import Limits
+from turnlog.projections.billing.budgets import Budget
+from turnlog.tools.mcp.server import McpServer
+from turnlog.tools.tool import Approval
+from turnlog.transports.jwks import Issuer
+
+DEFAULT_MODEL = "claude-sonnet-5-5"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One field a setting: `max_tokens` is TURNLOG_MAX_TOKENS, or max_tokens in turnlog.toml."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    data: str = "turnlog-data"
+    database_url: str | None = None  # sqlite:FOLDER, memory:; default: sqlite, in `data`
+    model: str = DEFAULT_MODEL
+    max_tokens: int = 8192
+    max_calls: int = 50  # model calls in one turn
+    max_characters: int = 200_000  # of one question
+    thinking_budget: int = 10_000
+    searches_a_session: int = 10  # on the web
+    prompt_cache: str = "5m"  # how long the provider keeps what it has read; or 1h, or off
+    cors_origins: str = ""  # other sites whose pages may ask, with commas between them
+    turn_timeout: float = 900.0  # seconds that one turn may take
+    turns_at_once: int = 20  # of one user
+    messages_a_minute: int = 120  # of one user
+    approval: Approval = "writes"  # whom tools ask first: always, never, or writes only
+    approval_timeout: float = 86_400.0  # seconds that an approval stays open
+    grace: float = 10.0  # seconds that running turns get when the server stops
+    log_format: str = "text"  # or json
+    log_level: str = "info"
+    log_content: bool = False  # whether log lines may hold what people and tools say
+    keep_raw: bool = False  # whether the provider's bytes are stored beside the log
+    auth_secret: str | None = field(default=None, repr=False)
+    auth_issuer: str | None = None  # instead of a secret: an identity provider
+    auth_audience: str | None = None
+    auth_jwks_url: str | None = None
+    auth_admin_claim: str = "admin"
+    metrics_token: str | None = field(default=None, repr=False)  # opens /metrics, nothing else
+    prices: str | None = None  # a price book of your own, TOML
+    timezone: str = "UTC"  # where the days of bills and budgets begin
+    budgets: tuple[Budget, ...] = ()  # [[budgets]] in turnlog.toml
+    api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
+    base_url: str | None = None  # ANTHROPIC_BASE_URL
+    mcp: tuple[McpServer, ...] = ()  # [mcp.NAME] in turnlog.toml, and nowhere else
+    # Settings of what ships beside the server, by name; secrets are among them.
+    contrib: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+
+    @property
+    def address(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def origins(self) -> list[str]:
+        """The sites whose pages may ask."""
+        return [site.strip() for site in self.cors_origins.split(",") if site.strip()]
+
+    @property
+    def limits(self) -> Limits:
+        """What a question and its answer may cost."""
+        return Limits(
+            model=self.model,
+            max_tokens=self.max_tokens,
+            max_calls=self.max_calls,
+            max_characters=self.max_characters,
+            searches=self.searches_a_session,
+        )
+
+    @property
+    def store_url(self) -> str:
+        """Where the log is."""
+        return self.database_url or f"sqlite:{self.data}"
+
+    @property
+    def simulated(self) -> bool:
+        """Without a key, and without an address that needs none, the simulation answers."""
+        return self.api_key is None and self.base_url is None
+
+    @property
+    def issuer(self) -> Issuer | None:
+        """The identity provider. Raises ConfigError where the settings name half of one."""
+        if self.auth_issuer is not None:
+            return Issuer(
+                name=self.auth_issuer, audience=self.auth_audience, jwks_url=self.auth_jwks_url
+            )
+        for name in ("auth_audience", "auth_jwks_url"):
+            if getattr(self, name) is not None:
+                raise ConfigError(f"{name!r} needs 'auth_issuer': whose tokens are they?")
+        return None
+
+
+# Every number with its kind and its bounds.
+NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
+    "port": (int, 0, 65_535),
+    "max_tokens": (int, 1, 1_000_000),
+    "max_calls": (int, 1, 10_000),
+    "max_characters": (int, 1, 10_000_000),
+    "thinking_budget": (int, 1_000, 100_000),
+    "searches_a_session": (int, 0, 10_000),
+    "grace": (float, 0, 3_600),
+    "turn_timeout": (float, 1, 86_400),
+    "approval_timeout": (float, 1, 31_536_000),
+    "turns_at_once": (int, 1, 100_000),
+    "messages_a_minute": (int, 1, 1_000_000),
+}
+
+CHOICES = {
+    "approval": ("always", "never", "writes"),
+    "prompt_cache": ("5m", "1h", "off"),
+    "log_format": ("text", "json"),
+    "log_level": ("debug", "info", "warning", "error"),
+    "log_content": ("true", "false"),
+    "keep_raw": ("true", "false"),
+}
