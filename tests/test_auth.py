@@ -20,12 +20,13 @@ from starlette.routing import Route
 from turnlog import Settings, create_app
 from turnlog.config import refuse_open_door
 from turnlog.errors import ConfigError, Unauthorized
+from turnlog.ports import User
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import SECRET
 from turnlog.tokens import mint
 from turnlog.transports import jwks
-from turnlog.transports.auth import Auth, User
+from turnlog.transports.auth import Auth
 from turnlog.transports.jwks import FRESH, PAUSE, Issuer
 
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)

@@ -74,6 +74,20 @@ def test_token_mints_a_token_of_the_user(capsys, monkeypatch):
     assert (code, user.id, user.admin) == (0, "alice", True)
 
 
+def test_token_gives_the_roles_that_it_is_told(capsys, monkeypatch):
+    monkeypatch.setenv("TURNLOG_AUTH_SECRET", SECRET)
+    code, out, _ = run(capsys, "token", "--user", "ann", "--role", "finance", "--role", "auditor")
+    user = Auth(SECRET).user(f"Bearer {out.strip()}")
+    assert (code, user.roles) == (0, {"finance", "auditor"})
+
+
+def test_token_refuses_what_cannot_be_a_role(capsys, monkeypatch):
+    monkeypatch.setenv("TURNLOG_AUTH_SECRET", SECRET)
+    code, out, err = run(capsys, "token", "--user", "ann", "--role", " finance")
+    assert (code, out) == (2, "")
+    assert "' finance' cannot be a role" in err
+
+
 def test_token_needs_a_secret(capsys):
     code, _, err = run(capsys, "token", "--user", "alice")
     assert code == 2

@@ -106,7 +106,12 @@ class Turnlog:
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
         self._open: AsyncExitStack | None = None
         self._limits = settings.limits
-        auth = Auth(settings.auth_secret, settings.issuer, admin_claim=settings.auth_admin_claim)
+        auth = Auth(
+            settings.auth_secret,
+            settings.issuer,
+            admin_claim=settings.auth_admin_claim,
+            roles_claim=settings.auth_roles_claim,
+        )
         origins = settings.origins
         self._door = McpDoor(tasks.offer(self.tasks), auth, origins)
         self._asgi = http_app(

@@ -33,6 +33,7 @@ def serve(args: argparse.Namespace) -> int:
 
 def token(args: argparse.Namespace) -> int:
     """Mint a bearer token."""
+    from turnlog.ports.user import LONGEST_ROLE, is_role
     from turnlog.tokens import mint
 
     settings = load()
@@ -41,7 +42,11 @@ def token(args: argparse.Namespace) -> int:
     refuse_open_door(settings)
     if not args.user.strip() or not 0 < args.days <= 36_500:
         raise ConfigError("A token needs a user, and between 0 and 36500 days.")
-    say(mint(settings.auth_secret, args.user, admin=args.admin, days=args.days))
+    for role in args.role:
+        if not is_role(role):
+            raise ConfigError(f"{role!r} cannot be a role: 1 to {LONGEST_ROLE} characters.")
+    given = {"admin": args.admin, "roles": args.role, "days": args.days}
+    say(mint(settings.auth_secret, args.user, **given))
     return 0
 
 
@@ -87,7 +92,9 @@ def register(add: Add) -> None:
     add_data(parser)
     parser = add(token)
     parser.add_argument("--user", required=True)
-    parser.add_argument("--admin", action="store_true")
+    parser.add_argument("--admin", action="store_true", help="the same as --role admin")
+    about = "admin, auditor, or a name that approvals ask for; may be given again"
+    parser.add_argument("--role", action="append", default=[], metavar="NAME", help=about)
     parser.add_argument("--days", type=float, default=30)
     parser = add(sim)
     parser.add_argument("--port", type=int, default=8001)

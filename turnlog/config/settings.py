@@ -44,6 +44,7 @@ class Settings:
     auth_audience: str | None = None
     auth_jwks_url: str | None = None
     auth_admin_claim: str = "admin"
+    auth_roles_claim: str = "roles"
     metrics_token: str | None = field(default=None, repr=False)  # opens /metrics, nothing else
     prices: str | None = None  # a price book of your own, TOML
     timezone: str = "UTC"  # where the days of bills and budgets begin

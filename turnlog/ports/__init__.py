@@ -51,8 +51,11 @@ from turnlog.ports.tools import (
     ToolSpec,
     ToolStarted,
 )
+from turnlog.ports.user import ADMIN, AUDITOR, User, is_role, roles_of
 
 __all__ = [
+    "ADMIN",
+    "AUDITOR",
     "Agent",
     "Approval",
     "ApprovalState",
@@ -108,7 +111,10 @@ __all__ = [
     "TurnResult",
     "Turns",
     "UnreadableCall",
+    "User",
     "Verdict",
     "handover_tool",
+    "is_role",
     "no_price",
+    "roles_of",
 ]

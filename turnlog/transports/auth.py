@@ -6,12 +6,12 @@ we fetch. Never both: the names of the two might mean different people.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import jwt
 
 from turnlog.errors import ConfigError, Unauthorized
+from turnlog.ports import ADMIN, User, roles_of
 from turnlog.transports.jwks import ALGORITHMS, Issuer, KeyName, ProviderKeys
 
 LOCAL_USER = "local"
@@ -19,12 +19,7 @@ MOST_CHARACTERS = 200  # of a user's id
 MOST_TOKEN = 16_384  # characters
 _LEEWAY = 10  # seconds that clocks may differ
 _INVALID = "The token is not valid here."
-
-
-@dataclass(frozen=True, kw_only=True)
-class User:
-    id: str
-    admin: bool = False
+_ADMIN_CLAIM = "admin"
 
 
 class Auth:
@@ -35,7 +30,8 @@ class Auth:
         secret: str | None,
         issuer: Issuer | None = None,
         *,
-        admin_claim: str = "admin",
+        admin_claim: str = _ADMIN_CLAIM,
+        roles_claim: str = "roles",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if secret is not None and issuer is not None:
@@ -44,6 +40,7 @@ class Auth:
         self._issuer = issuer
         self._keys = None if issuer is None else ProviderKeys(issuer, clock=clock)
         self._admin_claim = admin_claim
+        self._roles_claim = roles_claim
 
     @property
     def required(self) -> bool:
@@ -61,7 +58,7 @@ class Auth:
         Raises Unauthorized with a sentence that says what to do.
         """
         if not self.required:
-            return User(id=LOCAL_USER, admin=True)
+            return User(id=LOCAL_USER, roles=frozenset({ADMIN}))
         token = _token(authorization)
         try:
             claims = self._claims(token)
@@ -69,7 +66,14 @@ class Auth:
             raise Unauthorized("The token has expired. Get a new one.") from None
         except jwt.PyJWTError:
             raise Unauthorized(_INVALID) from None
-        return User(id=_subject(claims), admin=claims.get(self._admin_claim) is True)
+        return User(id=_subject(claims), roles=self._roles(claims))
+
+    def _roles(self, claims: dict[str, Any]) -> frozenset[str]:
+        """The roles that the token gives. A claim of your own for admins is the only one."""
+        roles = roles_of(claims.get(self._roles_claim))
+        if claims.get(self._admin_claim) is True:
+            return roles | {ADMIN}
+        return roles if self._admin_claim == _ADMIN_CLAIM else roles - {ADMIN}
 
     def _claims(self, token: str) -> dict[str, Any]:
         key, algorithm = self._key(token)

@@ -18,10 +18,10 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from turnlog.errors import TurnlogError
-from turnlog.ports import Offer
+from turnlog.ports import Offer, User
 from turnlog.tokens import DAY, mint
 from turnlog.transports import problem
-from turnlog.transports.auth import Auth, User
+from turnlog.transports.auth import Auth
 from turnlog.transports.http.request import MOST_BYTES
 from turnlog.transports.origins import is_same_site
 

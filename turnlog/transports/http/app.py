@@ -15,9 +15,9 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send, StatelessLifespan
 
 from turnlog.errors import Forbidden, TurnlogError
-from turnlog.ports import Backend
+from turnlog.ports import Backend, User
 from turnlog.transports import problem
-from turnlog.transports.auth import Auth, User
+from turnlog.transports.auth import Auth
 from turnlog.transports.http.request import NOBODY, UserRequest
 from turnlog.transports.http.routes import ROUTES, Handler, Route, Who
 from turnlog.transports.mcp_server import McpDoor

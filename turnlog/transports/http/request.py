@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from turnlog.errors import BadInput, TooLarge
 from turnlog.net import TooMuch, read_bounded
-from turnlog.ports import Backend
-from turnlog.transports.auth import User
+from turnlog.ports import Backend, User
 
 MOST_BYTES = 1_000_000  # of a request's body
 SLOWEST_BODY = 30.0  # seconds

@@ -19,9 +19,8 @@ from engineio.packet import MESSAGE, Packet  # type: ignore[import-untyped]
 from turnlog.errors import BadInput
 from turnlog.events.base import AgentRef, Envelope, Stamped
 from turnlog.events.kinds import SessionStart
-from turnlog.ports import LiveEvent, Session
+from turnlog.ports import LiveEvent, Session, User
 from turnlog.transports import wire
-from turnlog.transports.auth import User
 from turnlog.transports.http.sessions import shown
 from turnlog.transports.http.turns import BEGINNING
 
