@@ -8,6 +8,7 @@ from turnlog.contrib.business_central import BusinessCentral, business_central_t
 from turnlog.events.base import Event
 from turnlog.events.kinds import KINDS
 from turnlog.projections.history.lint import RULES
+from turnlog.testing import event_types
 from turnlog.tools.tool import Tool
 from turnlog.transports.http import openapi
 from turnlog.transports.http.routes import ROUTES
@@ -24,6 +25,8 @@ def pages(root: Path) -> dict[Path, str]:
         root / "docs" / "lint.md": _with_rules((root / "docs" / "lint.md").read_text()),
         root / "docs" / "erp-tools.md": _HEAD + _erp_tools(),
         root / "docs" / "http.md": _HEAD + _routes(),
+        root / "clients" / "typescript" / "src" / "events.ts": event_types.typescript(),
+        root / "turnlog" / "client" / "events.py": event_types.python(),
     }
 
 

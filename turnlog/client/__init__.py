@@ -1,0 +1,1 @@
+"""For Python programs that talk to a turnlog server."""
