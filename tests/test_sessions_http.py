@@ -3,8 +3,8 @@
 import pytest
 
 from turnlog.errors import BadInput
-from turnlog.simulator import Reply, Thinking
-from turnlog.testing.apps import STREAM, events, is_problem, served
+from turnlog.simulator import Reply, Thinking, ToolCall
+from turnlog.testing.apps import SECRET, STREAM, as_user, events, is_problem, served
 
 THINKING = {"enabled": False, "budgetTokens": 10_000}
 
@@ -257,6 +257,82 @@ async def test_a_user_interface_is_told_what_it_needs_to_know():
     async with served() as server:
         told = (await server.http.get("/api/config")).json()
         assert (told["model"], told["simulated"]) == (server.app.settings.model, False)
-        assert [agent["id"] for agent in told["agents"]] == ["waiter", "other"]
+        waiter, other = told["agents"]
+        assert (waiter["id"], waiter["name"], other["id"]) == ("waiter", "Waiter", "other")
+        assert waiter["tools"] == [{"name": "wait", "title": "Wait", "writes": False}]
+        assert waiter["description"] == other["description"] == ""
+        assert told["user"] == {"id": "local", "roles": ["admin"]}
         assert told["limits"]["maxCharacters"] == server.app.settings.max_characters
         assert "transfer_to_" in told["internalPrefixes"]
+
+
+async def test_whoever_is_not_signed_in_learns_nothing_about_agents_and_tools():
+    async with served(secret=SECRET) as server:
+        told = (await server.http.get("/api/config")).json()
+        assert told == {"user": None, "simulated": False}
+        told = (await server.http.get("/api/config", headers=as_user("alice"))).json()
+        assert told["user"] == {"id": "alice", "roles": []}
+        assert [agent["id"] for agent in told["agents"]] == ["waiter", "other"]
+        wrong = await server.http.get("/api/config", headers={"authorization": "Bearer x"})
+        is_problem(wrong, 401, "unauthorized")
+
+
+# what goes on in a session, and what it is called
+
+
+async def test_a_session_says_what_goes_on_in_it():
+    async with served(Reply(ToolCall("wait", {})), Reply("Done.")) as server:
+        session = await server.session()
+        path = f"/api/sessions/{session}"
+        fresh = (await server.http.get(path)).json()
+        assert (fresh["state"], fresh["turnId"]) == ("idle", None)
+        assert fresh["lastActivityAt"] == fresh["createdAt"]
+        turn = (await server.ask(session)).json()["turnId"]
+        busy = (await server.http.get(path)).json()
+        assert (busy["state"], busy["turnId"]) == ("running", turn)
+        server.go.set()
+        await server.ended()
+        over = (await server.http.get(path)).json()
+        assert (over["state"], over["turnId"]) == ("idle", None)
+        last = (await server.http.get(f"{path}/messages")).json()["events"][-1]["timestamp"]
+        assert over["lastActivityAt"] == last > over["createdAt"]
+        assert (await listed(server))["sessions"] == [over]
+
+
+async def titled(server, *questions, **made):
+    session = (await server.http.post("/api/sessions", json=made)).json()["id"]
+    for question in questions:
+        await server.ask(session, question)
+        await server.app.rest()
+    return (await server.http.get(f"/api/sessions/{session}")).json()["title"]
+
+
+async def test_a_session_without_a_title_is_named_after_its_first_question():
+    async with served(*[Reply("Yes.")] * 5) as server:
+        assert await titled(server, "Hello", "Could you list my ducks?") == "List my ducks?"
+        assert await titled(server, "First things", "Second things") == "First things"
+        assert await titled(server, "Geese?", title="Ducks") == "Ducks"
+
+
+async def test_a_name_that_somebody_gives_meanwhile_stays():
+    async with served(Reply("Yes."), Reply("Yes.")) as server:
+        session = await server.session()
+        await server.ask(session, "Hi")
+        await server.app.rest()
+        path = f"/api/sessions/{session}"
+        await server.http.patch(path, json={"title": "Mine"})
+        await server.ask(session, "What about ducks?")
+        await server.app.rest()
+        assert (await server.http.get(path)).json()["title"] == "Mine"
+
+
+async def test_sessions_are_searched_by_title():
+    async with served() as server:
+        await created(server, "Ducks", "Geese", "More ducks")
+        found = await listed(server, search="DUCK")
+        assert [session["title"] for session in found["sessions"]] == ["More ducks", "Ducks"]
+        page = await listed(server, search="duck", limit=1)
+        rest = await listed(server, search="duck", limit=1, cursor=page["cursor"])
+        assert [s["title"] for s in rest["sessions"]] == ["Ducks"] and rest["cursor"] is None
+        too_long = await server.http.get("/api/sessions", params={"search": "x" * 201})
+        is_problem(too_long, 400, "bad_input")

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 import turnlog
 from turnlog.events.record import Record
 from turnlog.ports import Session
+from turnlog.stores.sqlite.files import connect
+from turnlog.stores.sqlite.migrations import migrate
 from turnlog.stores.sqlite.statements import SQL, read_statements
 
 HOUSE = Path(turnlog.__file__).parent
@@ -75,6 +78,9 @@ def test_events_are_read_in_the_order_of_their_record(statement):
     assert columns(statement) == Record._fields
 
 
-@pytest.mark.parametrize("statement", ["get_session", "list_sessions"])
-def test_sessions_are_read_in_the_order_of_their_fields(statement):
-    assert columns(statement) == Session.__struct_fields__
+def test_sessions_are_read_in_the_order_of_their_fields(tmp_path):
+    with closing(connect(tmp_path / "empty.db")) as db:
+        migrate(db)
+        everything = SQL["get_session"].format(columns=SQL["session_columns"])
+        found = db.execute(everything, {"id": "", "user_id": ""}).description
+    assert tuple(column[0] for column in found) == Session.__struct_fields__

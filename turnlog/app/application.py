@@ -9,7 +9,8 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from turnlog.config import Settings, for_clients
+from turnlog.app import for_clients
+from turnlog.config import Settings
 from turnlog.contrib.tasks import agent as tasks
 from turnlog.contrib.tasks.storage import tasks_beside
 from turnlog.errors import BadInput
@@ -113,7 +114,8 @@ class Turnlog:
             roles_claim=settings.auth_roles_claim,
         )
         origins = settings.origins
-        self._door = McpDoor(tasks.offer(self.tasks), auth, origins)
+        self._offer = tasks.offer(self.tasks)
+        self._door = McpDoor(self._offer, auth, origins)
         self._asgi = http_app(
             self, auth, lambda _: self, self._door, origins, settings.metrics_token
         )
@@ -228,8 +230,12 @@ class Turnlog:
     async def budgets(self, user_id: str, session_id: str | None = None) -> list[dict[str, Any]]:
         return await self._budgets.states(user_id, session_id)
 
-    def config(self) -> dict[str, Any]:
-        return for_clients(self.settings, self._agents.values())
+    def config(self, user_id: str) -> dict[str, Any]:
+        agents = [
+            for_clients.agent(agent, self._mcp.known_tools(agent, user_id, self._offer.tools))
+            for agent in self._agents.values()
+        ]
+        return for_clients.settings(self.settings) | {"agents": agents}
 
     def describe(self) -> dict[str, Any]:
         return {

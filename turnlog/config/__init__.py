@@ -1,6 +1,6 @@
 """Settings: `turnlog.toml`, then the environment, which wins. Everything has a default."""
 
-from turnlog.config.checks import for_clients, refuse_open_door
+from turnlog.config.checks import refuse_open_door
 from turnlog.config.reading import CONTRIB_PREFIXES, ENVIRONMENT, NAMES, load, unknown_setting
 from turnlog.config.settings import DEFAULT_MODEL, Settings
 
@@ -10,7 +10,6 @@ __all__ = [
     "ENVIRONMENT",
     "NAMES",
     "Settings",
-    "for_clients",
     "load",
     "refuse_open_door",
     "unknown_setting",

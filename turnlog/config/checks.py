@@ -1,29 +1,8 @@
-"""What the settings allow together, and what of them a client may know."""
-
-from collections.abc import Iterable
-from typing import Any
+"""What the settings allow together."""
 
 from turnlog.config.settings import Settings
 from turnlog.errors import ConfigError
 from turnlog.net import LOOPBACK
-from turnlog.ports import Agent
-
-
-def for_clients(settings: Settings, agents: Iterable[Agent]) -> dict[str, Any]:
-    """What a user interface needs to know before it asks anything."""
-    return {
-        "model": settings.model,
-        "simulated": settings.simulated,
-        "agents": [{"id": agent.id, "name": agent.ref.name} for agent in agents],
-        "limits": {
-            "maxCharacters": settings.max_characters,
-            "turnsAtOnce": settings.turns_at_once,
-            "messagesAMinute": settings.messages_a_minute,
-            "searchesASession": settings.searches_a_session,
-            "turnTimeout": settings.turn_timeout,
-            "approvalTimeout": settings.approval_timeout,
-        },
-    }
 
 
 def refuse_open_door(settings: Settings) -> None:

@@ -36,11 +36,13 @@ from turnlog.ports.store import (
     Question,
     Session,
     Sessions,
+    SessionState,
     Store,
     ToolRun,
     Turn,
     Turns,
 )
+from turnlog.ports.tickets import Ticket, Tickets, too_many_tickets
 from turnlog.ports.tools import (
     ApprovalState,
     Offer,
@@ -93,6 +95,7 @@ __all__ = [
     "Rate",
     "Seat",
     "Session",
+    "SessionState",
     "Sessions",
     "Show",
     "Signal",
@@ -102,6 +105,8 @@ __all__ = [
     "StartedTurn",
     "Store",
     "Team",
+    "Ticket",
+    "Tickets",
     "ToolBox",
     "ToolOutput",
     "ToolRun",
@@ -117,4 +122,5 @@ __all__ = [
     "is_role",
     "no_price",
     "roles_of",
+    "too_many_tickets",
 ]

@@ -91,8 +91,10 @@ class Backend(Protocol):
         """How far each of the user's budgets is used up."""
         ...
 
-    def config(self) -> dict[str, Any]:
-        """What a user interface needs to know: model, agents, limits, simulated or not."""
+    def config(self, user_id: str) -> dict[str, Any]:
+        """What a user interface needs to know: model, agents with their tools as far as they are
+        known now, limits, simulated or not.
+        """
         ...
 
     def describe(self) -> dict[str, Any]:

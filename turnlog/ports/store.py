@@ -6,7 +6,10 @@ from typing import Any, Literal, NamedTuple, Protocol
 from turnlog.events.base import Envelope, Stamped, Value
 from turnlog.events.record import Record
 from turnlog.ports.billing import Billing
+from turnlog.ports.tickets import Tickets
 from turnlog.ports.tools import ToolStarted
+
+SessionState = Literal["idle", "running", "waiting"]
 
 
 class Session(Value, frozen=True, kw_only=True):
@@ -14,7 +17,7 @@ class Session(Value, frozen=True, kw_only=True):
 
     id: str
     user_id: str
-    title: str
+    title: str  # "": nobody has named it yet
     agent_id: str
     created_at: str
     anchor: int = 0  # the history that the model is told begins at this number
@@ -24,6 +27,10 @@ class Session(Value, frozen=True, kw_only=True):
     web_search: bool = False
     searches: int = 0  # made so far, as the log has them
     engine: str = "claude"  # which one answers
+    # Seen in the turns and in the log, never set:
+    state: SessionState = "idle"
+    turn_id: str | None = None  # of the turn that runs or waits
+    last_activity_at: str = ""  # the time of its newest event; "": nothing has happened
 
 
 OPEN = ("running", "waiting")  # states of a turn that is not over
@@ -146,13 +153,26 @@ class Sessions(Protocol):
         ...
 
     async def list_sessions(
-        self, user_id: str, *, limit: int, after: str | None = None, archived: bool = False
+        self,
+        user_id: str,
+        *,
+        limit: int,
+        after: str | None = None,
+        archived: bool = False,
+        search: str = "",
     ) -> list[Session]:
-        """The user's sessions, newest first; those that come after the one with id `after`."""
+        """The user's sessions, newest first; those that come after the one with id `after`.
+
+        `search`: whose titles hold these words, in whatever case.
+        """
         ...
 
     async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
         """Set title, archived, thinking or web search. Raises NotFound as get_session does."""
+        ...
+
+    async def name_session(self, user_id: str, session_id: str, title: str) -> None:
+        """Set the title where there is none. A name that somebody gave stays."""
         ...
 
 
@@ -264,8 +284,8 @@ class Audit(Protocol):
     async def evidence(self, session_id: str) -> Evidence: ...
 
 
-class Store(EventLog, Sessions, Turns, Approvals, Audit, Billing, Protocol):
-    """A place that keeps all of it. One adapter, six faces."""
+class Store(EventLog, Sessions, Turns, Approvals, Tickets, Audit, Billing, Protocol):
+    """A place that keeps all of it. One adapter, seven faces."""
 
     @property
     def url(self) -> str:

@@ -57,6 +57,7 @@ class Tool:
     arguments: type[msgspec.Struct] | None  # what the model may set; None: the function checks
     context_names: tuple[str, ...] = ()  # what the server sets
     identity: Mapping[str, str] = field(default_factory=dict)  # and with what, one by one
+    title: str = ""  # for people; "": made from the name
     returns: Any = Any
     writes: bool | None = None  # whether it changes anything; unless surely not, never run twice
     approval: Approval | None = None  # None: as the agent or the server has it
@@ -67,6 +68,12 @@ class Tool:
     @property
     def name(self) -> str:
         return self.spec.name
+
+    @property
+    def label(self) -> str:
+        """What people see of it: `list_all_items` is List all items."""
+        words = " ".join(verbs.words_of(self.name))
+        return self.title or words[:1].upper() + words[1:]
 
     def checked(self, args: dict[str, Any]) -> dict[str, Any]:
         """What the model set, as the function wants it. Raises ToolError for what does not fit."""
@@ -104,6 +111,7 @@ def tool(function: Callable[..., Any], /) -> Tool: ...
 def tool(
     *,
     name: str | None = None,
+    title: str = "",
     writes: bool | None = None,
     approval: Approval | None = None,
     describe: Describe | None = None,

@@ -34,6 +34,7 @@ from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.turns.limits import UserLimits
 from turnlog.turns.live_turn import End, LiveTurn, OnEnd, Work
 from turnlog.turns.recovery import draft_events, goes_on, recover, unkept
+from turnlog.turns.titles import Titles
 from turnlog.turns.wakes import Wakes
 
 _log = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class RunningTurns:
         on_end: Sequence[OnEnd] = (),
     ) -> None:
         """`longest`: how many seconds a turn may take."""
+        self._titles = Titles(store)
         self._store = store
         self._parts_for = parts_for
         self._bus = bus
@@ -147,6 +149,7 @@ class RunningTurns:
                 return await self._asked_before(session, question, error)
             raise
         self._set_off(live, watch, question, state, parts)
+        self._titles.add(session, question)
         first_seq = state.turn.first_seq
         return StartedTurn(turn_id=live.turn_id, session_id=session.id, first_seq=first_seq)
 
@@ -213,11 +216,13 @@ class RunningTurns:
             for live in self._live.values():
                 live.stop(ShuttingDown())
             await asyncio.wait(self._tasks)
+        await self._titles.done()
 
     async def all_at_rest(self) -> None:
         """Wait until no turn runs here, and what follows on their ends is done."""
         while self._tasks:
             await asyncio.wait(self._tasks)
+        await self._titles.done()
         for follow_up in self._on_end:
             await follow_up.done()
 

@@ -17,7 +17,7 @@ def new_session(user_id: str, agent_id: str, title: str | None, **settings: Any)
     return Session(
         id=new_id(),
         user_id=user_id,
-        title=title or "New conversation",
+        title=title or "",
         agent_id=agent_id,
         created_at=now(),
         **settings,

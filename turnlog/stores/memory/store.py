@@ -34,9 +34,10 @@ from turnlog.projections import approvals as permits
 from turnlog.projections import tables
 from turnlog.stores.leases import NO_LEASE, lease_lost, leased
 from turnlog.stores.memory import billing
+from turnlog.stores.memory.tickets import MemoryTickets
 
 
-class MemoryStore:
+class MemoryStore(MemoryTickets):
     """A Store without a disk. A process that "dies" leaves its owner name behind."""
 
     def __init__(self, owner: str = "memory", beside: "MemoryStore | None" = None) -> None:
@@ -48,6 +49,7 @@ class MemoryStore:
         self._owners: dict[str, str] = beside._owners if beside else {}
         self._leases: dict[str, str] = beside._leases if beside else {}  # of running turns
         self._alive: set[str] = beside._alive if beside else set()
+        self._tickets = beside._tickets if beside else {}
         empty: tables.Rows = {table: {} for table in tables.STORED}
         self._rows: tables.Rows = beside._rows if beside else empty
 
@@ -138,13 +140,33 @@ class MemoryStore:
         session = self._sessions.get(session_id)
         if session is None or session.user_id != user_id:
             raise NotFound(f"There is no session {session_id!r}.")
-        return session
+        return self._seen(session)
+
+    def _seen(self, session: Session) -> Session:
+        """With what its turns and its log say."""
+        turn = next((t for t in self._turns.values() if _is_open_in(session, t)), None)
+        log = self._log.get(session.id)
+        return msgspec.structs.replace(
+            session,
+            state=turn.state if turn else "idle",
+            turn_id=turn.id if turn else None,
+            last_activity_at=log[-1].at if log else "",
+        )
 
     async def list_sessions(
-        self, user_id: str, *, limit: int, after: str | None = None, archived: bool = False
+        self,
+        user_id: str,
+        *,
+        limit: int,
+        after: str | None = None,
+        archived: bool = False,
+        search: str = "",
     ) -> list[Session]:
         mine = [
-            s for s in self._sessions.values() if (s.user_id, s.archived) == (user_id, archived)
+            self._seen(s)
+            for s in self._sessions.values()
+            if (s.user_id, s.archived) == (user_id, archived)
+            and search.casefold() in s.title.casefold()
         ]
         mine.sort(key=lambda s: (s.created_at, s.id), reverse=True)
         if after is not None:
@@ -153,9 +175,14 @@ class MemoryStore:
         return mine[:limit]
 
     async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
-        session = await self.get_session(user_id, session_id)
+        await self.get_session(user_id, session_id)
+        session = self._sessions[session_id]
         self._sessions[session_id] = msgspec.structs.replace(session, **changes)
-        return self._sessions[session_id]
+        return self._seen(self._sessions[session_id])
+
+    async def name_session(self, user_id: str, session_id: str, title: str) -> None:
+        if not (await self.get_session(user_id, session_id)).title:
+            await self.update_session(user_id, session_id, title=title)
 
     # turns
 
@@ -305,6 +332,10 @@ class MemoryStore:
         }
         turns = [turn for turn in self._turns.values() if turn.session_id == session_id]
         return Evidence(session, self._log.get(session_id, []), rows, turns)
+
+
+def _is_open_in(session: Session, turn: Turn) -> bool:
+    return turn.session_id == session.id and turn.state in OPEN
 
 
 def _age(row: dict[str, Any]) -> tuple[str, str, int]:

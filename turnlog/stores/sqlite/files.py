@@ -25,7 +25,13 @@ def connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
     for statement in ("use_wal", "sync_fully", "check_references"):
         db.execute(SQL[statement])
+    add_functions(db)
     return db
+
+
+def add_functions(db: sqlite3.Connection) -> None:
+    """What the statements need beside SQLite's own: it ignores the case of ASCII only."""
+    db.create_function("casefold", 1, str.casefold, deterministic=True)
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:

@@ -115,17 +115,32 @@ SELECT 1 FROM messages WHERE message_id = :message_id
 
 -- get_session --
 -- One session, if it is the user's; user NULL is the audit, which sees everybody's.
-SELECT id, user_id, title, agent_id, created_at, anchor, archived, thinking_enabled,
-       thinking_budget, web_search, searches, engine
-FROM sessions WHERE id = :id AND user_id = coalesce(:user_id, user_id)
+SELECT {columns}
+FROM sessions LEFT JOIN turns AS open_turn
+  ON open_turn.session_id = sessions.id AND open_turn.state IN ('running', 'waiting')
+WHERE sessions.id = :id AND sessions.user_id = coalesce(:user_id, sessions.user_id)
+
+-- session_columns --
+-- What is known of a session, in the order of ports.Session: settings, then what goes on in it.
+sessions.id, sessions.user_id, title, agent_id, created_at, anchor, archived, thinking_enabled,
+thinking_budget, web_search, searches, engine, coalesce(open_turn.state, 'idle') AS state,
+open_turn.id AS turn_id, coalesce((
+    SELECT at FROM events WHERE events.session_id = sessions.id ORDER BY seq DESC LIMIT 1
+), '') AS last_activity_at
 
 -- list_sessions --
 -- A page of a user's sessions, newest first, below the place (created_at, id).
-SELECT id, user_id, title, agent_id, created_at, anchor, archived, thinking_enabled,
-       thinking_budget, web_search, searches, engine
-FROM sessions
-WHERE user_id = :user_id AND archived = :archived AND (created_at, id) < (:created_at, :id)
-ORDER BY created_at DESC, id DESC LIMIT :limit
+SELECT {columns}
+FROM sessions LEFT JOIN turns AS open_turn
+  ON open_turn.session_id = sessions.id AND open_turn.state IN ('running', 'waiting')
+WHERE sessions.user_id = :user_id AND archived = :archived
+  AND (created_at, sessions.id) < (:created_at, :id)
+  AND (:search = '' OR instr(casefold(title), :search))
+ORDER BY created_at DESC, sessions.id DESC LIMIT :limit
+
+-- name_session --
+-- A title for a session that has none.
+UPDATE sessions SET title = :title WHERE id = :id AND title = ''
 
 -- list_session_ids --
 -- Everybody's sessions, for an audit.
@@ -202,6 +217,21 @@ SELECT min(expires_at) FROM approvals WHERE status = 'pending'
 -- The user's writes of which nobody knows whether they took effect.
 SELECT * FROM tool_runs WHERE user_id = :user_id AND status = 'in_doubt'
 ORDER BY created_at, session_id, tool_use_id
+
+-- ── tickets ──
+
+-- forget_expired_tickets --
+-- Those that open nothing any more.
+DELETE FROM tickets WHERE expires_at <= :now
+
+-- count_tickets --
+-- How many a user has not used yet.
+SELECT count(*) FROM tickets WHERE user_id = :user_id
+
+-- take_ticket --
+-- A ticket is there once: whoever takes it gets it.
+DELETE FROM tickets WHERE digest = :digest AND expires_at > :now
+RETURNING digest, user_id, holder, path, expires_at
 
 -- ── bills and budgets ──
 

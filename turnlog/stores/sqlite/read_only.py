@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from turnlog.errors import NotFound, StoreUnusable
-from turnlog.stores.sqlite.files import connect
+from turnlog.stores.sqlite.files import add_functions, connect
 from turnlog.stores.sqlite.migrations import migrate, migrations, refuse_newer, version
 from turnlog.stores.sqlite.owners import Owners
 from turnlog.stores.sqlite.statements import SQL
@@ -154,4 +154,5 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
     uri = f"file:{quote(str(path.absolute()))}?{how}"
     db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=30)
     db.execute(SQL["refuse_writes"])
+    add_functions(db)
     return db

@@ -3,38 +3,52 @@
 import sqlite3
 from typing import Any
 
-import msgspec
-
 from turnlog.errors import NotFound
 from turnlog.ports import Session
 from turnlog.stores.sqlite.statements import SQL, insert, update
 
-_COLUMNS = Session.__struct_fields__  # the statements list them in this order
+_SEEN = ("state", "turn_id", "last_activity_at")  # of the turns and the log: never set
+_FIELDS = Session.__struct_fields__  # the statements list them in this order
+_COLUMNS = tuple(name for name in _FIELDS if name not in _SEEN)
+_GET, _LIST = (
+    SQL[name].format(columns=SQL["session_columns"]) for name in ("get_session", "list_sessions")
+)
 _FLAGS = ("archived", "thinking_enabled", "web_search")
 _NEWEST = {"created_at": "\U0010ffff", "id": ""}  # a place before every session
 
 
 def create(db: sqlite3.Connection, session: Session) -> None:
-    db.execute(insert("sessions", _COLUMNS), msgspec.structs.asdict(session))
+    values = {name: getattr(session, name) for name in _COLUMNS}
+    db.execute(insert("sessions", _COLUMNS), values)
 
 
 def find(db: sqlite3.Connection, user_id: str | None, session_id: str) -> Session:
     """`user_id` None is the audit, which sees everybody's."""
-    row = db.execute(SQL["get_session"], {"id": session_id, "user_id": user_id}).fetchone()
+    row = db.execute(_GET, {"id": session_id, "user_id": user_id}).fetchone()
     if row is None:
         raise NotFound(f"There is no session {session_id!r}.")
     return _session(row)
 
 
 def page(
-    db: sqlite3.Connection, user_id: str, limit: int, after: str | None, archived: bool
+    db: sqlite3.Connection,
+    user_id: str,
+    limit: int,
+    after: str | None,
+    archived: bool,
+    search: str,
 ) -> list[Session]:
     place = _NEWEST
     if after is not None:
         last = find(db, user_id, after)
         place = {"created_at": last.created_at, "id": last.id}
-    bounds = {"user_id": user_id, "archived": archived, "limit": limit}
-    return [_session(row) for row in db.execute(SQL["list_sessions"], place | bounds)]
+    bounds = {
+        "user_id": user_id,
+        "archived": archived,
+        "limit": limit,
+        "search": search.casefold(),
+    }
+    return [_session(row) for row in db.execute(_LIST, place | bounds)]
 
 
 def change(
@@ -46,10 +60,15 @@ def change(
     return find(db, user_id, session_id)
 
 
+def name(db: sqlite3.Connection, user_id: str, session_id: str, title: str) -> None:
+    find(db, user_id, session_id)
+    db.execute(SQL["name_session"], {"id": session_id, "title": title})
+
+
 def every_id(db: sqlite3.Connection) -> list[str]:
     return [row[0] for row in db.execute(SQL["list_session_ids"])]
 
 
 def _session(row: tuple[Any, ...]) -> Session:
-    values = dict(zip(_COLUMNS, row, strict=True))
-    return Session(**(values | {name: bool(values[name]) for name in _FLAGS}))
+    values = dict(zip(_FIELDS, row, strict=True))
+    return Session(**(values | {flag: bool(values[flag]) for flag in _FLAGS}))

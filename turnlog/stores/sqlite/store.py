@@ -16,9 +16,19 @@ from typing import Any, TypeVar
 
 from turnlog.errors import StoreUnusable
 from turnlog.events.base import Envelope, Stamped
-from turnlog.ports import Approval, Charge, Evidence, Session, Spent, ToolRun, ToolStarted, Turn
+from turnlog.ports import (
+    Approval,
+    Charge,
+    Evidence,
+    Session,
+    Spent,
+    Ticket,
+    ToolRun,
+    ToolStarted,
+    Turn,
+)
 from turnlog.stores.sqlite import approvals as permits
-from turnlog.stores.sqlite import billing, log, sessions, turns
+from turnlog.stores.sqlite import billing, log, sessions, tickets, turns
 from turnlog.stores.sqlite.files import connect, connect_reader, make_private
 from turnlog.stores.sqlite.migrations import migrate
 from turnlog.stores.sqlite.owners import Owners, ServerLock, alone
@@ -93,12 +103,30 @@ class SqliteStore:
         return await self._look(lambda db: sessions.find(db, user_id, session_id))
 
     async def list_sessions(
-        self, user_id: str, *, limit: int, after: str | None = None, archived: bool = False
+        self,
+        user_id: str,
+        *,
+        limit: int,
+        after: str | None = None,
+        archived: bool = False,
+        search: str = "",
     ) -> list[Session]:
-        return await self._look(lambda db: sessions.page(db, user_id, limit, after, archived))
+        asked = (user_id, limit, after, archived, search)
+        return await self._look(lambda db: sessions.page(db, *asked))
 
     async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
         return await self._change(lambda db: sessions.change(db, user_id, session_id, changes))
+
+    async def name_session(self, user_id: str, session_id: str, title: str) -> None:
+        await self._change(lambda db: sessions.name(db, user_id, session_id, title))
+
+    # tickets
+
+    async def issue_ticket(self, ticket: Ticket, *, at_once: int) -> None:
+        await self._change(lambda db: tickets.issue(db, ticket, at_once))
+
+    async def take_ticket(self, digest: str) -> Ticket | None:
+        return await self._change(lambda db: tickets.take(db, digest))
 
     # turns
 

@@ -25,6 +25,7 @@ pytest.register_assert_rewrite(
             "permits",
             "sessions",
             "tasks",
+            "tickets",
             "turns",
         )  # fmt: skip
     )
@@ -38,6 +39,7 @@ from turnlog.testing.contracts.leases import LeasesContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
 from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
 from turnlog.testing.contracts.tasks import TasksContract  # noqa: E402
+from turnlog.testing.contracts.tickets import TicketsContract  # noqa: E402
 from turnlog.testing.contracts.turns import TurnsContract  # noqa: E402
 
 
@@ -47,6 +49,7 @@ class StoreContract(
     TurnsContract,
     LeasesContract,
     ApprovalsContract,
+    TicketsContract,
     AuditContract,
     BillingContract,
 ):

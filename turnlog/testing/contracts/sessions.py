@@ -90,6 +90,56 @@ class SessionsContract(Contract):
                 await store.update_session(user, name, title="Mine now")
         assert await store.get_session("alice", "s") == session
 
+    async def test_a_session_says_what_goes_on_in_it(self, store: Store) -> None:
+        await store.create_session(s.new_session("idle", "alice"))
+        turn = await self.begun(store, "busy")
+        busy = await store.get_session("alice", "busy")
+        assert (busy.state, busy.turn_id) == ("running", turn.id)
+        assert busy.last_activity_at == (await store.read("alice", "busy"))[-1].envelope.time
+        listed = {one.id: one for one in await store.list_sessions("alice", limit=9)}
+        assert listed["busy"] == busy
+        assert (listed["idle"].state, listed["idle"].turn_id) == ("idle", None)
+        await store.suspend_turn(turn)
+        assert (await store.get_session("alice", "busy")).state == "waiting"
+        again = await store.claim_waiting("alice", "busy")
+        assert again is not None
+        await store.finish_turn(again)
+        over = await store.get_session("alice", "busy")
+        assert (over.state, over.turn_id) == ("idle", None)
+
+    @pytest.mark.parametrize(
+        ("search", "found"),
+        [
+            ("straße", "c"),
+            ("STRASSE", "c"),
+            ("duck", "ba"),
+            ("UCK", "ba"),
+            ("%", ""),
+            ("_", ""),
+            ("goose", ""),
+            ("", "cba"),
+        ],
+    )
+    async def test_sessions_are_found_by_their_titles_in_any_case(
+        self, store: Store, search: str, found: str
+    ) -> None:
+        await self._made(store, "abc")
+        for name, title in {"a": "Ducks", "b": "A duck pond", "c": "Die Straße"}.items():
+            await store.update_session("alice", name, title=title)
+        await store.create_session(s.new_session("his", "bob"))
+        await store.update_session("bob", "his", title="His duck")
+        listed = await store.list_sessions("alice", limit=9, search=search)
+        assert "".join(session.id for session in listed) == found
+
+    async def test_a_session_is_named_once(self, store: Store) -> None:
+        nameless = msgspec.structs.replace(s.new_session("s"), title="")
+        await store.create_session(nameless)
+        await store.name_session("alice", "s", "Ducks")
+        await store.name_session("alice", "s", "Geese")
+        assert (await store.get_session("alice", "s")).title == "Ducks"
+        with pytest.raises(NotFound):
+            await store.name_session("bob", "s", "Mine")
+
     async def _made(self, store: Store, names: str) -> list[Session]:
         """A session for each name, in this order."""
         made = [

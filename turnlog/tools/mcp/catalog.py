@@ -19,6 +19,7 @@ from turnlog.tools.mcp.server import McpServer
 
 MOST_TOOLS = 128  # of one server
 MOST_NAME = 64
+MOST_TITLE = 100
 MOST_DESCRIPTION = 2_000  # characters, of a tool
 MOST_NOTE = 500  # characters, of a parameter
 MOST_SCHEMA = 32_000  # bytes
@@ -37,6 +38,7 @@ class Listed(NamedTuple):
     spec: ToolSpec  # as the model sees it
     writes: bool
     repeatable: bool  # whether the same call again changes nothing more
+    title: str = ""  # for people
 
 
 class Left(NamedTuple):
@@ -72,7 +74,8 @@ def _one(server: McpServer, theirs: Any, identity: Identity) -> Listed:
     hints = theirs.annotations if server.trusted else None  # a hint that is not there says nothing
     reads = hints is not None and hints.read_only_hint is True
     repeatable = hints is not None and hints.idempotent_hint is True
-    return Listed(theirs.name, schema, spec, writes=not reads, repeatable=repeatable)
+    title = clean(theirs.title or (hints.title if hints else "") or "", MOST_TITLE)
+    return Listed(theirs.name, schema, spec, not reads, repeatable, title)
 
 
 class _Unusable(Exception):

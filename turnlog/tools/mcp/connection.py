@@ -74,6 +74,11 @@ class Connection:
                     return self._tools
         return []
 
+    @property
+    def known(self) -> list[Listed]:
+        """The tools as the server had them when it was last asked."""
+        return self._tools
+
     async def call(self, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> Any:
         """What the server answers. A call is never sent twice. Raises NoAnswer where it is lost."""
         client = await self._connected()

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from turnlog.errors import ConfigError
-from turnlog.ports import Agent
+from turnlog.ports import Agent, OfferedTool
 from turnlog.tokens import DAY, mint
 from turnlog.tools.identity import Identity
 from turnlog.tools.mcp import results
@@ -24,6 +24,14 @@ PATIENCE = 5.0  # seconds that a turn waits for a server before it goes on witho
 IDLE = 300.0  # seconds after which a user's connection is closed
 TOKEN_SECONDS = 60
 Mint = Callable[[str], str]  # a user's token for our own server
+
+
+class KnownTool(NamedTuple):
+    """A tool as people are told of it."""
+
+    name: str
+    title: str
+    writes: bool | None
 
 
 class Source:
@@ -63,11 +71,17 @@ class Source:
             return []
         return [self._tool(each) for each in found]
 
+    def known_tools(self, user_id: str) -> list[Tool]:
+        """What the server offered when it was last asked. Nobody is asked now."""
+        connection = self._connections.get(user_id if self.server.knows_user else "")
+        return [self._tool(each) for each in connection.known] if connection else []
+
     def _tool(self, theirs: Listed) -> Tool:
         call = partial(self._call, theirs)
         return Tool(
             function=call,
             spec=theirs.spec,
+            title=theirs.title,
             arguments=None,
             context_names=("context",),
             writes=theirs.writes,
@@ -162,6 +176,26 @@ class Sources:
         found = await asyncio.gather(*(source.tools(user_id) for source in sources))
         pairs = zip(sources, found, strict=True)
         return _distinct(agent.tools, ((s.server, tool) for s, tools in pairs for tool in tools))
+
+    def known_tools(
+        self, agent: Agent, user_id: str, own: Sequence[OfferedTool]
+    ) -> list[KnownTool]:
+        """The agent's tools as far as they are known without asking a server.
+
+        `own`: what this process itself offers at `/mcp`.
+        """
+        sources = self._of_agent[agent.id]
+        theirs = [
+            (s.server, tool)
+            for s in sources
+            if not s.server.is_own
+            for tool in s.known_tools(user_id)
+        ]
+        tools = _distinct(agent.tools, theirs)
+        known = [KnownTool(each.name, each.label, each.writes) for each in tools]
+        if any(source.server.is_own for source in sources):
+            known += [KnownTool(each.spec.name, each.title, each.writes) for each in own]
+        return known
 
 
 def _distinct(own: Iterable[Tool], others: Iterable[tuple[McpServer, Tool]]) -> list[Tool]:

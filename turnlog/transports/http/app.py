@@ -15,8 +15,8 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send, StatelessLifespan
 
 from turnlog.errors import Forbidden, TurnlogError
-from turnlog.ports import Backend, User
-from turnlog.transports import problem
+from turnlog.ports import Backend, Tickets, User
+from turnlog.transports import problem, tickets
 from turnlog.transports.auth import Auth
 from turnlog.transports.http.request import NOBODY, UserRequest
 from turnlog.transports.http.routes import ROUTES, Handler, Route, Who
@@ -75,7 +75,7 @@ def _starlette_route(
 
     async def handle(request: Request) -> Response:
         who, handler = handlers["GET" if request.method == "HEAD" else request.method]
-        user = await guards.user(who, request)
+        user = await guards.user(who, request, backend.store)
         return await handler(UserRequest(request, user, backend))
 
     return StarletteRoute(path, handle, methods=list(handlers))
@@ -89,17 +89,31 @@ class Guards:
         self._metrics_token = metrics_token
         self._guards: dict[Who, Callable[[str], Awaitable[User]]] = {
             "none": self._anybody,
+            "guest": self._guest,
             "user": self._auth.identify,
             "admin": self._admin,
             "scraper": self._scraper,
         }
 
-    async def user(self, who: Who, request: Request) -> User:
-        """Raises Unauthorized or Forbidden."""
-        return await self._guards[who](request.headers.get("authorization", ""))
+    async def user(self, who: Who, request: Request, given: Tickets) -> User:
+        """By the token; or by a ticket, where a browser can send no token. Raises Unauthorized
+        or Forbidden.
+        """
+        guard = self._guards[who]
+        authorization = request.headers.get("authorization", "")
+        text = request.query_params.get(tickets.QUERY)
+        if text is not None and not authorization and (who, request.method) == ("user", "GET"):
+            return await tickets.use(given, text, request.url.path)
+        return await guard(authorization)
 
     async def _anybody(self, authorization: str) -> User:
         return NOBODY
+
+    async def _guest(self, authorization: str) -> User:
+        """Whoever shows no token is told less."""
+        if self._auth.required and not authorization:
+            return NOBODY
+        return await self._auth.identify(authorization)
 
     async def _admin(self, authorization: str) -> User:
         """Without users, whoever may knock is one."""

@@ -22,6 +22,7 @@ QUERY: dict[str, Json] = {
     "format": {"type": "string", "enum": ["json", "csv"]},
     "internal": {"type": "boolean"},
     "limit": {"type": "integer", "minimum": 1},
+    "search": {"type": "string", "maxLength": 200},
     "startDate": {"type": "string", "format": "date"},
     "status": {"type": "string", "enum": list(STATUSES)},
     "timezone": {"type": "string"},
@@ -78,7 +79,7 @@ def _operation(route: "Route") -> Json:
         schema = {"$ref": f"#/components/schemas/{route.body.__name__}"}
         content = {"schema": schema, "example": route.example}
         operation["requestBody"] = {"content": {"application/json": content}}
-    return operation | ({} if route.who == "none" else {"security": [{"bearer": []}]})
+    return operation | ({} if route.who in ("none", "guest") else {"security": [{"bearer": []}]})
 
 
 def _in_path(name: str) -> Json:

@@ -54,6 +54,13 @@ class UserRequest:
             raise BadInput(f"{name!r} must be true or false.")
         return text in ("true", "1")
 
+    def text(self, name: str, *, most: int) -> str:
+        """A text of the query; "" where there is none."""
+        text = self.query(name) or ""
+        if len(text) > most:
+            raise BadInput(f"{name!r} is longer than {most} characters.")
+        return text
+
     def accepts(self, media_type: str) -> bool:
         """Whether the client names this type itself."""
         return media_type in self.http.headers.get("accept", "")

@@ -8,13 +8,14 @@ import msgspec
 from starlette.responses import HTMLResponse, Response
 
 from turnlog.transports import mcp_server
-from turnlog.transports.http import approvals, billing, openapi, sessions, status, turns
+from turnlog.transports.http import approvals, billing, openapi, sessions, status, tickets, turns
 from turnlog.transports.http.request import UserRequest, json_response
 
 Handler = Callable[[UserRequest], Awaitable[Response]]
-Who = Literal["none", "user", "admin", "scraper", "mcp"]
+Who = Literal["none", "guest", "user", "admin", "scraper", "mcp"]
 # Who may ask, beside those whom the handler refuses:
 #   none     anybody, without a token
+#   guest    anybody; who shows a token is told more
 #   user     whoever has a token; what is somebody else's is not found
 #   admin    a user whose token says so
 #   scraper  the `metrics_token`, or an admin
@@ -53,11 +54,15 @@ ROUTES: tuple[Route, ...] = (
     Route("GET",   "/healthz",      "none", status.health,  "The process lives.", "{status}"),
     Route("GET",   "/readyz",       "none", status.ready,   "The store answers.", "{status}"),
     Route("GET",   "/metrics",      "scraper", status.metrics, "Counters for Prometheus.", "Text."),
-    Route("GET",   "/api/config",   "none", status.config, "What a user interface needs to know.",
+    Route("GET",   "/api/config",   "guest", status.config, "What a user interface needs to know.",
           "{model, agents, limits, simulated, …}"),
+    Route("POST",  "/api/tickets",  "user", tickets.issue,
+          "For `EventSource` and `<img>`, which send no token: a ticket opens one path, once,"
+          " within 60 seconds, as `?ticket=`.", "{ticket, expiresAt}", 201,
+          body=tickets.NewTicket, example={"path": "/api/sessions/ID/stream"}),
 
     Route("GET",   "/api/sessions", "user", sessions.find, "The user's sessions, newest first.",
-          "{sessions, cursor}", query=("limit", "cursor", "archived")),
+          "{sessions, cursor}", query=("limit", "cursor", "archived", "search")),
     Route("POST",  "/api/sessions", "user", sessions.create, "Start a conversation.",
           "The session.", 201, body=sessions.NewSession, example={"title": "Ducks"}),
     Route("GET",   SESSION, "user", sessions.get, "One session.", "The session."),

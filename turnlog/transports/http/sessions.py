@@ -9,6 +9,9 @@ from starlette.responses import Response
 from turnlog.ports import Session
 from turnlog.transports.http.request import UserRequest, json_response
 
+UNTITLED = "New conversation"  # until its first question names it
+MOST_SEARCH = 200  # characters
+
 
 class NewSession(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """POST /api/sessions"""
@@ -47,6 +50,7 @@ async def find(request: UserRequest) -> Response:
         limit=limit + 1,
         after=request.query("cursor"),
         archived=request.flag("archived"),
+        search=request.text("search", most=MOST_SEARCH),
     )
     cursor = sessions[limit - 1].id if len(sessions) > limit else None
     page = [shown(session) for session in sessions[:limit]]
@@ -84,10 +88,13 @@ def shown(session: Session) -> dict[str, Any]:
     """A session as a client sees it."""
     return {
         "id": session.id,
-        "title": session.title,
+        "title": session.title or UNTITLED,
         "agent": session.agent_id,
         "engine": session.engine,
         "createdAt": session.created_at,
+        "lastActivityAt": session.last_activity_at or session.created_at,
+        "state": session.state,
+        "turnId": session.turn_id,
         "archived": session.archived,
         "thinking": {
             "enabled": session.thinking_enabled,

@@ -6,7 +6,7 @@ from starlette.responses import HTMLResponse, Response
 
 from turnlog.events.internal import RESERVED_PREFIXES
 from turnlog.telemetry.registry import CONTENT_TYPE
-from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.http.request import NOBODY, UserRequest, json_response
 
 
 async def welcome(request: UserRequest) -> Response:
@@ -30,8 +30,14 @@ async def ready(request: UserRequest) -> Response:
 
 
 async def config(request: UserRequest) -> Response:
-    facts = request.backend.describe() | request.backend.config()
-    return json_response(facts | {"internalPrefixes": RESERVED_PREFIXES})
+    """Whoever is not signed in is told that, and nothing about agents, tools and the store."""
+    backend, user = request.backend, request.user
+    if user == NOBODY:
+        simulated = backend.config(user.id)["simulated"]
+        return json_response({"user": None, "simulated": simulated})
+    facts = backend.describe() | backend.config(user.id)
+    who = {"id": user.id, "roles": sorted(user.roles)}
+    return json_response(facts | {"user": who, "internalPrefixes": RESERVED_PREFIXES})
 
 
 async def metrics(request: UserRequest) -> Response:
