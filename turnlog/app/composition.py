@@ -8,6 +8,7 @@ from turnlog.app.application import Connection, Turnlog
 from turnlog.config import Settings, load
 from turnlog.contrib import demo
 from turnlog.contrib.business_central import BusinessCentral, endpoint_from, erp_agent
+from turnlog.contrib.tasks.agent import TASKS
 from turnlog.errors import ConfigError
 from turnlog.ports import (
     Agent,
@@ -38,7 +39,7 @@ def create_app(
     endpoint = endpoint_from(settings.contrib)  # also checked where nobody uses it
     if not agents:
         erp = BusinessCentral(endpoint)
-        agents, connections = demo.agents(erp_agent(erp)), [erp]
+        agents, connections = demo.agents(erp_agent(erp), TASKS), [erp]
     checks.check(agents)
     if isinstance(bus, str) and bus not in BUSES:
         raise ConfigError(f"{bus!r} is not known here. There are: {', '.join(BUSES)}.")

@@ -1,4 +1,4 @@
-"""The agents that a newcomer meets: an assistant with every tool there is, the ERP, the tasks."""
+"""The team that a newcomer meets: a supervisor, and agents for the ERP and for tasks."""
 
 import ast
 import operator
@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from turnlog.contrib.tasks.agent import TASKS
 from turnlog.errors import ToolError
 from turnlog.ports import Agent
 from turnlog.tools.tool import tool
@@ -54,13 +53,22 @@ def _value(node: ast.AST) -> Fraction:
 
 
 PROMPT = """\
-You are a helpful assistant with tools for the user's tasks, for their ERP (Microsoft Dynamics 365
-Business Central), for the time and for sums. Use them where they help: look things up before you
-speak about them, and never invent a number or a name. Answer briefly.
+You are the supervisor of a small team, and the first to answer the user. Others in the team have
+the tools: hand over to the one whose description fits. If a question has parts for several of
+them, hand each its part in the same answer; their answers come back to you, and you give the user
+one answer made of them. Greetings, sums, the time and questions about the conversation you answer
+yourself. Never invent a number or a name: who looks it up is in your team. Answer briefly.
 """
 
 
-def agents(erp: Agent) -> list[Agent]:
-    """The first one answers where a session names none."""
-    tools = [current_time, calculate, *erp.tools]
-    return [Agent("assistant", prompt=PROMPT, tools=tools, mcp=TASKS.mcp), erp, TASKS]
+def agents(*workers: Agent) -> list[Agent]:
+    """The supervisor answers where a session names none. A session that names one of the others
+    is answered by that one alone."""
+    supervisor = Agent(
+        "supervisor",
+        prompt=PROMPT,
+        description="Routes to the others.",
+        tools=[current_time, calculate],
+        hands_over_to=[worker.id for worker in workers],
+    )
+    return [supervisor, *workers]

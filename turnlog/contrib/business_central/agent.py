@@ -47,4 +47,10 @@ def business_central_tools(connection: BusinessCentral) -> list[Tool]:
 
 
 def erp_agent(connection: BusinessCentral) -> Agent:
-    return Agent("erp", name="ERP", prompt=PROMPT, tools=business_central_tools(connection))
+    return Agent(
+        "erp",
+        name="ERP",
+        description="Customers, vendors, items, prices, stock, sales orders and invoices.",
+        prompt=PROMPT,
+        tools=business_central_tools(connection),
+    )

@@ -59,6 +59,7 @@ HINTS = {
 OWN = McpServer("tasks", url="/mcp", trusted=True, prefix=False, approval="never")
 TASKS = Agent(
     "tasks",
+    description="The user's tasks: to list, add, change, complete and delete them.",
     prompt=(
         "You keep the user's tasks. Everything you say about them comes from a tool's result: "
         "never from memory. Call list_tasks before you name, count or change tasks. To delete "

@@ -80,10 +80,11 @@ def _blocks(outcome: Batch | str) -> list[Block]:
 
 
 def _introduced(blocks: list[Block], talk: Talk) -> list[Block]:
-    """The first answer of a conversation says that it is a simulation, if it does not anyway."""
+    """The first answer of a conversation says that it is a simulation, if it does not anyway. To
+    whom another agent hands over, that one has said so."""
     texts = " ".join(block.text for block in blocks if isinstance(block, Text))
     is_first = all(message["role"] == "user" for message in talk.body["messages"])
-    if not is_first or "simul" in texts.lower():
+    if not is_first or talk.now.task or "simul" in texts.lower():
         return blocks
     first = blocks[0]
     if isinstance(first, Text) and not first.citations:

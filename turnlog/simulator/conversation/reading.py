@@ -33,6 +33,7 @@ class Step(NamedTuple):
     domain: str
     act: Act
     slots: dict[str, str]
+    text: str
 
     def start(self, desk: Desk) -> Plan | Speech | str:
         if isinstance(self.act, str):
@@ -51,19 +52,24 @@ def understood(desk: Desk) -> list[Start]:
     if "image" in kinds:
         return [lambda: pictures.described(b for b in now.blocks if b["type"] == "image")]
     names = {*desk.tools, *(["web_search"] if web.offered(body) else [])}
-    is_short = len(now.question) <= LONGEST
-    lines = [" ".join(line.split()) for line in now.question.splitlines() if is_short]
-    text = "\n".join(filter(None, lines))
-    if steps := _read(text, names) or _read(_answered(desk, text), names):
+    task, text = _plain(now.task), _plain(now.question)
+    steps = _read(task, names) or _read(text, names) or _read(_answered(desk, text), names)
+    if steps:
         return [partial(step.start, desk) for step in steps]
-    if call := _hand_off(desk, text):
-        return [partial(_handed_over, call)]
+    if handing := _hand_over(desk, text):
+        return [partial(_handed_over, handing)]
     if blocks := documents.answer(body, text, is_certain=True):
         return [lambda: Speech(blocks)]
     return [lambda: small_talk.lost(desk, is_read=bool(_ways(text, None)))]
 
 
 # --- sentences ---
+
+
+def _plain(text: str) -> str:
+    """Its lines, each with single spaces; nothing of a text that is too long to be read."""
+    lines = [" ".join(line.split()) for line in text.splitlines() if len(text) <= LONGEST]
+    return "\n".join(filter(None, lines))
 
 
 def _read(text: str, names: Names) -> list[Step]:
@@ -103,7 +109,7 @@ def _step(text: str, names: Names) -> Step | None:
             for pattern, act, tools in intents:
                 slots = values(pattern, sentence)
                 if slots is not None and _are_there(tools.format(**slots), names):
-                    return Step(domain, act, slots)
+                    return Step(domain, act, slots, text)
     return None
 
 
@@ -127,18 +133,34 @@ def _use(calls: list[Call]) -> Plan:
     return "\n\n".join(map(result, done))
 
 
-def _hand_off(desk: Desk, text: str) -> Call | None:
-    """To the one agent whose rows of the table, or else whose words, fit the question."""
-    agents = {step.domain for way in _ways(text, None) for step in way} & set(TEAM)
+def _hand_over(desk: Desk, text: str) -> list[Call]:
+    """To the agents whose rows of the table fit the parts of the question, each with its part; or
+    else to the one whose words fit."""
+    ways = _ways(text, None) or _ways(_answered(desk, text), None)
+    parts: dict[str, list[str]] = {}
+    for step in ways[0] if len(ways) == 1 else ():
+        parts.setdefault(step.domain, []).append(step.text)
     question = desk.talk.now.question
+    if len(parts) > 1 and parts.keys() <= set(TEAM):
+        calls = [_transfer(desk, agent, " and ".join(said)) for agent, said in parts.items()]
+        return [call for call in calls if call] if all(calls) else []
+    agents = {step.domain for way in ways for step in way} & set(TEAM)
     agents = agents or {agent for agent, words in TEAM.items() if re.search(words, question, re.I)}
-    tool = desk.tools.get(HAND_OFF + "".join(agents)) if len(agents) == 1 else None
+    call = _transfer(desk, agents.pop(), question) if len(agents) == 1 else None
+    return [call] if call else []
+
+
+def _transfer(desk: Desk, agent: str, task: str) -> Call | None:
+    tool = desk.tools.get(HAND_OFF + agent)
     if tool is None or len(tool.required) > 1:
         return None
-    return Call(tool.name, dict.fromkeys(tool.required, question))
+    return Call(tool.name, dict.fromkeys(tool.required, task))
 
 
-def _handed_over(call: Call) -> Plan:
-    agent = call.name.removeprefix(HAND_OFF)
-    (done,) = yield Batch([call], f"The {agent} agent can help here.")
-    return failure(done) if done.failed else f"I have handed this over to the {agent} agent."
+def _handed_over(calls: list[Call]) -> Plan:
+    agents = " and the ".join(call.name.removeprefix(HAND_OFF) for call in calls)
+    helps = "agent can help here." if len(calls) == 1 else "agents can help here."
+    done = yield Batch(calls, f"The {agents} {helps}")
+    if len(calls) == 1 and not done[0].failed:
+        return f"I have handed this over to the {agents} agent."
+    return "\n\n".join(failure(each) if each.failed else each.text for each in done)

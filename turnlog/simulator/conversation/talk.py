@@ -53,7 +53,8 @@ class Turn:
     question: str = ""
     blocks: list[Json] = field(default_factory=list)  # images, documents, search results
     calls: list[Done] = field(default_factory=list)
-    answer: str = ""
+    answer: str = ""  # of whoever spoke last
+    task: str = ""  # what another agent of the team wants done
 
 
 @dataclass(frozen=True)
@@ -75,33 +76,41 @@ def read(body: Json) -> Talk:
             turns[-1].answer = (texts or [turns[-1].answer])[-1]
             calls = [block for block in blocks if block["type"] == "tool_use"]
             turns[-1].calls += [_done(call, results.get(call["id"]) or {}) for call in calls]
-        elif not turns or any(_is_users(block) for block in blocks):
-            others = [block for block in blocks if block["type"] not in ("text", "tool_result")]
-            turns += [Turn(question) for question in _questions(blocks)] or [Turn()]
-            turns[-1].blocks = others
+        else:
+            _hear(blocks, turns)
     return Talk(body, turns[:-1], turns[-1])
 
 
 # What an agent of a team is told of the others. It stands in the user's place.
 _NOTE = re.compile(
-    r"\[[^\[\]\n]{1,100}?(?: said:\]| hands over to you| called | returned | failed)"
+    r"\[[^\[\]\n]{1,100}?(?:(?P<said> said:\] )|(?P<task> hands over to you(?:: )?)"
+    r"| called | returned | failed)"
 )
 
 
-def _is_users(block: Json) -> bool:
-    is_note = block["type"] == "text" and _NOTE.match(block["text"]) is not None
-    return block["type"] != "tool_result" and not is_note
-
-
-def _questions(blocks: list[Json]) -> list[str]:
-    """What the user wrote, as one question between two notes."""
-    questions: list[list[str]] = [[]]
+def _hear(blocks: list[Json], turns: list[Turn]) -> None:
+    """What the user sent between two notes is one question, and begins a turn."""
+    goes_on = False
     for block in blocks:
-        if block["type"] == "text" and _is_users(block):
-            questions[-1].append(block["text"])
-        elif block["type"] == "text":
-            questions.append([])
-    return ["\n".join(texts).strip() for texts in questions if texts]
+        note = _NOTE.match(block["text"]) if block["type"] == "text" else None
+        if note is not None and turns:
+            _take_note(block["text"][note.end() :], note.lastgroup, turns[-1])
+            goes_on = False
+        elif block["type"] != "tool_result" and note is None:
+            turns += [] if goes_on else [Turn()]
+            goes_on = True
+            if block["type"] == "text":
+                turns[-1].question = f"{turns[-1].question}\n{block['text']}".strip()
+            else:
+                turns[-1].blocks.append(block)
+    turns += [] if turns else [Turn()]
+
+
+def _take_note(text: str, kind: str | None, turn: Turn) -> None:
+    if kind == "said":
+        turn.answer = text
+    elif kind == "task":
+        turn.task = text.removesuffix("]")
 
 
 def _done(call: Json, result: Json) -> Done:
