@@ -230,7 +230,7 @@ class Turnlog:
     async def budgets(self, user_id: str, session_id: str | None = None) -> list[dict[str, Any]]:
         return await self._budgets.states(user_id, session_id)
 
-    def config(self, user_id: str) -> dict[str, Any]:
+    def config(self, user_id: str = LOCAL_USER) -> dict[str, Any]:
         agents = [
             for_clients.agent(agent, self._mcp.known_tools(agent, user_id, self._offer.tools))
             for agent in self._agents.values()
