@@ -36,7 +36,7 @@ NESTED = {
 
 
 def filled(schema, **args):
-    return Identity().filled("t", schema, args, CONTEXT)
+    return Identity().filled(schema, args, CONTEXT)
 
 
 def test_the_model_does_not_see_who_acts():
@@ -55,6 +55,7 @@ def test_a_property_may_be_called_properties():
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_what_the_model_sends_is_dropped_however_it_is_spelled(name, caplog):
     with caplog.at_level(logging.WARNING):
+        Identity().report("t", {name: "bob", "question": "Who?"})
         sent = filled(WHO, **{name: "bob", "question": "Who?"})
     assert sent == {"user_id": "alice", "question": "Who?"}
     assert "bob" not in caplog.text
@@ -76,7 +77,7 @@ def test_a_tenant_is_never_the_models_to_choose():
 def test_a_server_may_have_other_names_and_give_one_back():
     identity = Identity({"owner": "user", "org": "=acme", "user_id": "model"})
     schema = {"type": "object", "properties": {"owner": {}, "org": {}, "user_id": {}}}
-    sent = identity.filled("t", schema, {"Owner": "bob", "user_id": "bob"}, CONTEXT)
+    sent = identity.filled(schema, {"Owner": "bob", "user_id": "bob"}, CONTEXT)
     assert sent == {"owner": "alice", "org": "acme", "user_id": "bob"}
     assert identity.hidden(schema)["properties"].keys() == {"user_id"}
 
@@ -134,9 +135,9 @@ async def test_a_function_is_told_who_acts_by_name(hint):
     ],
 )
 def test_a_parameter_that_cannot_be_filled_is_refused(hint, name, why):
-    def wrong(x):
-        return x
-
+    made: dict = {}
+    exec(f"def wrong({name}): ...", made)
+    wrong = made["wrong"]
     wrong.__annotations__ = {name: hint}
     with pytest.raises(TypeError, match=why):
         tool(wrong)

@@ -6,6 +6,7 @@ from turnlog import Agent, McpServer, Settings, create_app
 from turnlog.config import load
 from turnlog.errors import ConfigError
 from turnlog.stores.memory.store import MemoryStore
+from turnlog.tools.identity import Identity
 from turnlog.tools.mcp.catalog import MOST_TOOLS, Left, clean, listed, safe_name
 
 
@@ -111,12 +112,14 @@ CRM = McpServer("crm", url="http://a")
 
 @pytest.mark.parametrize("schema", [5, [], {"type": "string"}, {"properties": []}])
 def test_a_schema_that_is_no_object_is_left_out(schema):
-    (left,) = listed(CRM, [Theirs("a", schema)])
+    (left,) = listed(CRM, [Theirs("a", schema)], Identity())
     assert isinstance(left, Left)
 
 
 def test_a_name_that_is_there_twice_is_one_tool_and_there_are_not_too_many():
-    found = list(listed(CRM, [Theirs("a"), Theirs("a"), *(Theirs(f"t{n}") for n in range(200))]))
+    found = list(
+        listed(CRM, [Theirs("a"), Theirs("a"), *(Theirs(f"t{n}") for n in range(200))], Identity())
+    )
     assert [type(each) is Left for each in found[:3]] == [False, True, False]
     assert sum(type(each) is not Left for each in found) == MOST_TOOLS - 1
     assert found[-1] == Left("129 and those after it", "there are too many")

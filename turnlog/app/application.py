@@ -119,7 +119,7 @@ class Turnlog:
         self._asgi = http_app(
             self, auth, lambda _: self, self._door, origins, settings.metrics_token
         )
-        self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi)
+        self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi, settings.identity)
         self._sockets = Sockets(self, auth, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -41,6 +41,7 @@ def create_app(
         erp = BusinessCentral(endpoint)
         agents, connections = demo.agents(erp_agent(erp), TASKS), [erp]
     checks.check(agents)
+    agents = checks.identified(agents, settings.identity)
     if isinstance(bus, str) and bus not in BUSES:
         raise ConfigError(f"{bus!r} is not known here. There are: {', '.join(BUSES)}.")
     bus = BUSES[bus](settings) if isinstance(bus, str) else bus

@@ -13,13 +13,14 @@ from turnlog.config.settings import CHOICES, NUMBERS, Settings
 from turnlog.errors import BadInput, ConfigError
 from turnlog.projections.billing.budgets import read_budgets
 from turnlog.projections.billing.calendar import zone
+from turnlog.tools.identity import is_source
 from turnlog.tools.mcp.server import servers
 
 # Settings of what ships beside the server begin like this. Only their names are read here, into
 # `contrib`; each part of `turnlog.contrib` checks its own and refuses what it does not know.
 CONTRIB_PREFIXES = ("bc_",)  # Business Central
 _PREFIX = "TURNLOG_"
-_FILE_ONLY = ("budgets", "mcp")
+_FILE_ONLY = ("budgets", "identity", "mcp")
 NAMES = [f.name for f in fields(Settings) if f.name != "contrib"]
 ENVIRONMENT = {f"{_PREFIX}{name.upper()}": name for name in NAMES if name not in _FILE_ONLY} | {
     "ANTHROPIC_API_KEY": "api_key",
@@ -76,9 +77,23 @@ def _typed(name: str, value: Any) -> Any:
         return _number(name, value)
     if name == "budgets":
         return read_budgets(value)
+    if name == "identity":
+        return _identity(value)
     if name == "timezone":
         return _zone(str(value))
     return str(value)
+
+
+def _identity(value: Any) -> Mapping[str, str]:
+    """Parameter -> what the server fills it with."""
+    sources = value if isinstance(value, dict) else {"": value}
+    for name, source in sources.items():
+        if not name or not isinstance(source, str) or not is_source(source):
+            raise ConfigError(
+                "'identity' is a table such as {owner_id = \"user\"}. A parameter is filled with"
+                f' user, session, turn, call, nothing, model or "=some text", not {source!r}.'
+            )
+    return sources
 
 
 def _zone(name: str) -> str:

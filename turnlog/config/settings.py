@@ -45,6 +45,8 @@ class Settings:
     auth_jwks_url: str | None = None
     auth_admin_claim: str = "admin"
     auth_roles_claim: str = "roles"
+    # [identity] in turnlog.toml: further parameters of tools that say who acts, or other sources
+    identity: Mapping[str, str] = field(default_factory=dict, hash=False)
     metrics_token: str | None = field(default=None, repr=False)  # opens /metrics, nothing else
     prices: str | None = None  # a price book of your own, TOML
     timezone: str = "UTC"  # where the days of bills and budgets begin

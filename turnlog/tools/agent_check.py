@@ -1,11 +1,16 @@
 """What cannot work in a set of agents is said at once, not with the first question."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from turnlog.errors import ConfigError
 from turnlog.events.internal import RESERVED_PREFIXES, is_reserved
 from turnlog.ports import Agent
+from turnlog.tools.identity import look_alike
 from turnlog.tools.tool import Tool
+
+_log = logging.getLogger(__name__)
 
 
 def check(agents: Sequence[Agent]) -> None:
@@ -17,6 +22,27 @@ def check(agents: Sequence[Agent]) -> None:
         _check_names(f"tool of agent {agent.id!r}", names)
         _check_reserved(agent, names)
         _check_handovers(agent, [other.id for other in agents])
+
+
+def identified(agents: Sequence[Agent], names: Mapping[str, str]) -> list[Agent]:
+    """The agents with tools that know what identity is called here.
+
+    Raises ConfigError for a parameter that the server cannot fill. A parameter that looks like
+    an identity, and is the model's, is named in the log.
+    """
+    return [replace(agent, tools=_under(agent, names)) for agent in agents]
+
+
+def _under(agent: Agent, names: Mapping[str, str]) -> list[Tool]:
+    try:
+        tools = [tool.under(names) for tool in agent.tools]
+    except TypeError as error:
+        raise ConfigError(f"Agent {agent.id!r}: {error}.") from None
+    for tool in tools:
+        for name in tool.identity.look_alikes(tool.spec.input_schema):
+            whose = f"tool {tool.name} of agent {agent.id}"
+            _log.warning(look_alike(whose, name, "[identity] or in @tool(identity=...)"))
+    return tools
 
 
 def _check_reserved(agent: Agent, tools: Sequence[str]) -> None:

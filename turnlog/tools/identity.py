@@ -2,7 +2,8 @@
 
 A parameter with a name of IDENTITY is taken out of the schema that the model sees. Whatever
 the model sends under such a name, however it is spelled and however deep, is dropped, and what
-the server knows is put in its place.
+the server knows is put in its place. The walk is the same for functions and for MCP tools: it
+works on JSON and on JSON Schema, before anything becomes a Python value.
 """
 
 import logging
@@ -10,8 +11,16 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from turnlog.tools.schema_places import (
+    Place,
+    Schema,
+    SchemaPlaces,
+    has_listed,
+    has_named,
+    has_one,
+)
+
 _log = logging.getLogger(__name__)
-Schema = Any  # JSON Schema: an object, or true or false
 
 # What the server knows, and where a ToolContext has it.
 SOURCES = {
@@ -29,10 +38,12 @@ IDENTITY = {
     "tenant": WITHHELD,
     "tenant_id": WITHHELD,
 }
-# Where JSON Schema has further schemas inside.
-_BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
-_SINGLE = ("items", "additionalProperties", "not", "if", "then", "else", "contains")
+# Words of a parameter's name that make it look as if it said who acts.
+LOOK_ALIKE = frozenset(
+    ("account", "actor", "behalf", "caller", "identity", "impersonate", "login", "member", "org",
+     "organisation", "organization", "owner", "principal", "requester", "tenant", "uid", "user",
+     "userid", "username", "workspace")
+)  # fmt: skip
 _DEEPEST = 64  # levels of arguments
 
 
@@ -50,14 +61,24 @@ def plain(name: str) -> str:
 class Identity:
     """Which parameters are the server's to fill, and with what."""
 
-    def __init__(self, more: Mapping[str, str] | None = None) -> None:
-        """`more`: further names, or other sources for the names of IDENTITY."""
-        named = {plain(name): source for name, source in (IDENTITY | dict(more or {})).items()}
+    def __init__(self, *more: Mapping[str, str]) -> None:
+        """`more`: further names, or other sources for the names of IDENTITY; the last one wins."""
+        self._more = more
+        named = {
+            plain(name): source for names in (IDENTITY, *more) for name, source in names.items()
+        }
         self._sources = {name: s for name, s in named.items() if s != LEFT_TO_THE_MODEL}
+        self._declared = frozenset(named)
 
     def source(self, name: str) -> str | None:
         """What a parameter of this name is filled with; None: it is the model's."""
         return self._sources.get(plain(name))
+
+    def over(self, names: Mapping[str, str]) -> "Identity":
+        """With the server's names below these."""
+        return Identity(names, *self._more)
+
+    # the schema
 
     def hidden(self, schema: Schema) -> Schema:
         """The schema without the parameters that are not the model's, at any depth."""
@@ -69,57 +90,85 @@ class Identity:
         return seen
 
     def _seen(self, key: str, value: Any) -> Any:
-        if key in _BY_NAME and isinstance(value, dict):
+        if has_named(key, value):
             mine = key == "properties"
             return {n: self.hidden(s) for n, s in value.items() if not (mine and self._is_ours(n))}
-        if key in _LISTED and isinstance(value, list):
+        if has_listed(key, value):
             return [self.hidden(each) for each in value]
-        return self.hidden(value) if key in _SINGLE else value
+        return self.hidden(value) if has_one(key) else value
 
     def _is_ours(self, name: Any) -> bool:
         return isinstance(name, str) and self.source(name) is not None
 
-    def stripped(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments without what is not the model's, at the top."""
-        return {name: value for name, value in arguments.items() if not self._is_ours(name)}
+    def unfillable(self, schema: Schema) -> Iterator[tuple[str, str]]:
+        """(parameter, why) for each that the server cannot fill as the schema wants it."""
+        places = SchemaPlaces(schema)
+        for part in places.every_schema():
+            for name, inner in _properties(part).items():
+                source = self.source(name)
+                if source == WITHHELD and name in part.get("required", ()):
+                    yield name, f"the server knows nothing to fill {name!r} with"
+                elif source and source != WITHHELD and not places.at([inner]).takes_text:
+                    yield name, f"{name!r} is filled by the server: make it str"
+
+    def look_alikes(self, schema: Schema) -> list[str]:
+        """Parameters that the model sets and that look as if they said who acts."""
+        names = {name for part in SchemaPlaces(schema).every_schema() for name in _properties(part)}
+        return sorted(name for name in names if self._looks_alike(name))
+
+    def _looks_alike(self, name: str) -> bool:
+        if plain(name) in self._declared:
+            return False
+        return not LOOK_ALIKE.isdisjoint({plain(name), *_words(name)})
+
+    # the arguments
+
+    def filled(self, schema: Schema, arguments: dict[str, Any], context: Any) -> dict[str, Any]:
+        """The arguments with the server's identity, wherever the schema has a place for it."""
+        places = SchemaPlaces(schema)
+        filled = self._filled(places.at([schema]), arguments, context, 0)
+        return filled if isinstance(filled, dict) else {}
+
+    def _filled(self, place: Place, value: Any, context: Any, depth: int) -> Any:
+        if depth > _DEEPEST:
+            return None
+        if isinstance(value, list):
+            return [self._filled(place.items, each, context, depth + 1) for each in value]
+        if not isinstance(value, dict):
+            return value
+        inner = {
+            name: self._filled(place.named(name), each, context, depth + 1)
+            for name, each in value.items()
+            if not self._is_ours(name)
+        }
+        return inner | self._known(place, context)
+
+    def _known(self, place: Place, context: Any) -> dict[str, str]:
+        """What the server puts in: for each parameter of that name which the schema has."""
+        sources = {name: self.source(name) for name in place.properties}
+        return {n: known(s, context) for n, s in sources.items() if s and s != WITHHELD}
 
     def report(self, tool: str, arguments: dict[str, Any]) -> None:
         """Say in the log what the model tried to set. Only our name for it: its own is content."""
-        for name in arguments.keys() - self.stripped(arguments).keys():
-            ours = plain(name)
-            _log.warning("tool %s: the model set %s; it is not the model's to set", tool, ours)
+        for name in sorted(set(map(plain, self.foreign(arguments)))):
+            _log.warning("tool %s: the model set %s; it is not the model's to set", tool, name)
 
-    def filled(
-        self, tool: str, schema: Schema, arguments: dict[str, Any], context: Any
-    ) -> dict[str, Any]:
-        """The arguments with the server's identity, wherever the schema has a place for it."""
-        filled = self._filled(tool, [schema], schema, arguments, context, 0)
-        return filled if isinstance(filled, dict) else {}
+    def foreign(self, value: Any, depth: int = 0) -> Iterator[str]:
+        """The names in the arguments that are not the model's or a person's to set."""
+        if depth > _DEEPEST or not isinstance(value, dict | list):
+            return
+        if isinstance(value, dict):
+            yield from (name for name in value if self._is_ours(name))
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from self.foreign(each, depth + 1)
 
-    def _filled(
-        self, tool: str, schemas: list[Schema], root: Schema, value: Any, context: Any, depth: int
-    ) -> Any:
-        if depth > _DEEPEST:
-            return None
-        parts = [part for schema in schemas for part in _parts(schema, root)]
-        if isinstance(value, list):
-            items = [part["items"] for part in parts if "items" in part]
-            items += [each for part in parts for each in _list(part.get("prefixItems"))]
-            return [self._filled(tool, items, root, v, context, depth + 1) for v in value]
-        if not isinstance(value, dict):
-            return value
-        self.report(tool, value)
-        inner = {
-            name: self._filled(tool, _of(parts, name), root, v, context, depth + 1)
-            for name, v in self.stripped(value).items()
-        }
-        return inner | self._known(parts, context)
 
-    def _known(self, parts: list[dict[str, Any]], context: Any) -> dict[str, str]:
-        """What the server puts in: for each parameter of that name which the schema has."""
-        names = {name for part in parts for name in _dict(part.get("properties"))}
-        sources = {name: self.source(name) for name in names}
-        return {n: known(s, context) for n, s in sources.items() if s and s != WITHHELD}
+def look_alike(whose: str, name: str, where: str) -> str:
+    """The warning for a parameter that looks like an identity."""
+    return (
+        f"{whose}: the model sets {name!r}, which looks as if it said who acts. To have it filled"
+        f' by the server, say {name} = "user" in {where}; if it is for the model, say "model".'
+    )
 
 
 def known(source: str, context: Any) -> str:
@@ -130,38 +179,13 @@ def known(source: str, context: Any) -> str:
     return text
 
 
-def _parts(schema: Schema, root: Schema, seen: tuple[int, ...] = ()) -> Iterator[dict[str, Any]]:
-    """The schema and every alternative in it, references followed inside the document."""
-    if not isinstance(schema, dict) or id(schema) in seen:
-        return
-    yield schema
-    seen = (*seen, id(schema))
-    if isinstance(schema.get("$ref"), str):
-        yield from _parts(_at(schema["$ref"], root), root, seen)
-    for key in ("anyOf", "oneOf", "allOf"):
-        for each in _list(schema.get(key)):
-            yield from _parts(each, root, seen)
-    for key in ("if", "then", "else"):
-        yield from _parts(schema.get(key), root, seen)
+def _words(name: str) -> list[str]:
+    """ownerId and owner_id have the words owner and id."""
+    apart = "".join(f" {letter}" if letter.isupper() else letter for letter in name)
+    spaced = "".join(letter if letter.isalnum() else " " for letter in apart)
+    return spaced.casefold().split()
 
 
-def _at(reference: str, root: Schema) -> Schema:
-    found = root
-    for step in reference.removeprefix("#").split("/")[1:]:
-        found = _dict(found).get(step.replace("~1", "/").replace("~0", "~"))
-    return found if reference.startswith("#") else None
-
-
-def _of(parts: list[dict[str, Any]], name: str) -> list[Schema]:
-    """The schemas that a value of this name has to fit."""
-    named = [_dict(part.get("properties")).get(name) for part in parts]
-    free = [part.get("additionalProperties") for part in parts]
-    return [schema for schema in named + free if schema is not None]
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _properties(schema: dict[str, Any]) -> dict[str, Any]:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}

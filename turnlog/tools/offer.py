@@ -31,7 +31,7 @@ class ToolOffer:
         context = ToolContext(
             user_id=user_id, session_id="", turn_id="", tool_use_id="", idempotency_key=key
         )
-        value = await tool.function(**tool.checked(arguments), **tool.filled(arguments, context))
+        value = await tool.function(**tool.given(arguments, context))
         plain: dict[str, Any] = msgspec.to_builtins(value)
         return plain
 

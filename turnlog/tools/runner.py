@@ -68,7 +68,7 @@ class ToolRunner:
 
     def check(self, call: ToolUse) -> None:
         tool = self._tool(call)
-        tool.checked(call.args)
+        tool.given(call.args, self._context_for(call.tool_use_id))
         tool.refuse_identity(call.args)
 
     async def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[Sequence[ToolOutput], None]:
@@ -122,7 +122,7 @@ class ToolRunner:
 
     def _fits(self, call: ToolUse) -> bool:
         try:
-            self._tool(call).checked(call.args)
+            self._tool(call).given(call.args, self._context_for(call.tool_use_id))
         except ToolError:
             return False
         return True
@@ -165,7 +165,8 @@ class ToolRunner:
     async def _value(self, call: ToolUse) -> Any:
         """A value that JSON can hold. Raises ToolError with a sentence for the model."""
         tool = self._tool(call)
-        given = tool.checked(call.args) | tool.filled(call.args, self._context(call))
+        tool.identity.report(tool.name, call.args)
+        given = tool.given(call.args, self._context(call))
         limit = asyncio.timeout(tool.timeout)
         try:
             async with limit:
@@ -187,7 +188,9 @@ class ToolRunner:
             raise InDoubt(stopped)
         try:
             async with asyncio.timeout(tool.timeout):
-                value = _plain(await called(tool.reconcile, call.args, self._context(call)))
+                context = self._context(call)
+                whole = tool.filled(call.args, context)
+                value = _plain(await called(tool.reconcile, whole, context))
         except NotDone:
             raise ToolError("The server stopped before this was done. It took no effect.") from None
         except Exception:

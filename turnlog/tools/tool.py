@@ -1,24 +1,23 @@
 """`@tool`: a function that an agent can call. The schema comes from its type hints.
 
-A parameter annotated `ToolContext`, or named as in `identity.IDENTITY`, is filled in by the
-server and never shown to the model: who acts is decided by the authenticated session, not by
-what the model writes.
+A parameter annotated `ToolContext`, or named as in `identity.IDENTITY` at any depth, is filled
+in by the server and never shown to the model: who acts is decided by the authenticated session,
+not by what the model writes.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, overload
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args, get_type_hints, overload
 
 import msgspec
 
 from turnlog.errors import ToolError
 from turnlog.ports import ToolSpec, Turn
 from turnlog.projections import tool_words as verbs
-from turnlog.tools.identity import WITHHELD, Identity, known
+from turnlog.tools.argument_types import positional, renamed
+from turnlog.tools.identity import Identity
 
-_IDENTITY = Identity()
 Approval = Literal["always", "never", "writes"]
 Describe = str | Callable[[dict[str, Any]], str]  # "Create customer {name}", or a function
 
@@ -56,8 +55,9 @@ class Tool:
     spec: ToolSpec
     arguments: type[msgspec.Struct] | None  # what the model may set; None: the function checks
     context_names: tuple[str, ...] = ()  # what the server sets
-    identity: Mapping[str, str] = field(default_factory=dict)  # and with what, one by one
     title: str = ""  # for people; "": made from the name
+    schema: dict[str, Any] | None = None  # with what the server fills; None: as the model sees it
+    identity: Identity = field(default_factory=Identity)  # which parameters that are
     returns: Any = Any
     writes: bool | None = None  # whether it changes anything; unless surely not, never run twice
     approval: Approval | None = None  # None: as the agent or the server has it
@@ -75,32 +75,42 @@ class Tool:
         words = " ".join(verbs.words_of(self.name))
         return self.title or words[:1].upper() + words[1:]
 
-    def checked(self, args: dict[str, Any]) -> dict[str, Any]:
-        """What the model set, as the function wants it. Raises ToolError for what does not fit."""
+    def under(self, names: Mapping[str, str]) -> "Tool":
+        """The same tool on a server that has these names of identity; the tool's own win.
+
+        Raises TypeError for a parameter that the server cannot fill.
+        """
+        if self.arguments is None or self.schema is None:
+            return self
+        return _identified(replace(self, identity=self.identity.over(names)))
+
+    def given(self, args: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+        """What the function is called with: what the model set, and what only the server may.
+
+        Raises ToolError for what does not fit.
+        """
+        mine = dict.fromkeys(self.context_names, context)
+        whole = self.filled(args, context)
         if self.arguments is None:
-            return {"arguments": args}
+            return {"arguments": whole, **mine}
         try:
-            given = msgspec.convert(_IDENTITY.stripped(args), self.arguments)
+            fitting = msgspec.convert(whole, self.arguments)
         except msgspec.ValidationError as error:
             raise ToolError(f"Wrong arguments for {self.name!r}: {error}.") from None
-        return {name: getattr(given, name) for name in given.__struct_fields__}
+        return {name: getattr(fitting, name) for name in fitting.__struct_fields__} | mine
+
+    def filled(self, args: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+        """The arguments with who acts, whatever the model wrote."""
+        schema = self.spec.input_schema if self.schema is None else self.schema
+        return self.identity.filled(schema, args, context)
 
     def refuse_identity(self, args: dict[str, Any]) -> None:
         """Raises ToolError where a person sets what only the server may: no edit changes who acts.
 
         The model's attempts are dropped and reported; a person is told.
         """
-        shown = self.spec.input_schema.get("properties", {})
-        foreign = sorted(args.keys() - _IDENTITY.stripped(args).keys() - shown.keys())
-        if foreign:
+        if foreign := sorted(self.identity.foreign(args)):
             raise ToolError(f"{foreign[0]!r} is not an argument of {self.name!r}.")
-
-    def filled(self, args: dict[str, Any], context: ToolContext) -> dict[str, Any]:
-        """What the server sets, whatever the model wrote."""
-        if self.arguments is not None:
-            _IDENTITY.report(self.name, args)
-        whole: dict[str, Any] = dict.fromkeys(self.context_names, context)
-        return whole | {name: known(source, context) for name, source in self.identity.items()}
 
 
 @overload
@@ -116,6 +126,7 @@ def tool(
     approval: Approval | None = None,
     describe: Describe | None = None,
     reconcile: Callable[..., Any] | None = None,
+    identity: Mapping[str, str] | None = None,
     timeout: float = 60.0,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
@@ -127,63 +138,70 @@ def tool(
     name: str | None = None,
     timeout: float = 60.0,
     writes: bool | None = None,
+    identity: Mapping[str, str] | None = None,
     **rules: Any,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of an async or plain function.
 
     A tool that writes asks a person first and is never run twice; whether it writes is read
     from the first word of its name (see `verbs`) unless `writes` says so. `timeout` is in
-    seconds. A plain function runs in a thread, so that it holds nobody up.
+    seconds. A plain function runs in a thread, so that it holds nobody up. `identity` names
+    further parameters that say who acts, such as {"owner_id": "user"}, or gives one to the model.
     """
 
     def make(function: Callable[..., Any]) -> Tool:
         called = name or function.__name__
         judged = verbs.writes(called) if writes is None else writes
-        return _make(function, called, timeout, rules | {"writes": judged})
+        rights = Identity(identity or {})
+        return _make(function, called, rights, rules | {"writes": judged, "timeout": timeout})
 
     return make if function is None else make(function)
 
 
-def _make(function: Callable[..., Any], name: str, timeout: float, rules: dict[str, Any]) -> Tool:
+def _make(
+    function: Callable[..., Any], name: str, identity: Identity, rules: dict[str, Any]
+) -> Tool:
     hints = get_type_hints(function, include_extras=True)
     returns = hints.pop("return", Any)
     context_names = tuple(name for name, hint in hints.items() if _is_context(hint))
-    identity = _identity(name, hints)
-    arguments = _arguments(function, name, hints, (*context_names, *identity))
+    arguments = _arguments(function, name, hints, context_names)
+    schema = schema_of(arguments)
     description = inspect.cleandoc(function.__doc__ or "")
-    return Tool(
+    made = Tool(
         function=function,
-        spec=ToolSpec(name=name, description=description, input_schema=schema_of(arguments)),
+        spec=ToolSpec(name=name, description=description, input_schema=schema),
         arguments=arguments,
         context_names=context_names,
+        schema=schema,
         identity=identity,
         returns=returns,
-        timeout=timeout,
         **rules,
     )
+    return _identified(made)
+
+
+def _identified(made: Tool) -> Tool:
+    """The tool as the model sees it. Raises TypeError for what the server cannot fill."""
+    for _, why in made.identity.unfillable(made.schema):
+        raise TypeError(f"tool {made.name!r}: {why}")
+    for where, name in positional(made.arguments):
+        if made.identity.source(name):
+            raise TypeError(
+                f"tool {made.name!r}: {where} has {name!r} by its place in a list, where the server"
+                " cannot fill it. Make it a value with names."
+            )
+    for where, name, alias in renamed(made.arguments):
+        if made.identity.source(name) and not made.identity.source(alias):
+            raise TypeError(
+                f"tool {made.name!r}: {where} calls {name!r} {alias!r} outside. Say what that is:"
+                f" @tool(identity={{{alias!r}: 'user'}})."
+            )
+    return replace(made, spec=replace(made.spec, input_schema=made.identity.hidden(made.schema)))
 
 
 def _is_context(hint: Any) -> bool:
     """Also `ToolContext | None` and Annotated[ToolContext, ...]: never the model's to set."""
     return hint is ToolContext or ToolContext in get_args(hint)
-
-
-def _identity(tool_name: str, hints: dict[str, Any]) -> dict[str, str]:
-    """The parameters that say who acts. Raises TypeError for one that cannot be filled."""
-    sources = {name: _IDENTITY.source(name) for name in hints}
-    ours = {name: source for name, source in sources.items() if source}
-    for name, source in ours.items():
-        if source == WITHHELD:
-            raise TypeError(f"tool {tool_name!r}: the server knows nothing to fill {name!r} with")
-        if not _is_text(hints[name]):
-            raise TypeError(f"tool {tool_name!r}: {name!r} is filled by the server: make it str")
-    return ours
-
-
-def _is_text(hint: Any) -> bool:
-    """str, `str | None` or Annotated[str, ...]."""
-    wraps = get_origin(hint) in (Annotated, Union, UnionType)
-    return hint is str or (wraps and str in get_args(hint))
 
 
 def _arguments(

@@ -48,9 +48,8 @@ class Left(NamedTuple):
     why: str
 
 
-def listed(server: McpServer, tools: Sequence[Any]) -> Iterator[Listed | Left]:
+def listed(server: McpServer, tools: Sequence[Any], identity: Identity) -> Iterator[Listed | Left]:
     """Each tool of a listing, in order. `tools` are those of the protocol."""
-    identity = Identity(server.by_argument)
     seen: set[str] = set()
     for theirs in tools[:MOST_TOOLS]:
         try:

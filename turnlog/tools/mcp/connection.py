@@ -14,10 +14,12 @@ from typing import Any, NoReturn
 
 from turnlog.errors import ToolError
 from turnlog.net import back_off
+from turnlog.tools.identity import Identity, look_alike
 from turnlog.tools.mcp.catalog import Left, Listed, clean, listed
 from turnlog.tools.mcp.server import McpServer
 
 _log = logging.getLogger(__name__)
+_MOST_WARNED = 20  # parameters of one server that look like an identity
 OPENS_WITHIN = 20.0  # seconds
 LISTS_WITHIN = 10.0
 FRESH_FOR = 60.0  # seconds that a listing is believed, if nothing says otherwise
@@ -34,12 +36,13 @@ class NoAnswer(Exception):
 class Connection:
     """Lists tools and calls them. Raises ToolError with a sentence for the model."""
 
-    def __init__(self, server: McpServer, headers: Any, asgi: Any) -> None:
+    def __init__(self, server: McpServer, headers: Any, asgi: Any, identity: Identity) -> None:
         self.used_at = time.monotonic()
         self.calls = 0  # under way
         self.status = "connecting"
         self._server = server
         self._how = (headers, asgi)
+        self._identity = identity
         self._client: Any = None
         self._tools: list[Listed] = []
         self._listed_at: float | None = None
@@ -170,14 +173,21 @@ class Connection:
         except Exception as error:
             self._drop()
             raise ToolError("The tools cannot be listed.") from error
-        found = list(listed(self._server, theirs))
+        found = list(listed(self._server, theirs, self._identity))
         self._tools = [tool for tool in found if isinstance(tool, Listed)]
         self._listed_at = began
         self.status = f"{len(self._tools)} tools"
+        self._warn_of_look_alikes()
         for left in (tool for tool in found if isinstance(tool, Left)):
             _log.warning(
                 "MCP tool %s of %s is left out: %s", left.name, self._server.name, left.why
             )
+
+    def _warn_of_look_alikes(self) -> None:
+        names = {n for tool in self._tools for n in self._identity.look_alikes(tool.schema)}
+        for name in sorted(names)[:_MOST_WARNED]:
+            where = f"[mcp.{self._server.name}] identity"
+            _log.warning(look_alike(f"MCP server {self._server.name}", name, where))
 
     def _explain(self, error: Exception) -> NoReturn:
         """What the model is told: the server's own words if it has any, nothing of our insides."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from turnlog.errors import ConfigError
@@ -37,11 +38,11 @@ class KnownTool(NamedTuple):
 class Source:
     """One server: a connection for all, or one for each user where it must know who asks."""
 
-    def __init__(self, server: McpServer, mint: Mint, asgi: Any) -> None:
+    def __init__(self, server: McpServer, mint: Mint, asgi: Any, names: Mapping[str, str]) -> None:
         self.server = server
         self._mint = mint
         self._asgi = asgi
-        self._identity = Identity(server.by_argument)
+        self._identity = Identity(names, server.by_argument)
         self._connections: dict[str, Connection] = {}
 
     @property
@@ -84,6 +85,8 @@ class Source:
             title=theirs.title,
             arguments=None,
             context_names=("context",),
+            schema=theirs.schema,
+            identity=self._identity,
             writes=theirs.writes,
             approval=self.server.approval,
             reconcile=call if theirs.repeatable else None,
@@ -91,17 +94,15 @@ class Source:
         )
 
     async def _call(self, theirs: Listed, arguments: dict[str, Any], context: ToolContext) -> Any:
-        name = theirs.spec.name
-        filled = self._identity.filled(name, theirs.schema, arguments, context)
         meta = {KEY_META: context.idempotency_key} if context.idempotency_key else {}
         connection = self._connection(context.user_id)
-        return results.value(await connection.call(theirs.name, filled, meta))
+        return results.value(await connection.call(theirs.name, arguments, meta))
 
     def _connection(self, user_id: str) -> Connection:
         key = user_id if self.server.knows_user else ""
         if key not in self._connections:
             headers = partial(self._headers, key)
-            self._connections[key] = Connection(self.server, headers, self._asgi)
+            self._connections[key] = Connection(self.server, headers, self._asgi, self._identity)
         return self._connections[key]
 
     def _headers(self, user_id: str) -> Mapping[str, str]:
@@ -131,9 +132,18 @@ class Sources:
     """Every server that any agent uses."""
 
     def __init__(
-        self, agents: Sequence[Agent], servers: Sequence[McpServer], mint: Mint, asgi: Any
+        self,
+        agents: Sequence[Agent],
+        servers: Sequence[McpServer],
+        mint: Mint,
+        asgi: Any,
+        names: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`servers` are those of the settings, for all agents or for those they name."""
+        """`servers` are those of the settings, for all agents or for those they name.
+
+        `names`: what identity is called here (see `identity.IDENTITY`), beside what a server says.
+        """
+        self._names = names
         self._sources: dict[str, Source] = {}
         self._of_agent: dict[str, list[Source]] = {}
         known = {agent.id for agent in agents}
@@ -149,7 +159,7 @@ class Sources:
     def _source(self, server: McpServer, mint: Mint, asgi: Any) -> Source:
         if not isinstance(server, McpServer):
             raise ConfigError(f"{server!r} is not an MCP server: use McpServer(name, url=...).")
-        source = self._sources.setdefault(server.name, Source(server, mint, asgi))
+        source = self._sources.setdefault(server.name, Source(server, mint, asgi, self._names))
         if source.server != server:
             raise ConfigError(f"Two MCP servers have the name {server.name!r}.")
         return source
