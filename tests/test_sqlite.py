@@ -79,8 +79,8 @@ async def test_only_one_turn_of_a_session_can_run_whoever_writes_it(talk, tmp_pa
 
 async def test_every_commit_is_on_disk_before_it_is_answered(store):
     with closing(store._connect()) as db:
-        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        assert tuple(db.execute("PRAGMA journal_mode").fetchone()) == ("wal",)
+        assert tuple(db.execute("PRAGMA synchronous").fetchone()) == (2,)  # FULL
 
 
 # the writer

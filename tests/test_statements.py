@@ -11,12 +11,16 @@ import pytest
 import turnlog
 from turnlog.events.record import Record
 from turnlog.ports import Session
+from turnlog.stores.sql.statements import SQL, read_statements
 from turnlog.stores.sqlite.files import connect
 from turnlog.stores.sqlite.migrations import migrate
-from turnlog.stores.sqlite.statements import SQL, read_statements
 
 HOUSE = Path(turnlog.__file__).parent
-PACKAGES = {"turnlog.stores.sqlite": "stores/sqlite", "turnlog.contrib.tasks": "contrib/tasks"}
+PACKAGES = {
+    "turnlog.stores.sql": "stores/sql",
+    "turnlog.stores.sqlite": "stores/sqlite",
+    "turnlog.contrib.tasks": "contrib/tasks",
+}
 VERBS = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP|ALTER|PRAGMA|BEGIN|COMMIT|ROLLBACK"
     r"|SAVEPOINT|RELEASE|ATTACH|VACUUM)\b"

@@ -10,11 +10,11 @@ from typing import Any
 
 from turnlog.contrib.tasks.task import MOST_TASKS, Task
 from turnlog.errors import NotFound, StoreUnusable, TooLarge
+from turnlog.stores.sql.statements import read_statements, update
 from turnlog.stores.sqlite.files import connect, connect_reader, make_private
 from turnlog.stores.sqlite.migrations import migrate
 from turnlog.stores.sqlite.owners import alone
 from turnlog.stores.sqlite.readers import Readers
-from turnlog.stores.sqlite.statements import read_statements, update
 from turnlog.stores.sqlite.writer import Writer
 
 _PACKAGE = "turnlog.contrib.tasks"

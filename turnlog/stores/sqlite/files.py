@@ -3,7 +3,9 @@
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
+from turnlog.stores.sql.connection import Conflict
 from turnlog.stores.sqlite.statements import SQL
 
 PRIVATE = 0o600
@@ -20,9 +22,38 @@ def make_private(path: Path) -> None:
             file.chmod(PRIVATE)
 
 
-def connect(path: Path) -> sqlite3.Connection:
+class SqliteConnection(sqlite3.Connection):
+    """SQLite's own, as the steps in `stores/sql` need it."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.row_factory = sqlite3.Row
+
+    def execute(self, sql: str, values: Any = (), /) -> sqlite3.Cursor:
+        try:
+            return super().execute(sql, values)
+        except sqlite3.IntegrityError as error:
+            raise Conflict(str(error)) from error
+
+    def lock(self, session_id: str) -> None:
+        """Who writes is alone already."""
+
+
+def open_file(path: Path | str, *, uri: bool = False) -> SqliteConnection:
+    """A connection of ours, with nothing set."""
+    return sqlite3.connect(
+        path,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=30,
+        uri=uri,
+        factory=SqliteConnection,
+    )
+
+
+def connect(path: Path) -> SqliteConnection:
     """A connection that writes: each commit is on disk before it is answered."""
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    db = open_file(path)
     for statement in ("use_wal", "sync_fully", "check_references"):
         db.execute(SQL[statement])
     add_functions(db)
@@ -31,10 +62,10 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def add_functions(db: sqlite3.Connection) -> None:
     """What the statements need beside SQLite's own: it ignores the case of ASCII only."""
-    db.create_function("casefold", 1, str.casefold, deterministic=True)
+    db.create_function("folded", 1, str.casefold, deterministic=True)
 
 
-def connect_reader(path: Path) -> sqlite3.Connection:
+def connect_reader(path: Path) -> SqliteConnection:
     """A connection that reads, beside the one that writes."""
     db = connect(path)
     db.execute(SQL["refuse_writes"])

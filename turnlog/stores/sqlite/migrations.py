@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import resources
 
 from turnlog.errors import StoreUnusable
-from turnlog.stores.sqlite.billing import fold_usage
+from turnlog.stores.sqlite.folding import fold_usage
 from turnlog.stores.sqlite.statements import SQL
 
 Step = Callable[[sqlite3.Connection], None]

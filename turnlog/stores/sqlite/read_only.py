@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from turnlog.errors import NotFound, StoreUnusable
-from turnlog.stores.sqlite.files import add_functions, connect
+from turnlog.stores.sqlite.files import SqliteConnection, add_functions, connect, open_file
 from turnlog.stores.sqlite.migrations import migrate, migrations, refuse_newer, version
 from turnlog.stores.sqlite.owners import Owners
 from turnlog.stores.sqlite.statements import SQL
@@ -44,11 +44,11 @@ class ReadOnlyStore(SqliteStore):
         self._thread.shutdown()
         self._glance.close()
 
-    async def _look(self, read: Callable[[sqlite3.Connection], T]) -> T:
+    async def _look(self, read: Callable[[SqliteConnection], T]) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, lambda: self._glance.read(read))
 
-    async def _change(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+    async def _change(self, work: Callable[[SqliteConnection], Any]) -> Any:
         raise StoreUnusable("This store is opened for reading only.")
 
 
@@ -66,11 +66,11 @@ class _Glance:
     def __init__(self, path: Path, owners: Owners) -> None:
         self._path = path
         self._owners = owners
-        self._db: sqlite3.Connection | None = None
+        self._db: SqliteConnection | None = None
         self._seen: _Files | None = None  # None: SQLite itself keeps the view of one piece
         self._copy: tempfile.TemporaryDirectory[str] | None = None
 
-    def read(self, read: Callable[[sqlite3.Connection], T]) -> T:
+    def read(self, read: Callable[[SqliteConnection], T]) -> T:
         """What is read is of one piece, also where a server starts or stops meanwhile."""
         while True:
             try:
@@ -93,7 +93,7 @@ class _Glance:
             self._copy.cleanup()
             self._copy = None
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> SqliteConnection:
         """Where nothing waits in the write-ahead log, the file alone is read, without locks.
 
         Beside a process that lives, as one more reader. What a dead process has left in the
@@ -123,7 +123,7 @@ class _Glance:
             )
         return self._open_copy()
 
-    def _open_copy(self) -> sqlite3.Connection:
+    def _open_copy(self) -> SqliteConnection:
         self._copy = tempfile.TemporaryDirectory(prefix="turnlog-")
         copy = Path(self._copy.name) / self._path.name
         for end in ("", "-wal"):
@@ -150,9 +150,9 @@ def _files(path: Path) -> _Files:
     return _Files(file.st_mtime_ns, file.st_size, wal.stat().st_size if wal.exists() else 0)
 
 
-def _connect(path: Path, how: str) -> sqlite3.Connection:
+def _connect(path: Path, how: str) -> SqliteConnection:
     uri = f"file:{quote(str(path.absolute()))}?{how}"
-    db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=30)
+    db = open_file(uri, uri=True)
     db.execute(SQL["refuse_writes"])
     add_functions(db)
     return db

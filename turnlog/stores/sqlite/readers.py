@@ -1,11 +1,12 @@
 """Threads that read, each with a connection of its own."""
 
 import asyncio
-import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
+
+from turnlog.stores.sqlite.files import SqliteConnection
 
 T = TypeVar("T")
 _THREADS = 2
@@ -14,17 +15,17 @@ _THREADS = 2
 class Readers:
     """Runs reads beside the writer."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, connect: Callable[[], SqliteConnection]) -> None:
         self._connect = connect
         self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
+        self._connections: list[SqliteConnection] = []
         self._threads = ThreadPoolExecutor(_THREADS, "turnlog-reader")
 
-    async def run(self, read: Callable[[sqlite3.Connection], T]) -> T:
+    async def run(self, read: Callable[[SqliteConnection], T]) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: read(self._connection()))
 
-    def run_here(self, read: Callable[[sqlite3.Connection], T]) -> T:
+    def run_here(self, read: Callable[[SqliteConnection], T]) -> T:
         """In the caller's own thread: for one look at an index."""
         return read(self._connection())
 
@@ -34,9 +35,9 @@ class Readers:
         for connection in self._connections:
             connection.close()
 
-    def _connection(self) -> sqlite3.Connection:
+    def _connection(self) -> SqliteConnection:
         if not hasattr(self._local, "db"):
             self._local.db = self._connect()
             self._connections.append(self._local.db)
-        db: sqlite3.Connection = self._local.db
+        db: SqliteConnection = self._local.db
         return db

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from turnlog.errors import NotStored
+from turnlog.stores.sqlite.files import SqliteConnection
 from turnlog.stores.sqlite.statements import SQL
 from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.registry import Counter
@@ -27,7 +28,7 @@ _MOST_AT_ONCE = 500  # jobs in one transaction, so that none waits long for the 
 
 
 class _Job(NamedTuple):
-    work: Callable[[sqlite3.Connection], Any]
+    work: Callable[[SqliteConnection], Any]
     answer: "asyncio.Future[Any]"
     loop: asyncio.AbstractEventLoop
 
@@ -35,7 +36,7 @@ class _Job(NamedTuple):
 class Writer:
     """Runs jobs on the one writing connection, in the order they were given."""
 
-    def __init__(self, db: sqlite3.Connection, metrics: Metrics | None = None) -> None:
+    def __init__(self, db: SqliteConnection, metrics: Metrics | None = None) -> None:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._metrics = metrics or Metrics()
         self._metrics.store_queue.ask(self._jobs.qsize)
@@ -44,7 +45,7 @@ class Writer:
         self._thread.daemon = True
         self._thread.start()
 
-    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def run(self, work: Callable[[SqliteConnection], T]) -> T:
         """The job's result, once it is on disk.
 
         A caller that is cancelled stops waiting; the job it gave is carried out all the same.
@@ -62,7 +63,7 @@ class Writer:
         self._jobs.put(None)
         self._thread.join()
 
-    def _run(self, db: sqlite3.Connection) -> None:
+    def _run(self, db: SqliteConnection) -> None:
         open_ = True
         while open_:
             group, open_ = self._next_group()
@@ -88,7 +89,7 @@ class _Outcome(NamedTuple):
     error: BaseException | None
 
 
-def _carry_out(db: sqlite3.Connection, group: list[_Job], commits: Counter) -> list[_Outcome]:
+def _carry_out(db: SqliteConnection, group: list[_Job], commits: Counter) -> list[_Outcome]:
     try:
         db.execute(SQL["begin_writing"])
         outcomes = [_one(db, job) for job in group]
@@ -103,7 +104,7 @@ def _carry_out(db: sqlite3.Connection, group: list[_Job], commits: Counter) -> l
     return outcomes
 
 
-def _one(db: sqlite3.Connection, job: _Job) -> _Outcome:
+def _one(db: SqliteConnection, job: _Job) -> _Outcome:
     db.execute(SQL["begin_job"])
     try:
         result = job.work(db)

@@ -1,11 +1,11 @@
 """Sessions on a connection."""
 
-import sqlite3
 from typing import Any
 
 from turnlog.errors import NotFound
 from turnlog.ports import Session
-from turnlog.stores.sqlite.statements import SQL, insert, update
+from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.statements import SQL, insert, update
 
 _SEEN = ("state", "turn_id", "last_activity_at")  # of the turns and the log: never set
 _FIELDS = Session.__struct_fields__  # the statements list them in this order
@@ -17,12 +17,12 @@ _FLAGS = ("archived", "thinking_enabled", "web_search")
 _NEWEST = {"created_at": "\U0010ffff", "id": ""}  # a place before every session
 
 
-def create(db: sqlite3.Connection, session: Session) -> None:
+def create(db: Connection, session: Session) -> None:
     values = {name: getattr(session, name) for name in _COLUMNS}
     db.execute(insert("sessions", _COLUMNS), values)
 
 
-def find(db: sqlite3.Connection, user_id: str | None, session_id: str) -> Session:
+def find(db: Connection, user_id: str | None, session_id: str) -> Session:
     """`user_id` None is the audit, which sees everybody's."""
     row = db.execute(_GET, {"id": session_id, "user_id": user_id}).fetchone()
     if row is None:
@@ -31,7 +31,7 @@ def find(db: sqlite3.Connection, user_id: str | None, session_id: str) -> Sessio
 
 
 def page(
-    db: sqlite3.Connection,
+    db: Connection,
     user_id: str,
     limit: int,
     after: str | None,
@@ -51,21 +51,19 @@ def page(
     return [_session(row) for row in db.execute(_LIST, place | bounds)]
 
 
-def change(
-    db: sqlite3.Connection, user_id: str, session_id: str, changes: dict[str, Any]
-) -> Session:
+def change(db: Connection, user_id: str, session_id: str, changes: dict[str, Any]) -> Session:
     find(db, user_id, session_id)
     if changes:
         db.execute(update("sessions", tuple(changes), ("id",)), changes | {"id": session_id})
     return find(db, user_id, session_id)
 
 
-def name(db: sqlite3.Connection, user_id: str, session_id: str, title: str) -> None:
+def name(db: Connection, user_id: str, session_id: str, title: str) -> None:
     find(db, user_id, session_id)
     db.execute(SQL["name_session"], {"id": session_id, "title": title})
 
 
-def every_id(db: sqlite3.Connection) -> list[str]:
+def every_id(db: Connection) -> list[str]:
     return [row[0] for row in db.execute(SQL["list_session_ids"])]
 
 

@@ -1,6 +1,5 @@
 """The log on a connection: each function is one step of one transaction."""
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,20 +8,28 @@ from turnlog.events.base import Envelope, Stamped
 from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
 from turnlog.ports import Evidence, Turn
 from turnlog.projections import tables
-from turnlog.stores.sqlite import sessions, turns
-from turnlog.stores.sqlite.statements import SQL, equal, insert, update
+from turnlog.stores.sql import sessions, turns
+from turnlog.stores.sql.connection import Conflict, Connection, Cursor
+from turnlog.stores.sql.statements import SQL, equal, insert, update
 
 Row = dict[str, Any]
 _END = 2**63 - 1  # above every number
 
 
-def append(db: sqlite3.Connection, turn: Turn, events: Sequence[Envelope]) -> int:
+def append(db: Connection, turn: Turn, events: Sequence[Envelope]) -> int:
     """Annotate, if the turn's lease holds."""
+    db.lock(turn.session_id)
     turns.refuse_stale(db, turn)
-    return annotate(db, turn, events)
+    return _write_events(db, turn, events)
 
 
-def annotate(db: sqlite3.Connection, turn: Turn, events: Sequence[Envelope]) -> int:
+def annotate(db: Connection, turn: Turn, events: Sequence[Envelope]) -> int:
+    """Write events whatever the turn's state is."""
+    db.lock(turn.session_id)
+    return _write_events(db, turn, events)
+
+
+def _write_events(db: Connection, turn: Turn, events: Sequence[Envelope]) -> int:
     """Number the events and write them with all their rows."""
     last = db.execute(SQL["get_last_event"], {"session_id": turn.session_id}).fetchone()
     seq, seal = (last[0] + 1, last[1]) if last else (0, NO_SEAL)
@@ -35,27 +42,28 @@ def annotate(db: sqlite3.Connection, turn: Turn, events: Sequence[Envelope]) -> 
     return seq
 
 
-def begin_turn(db: sqlite3.Connection, turn: Turn, first: Sequence[Envelope], owner: str) -> Turn:
+def begin_turn(db: Connection, turn: Turn, first: Sequence[Envelope], owner: str) -> Turn:
     """Open the turn with its first events."""
+    db.lock(turn.session_id)
     turns.refuse_second(db, turn)
-    return turns.begin(db, turn, annotate(db, turn, first), owner)
+    return turns.begin(db, turn, _write_events(db, turn, first), owner)
 
 
 def read(
-    db: sqlite3.Connection, user_id: str, session_id: str, after: int, limit: int | None
+    db: Connection, user_id: str, session_id: str, after: int, limit: int | None
 ) -> list[Stamped]:
     sessions.find(db, user_id, session_id)
-    bounds = {"after": after, "limit": -1 if limit is None else limit}
+    bounds = {"after": after, "limit": _END if limit is None else limit}
     rows = db.execute(SQL["read_events"], bounds | {"session_id": session_id})
     return [stamped(Record(*row)) for row in rows]
 
 
-def has_message(db: sqlite3.Connection, message_id: str) -> bool:
+def has_message(db: Connection, message_id: str) -> bool:
     return db.execute(SQL["has_message"], {"message_id": message_id}).fetchone() is not None
 
 
 def tail(
-    db: sqlite3.Connection, user_id: str, session_id: str, limit: int, before: int | None
+    db: Connection, user_id: str, session_id: str, limit: int, before: int | None
 ) -> list[Stamped]:
     sessions.find(db, user_id, session_id)
     bounds = {"before": _END if before is None else before, "limit": limit}
@@ -63,24 +71,23 @@ def tail(
     return [stamped(Record(*row)) for row in rows][::-1]
 
 
-def evidence(db: sqlite3.Connection, session_id: str) -> Evidence:
+def evidence(db: Connection, session_id: str) -> Evidence:
     """Read at one moment: what is written meanwhile is not seen, or the parts would not fit."""
     db.execute(SQL["begin_reading"])
     try:
         session = sessions.find(db, None, session_id)
-        everything = {"session_id": session.id, "after": -1, "limit": -1}
+        everything = {"session_id": session.id, "after": -1, "limit": _END}
         log = [Record(*row) for row in db.execute(SQL["read_events"], everything)]
         return Evidence(session, log, _tables(db, session.id), turns.every(db, session.id))
     finally:
-        db.execute(SQL["commit"])
+        db.execute(SQL["end_reading"])
 
 
-def as_dicts(rows: sqlite3.Cursor) -> list[Row]:
-    names = [column[0] for column in rows.description]
-    return [dict(zip(names, row, strict=True)) for row in rows]
+def as_dicts(rows: Cursor) -> list[Row]:
+    return [dict(row) for row in rows]
 
 
-def _tables(db: sqlite3.Connection, session_id: str) -> dict[str, list[Row]]:
+def _tables(db: Connection, session_id: str) -> dict[str, list[Row]]:
     key = {"session_id": session_id}
     return {
         table: as_dicts(db.execute(SQL["list_rows"].format(table=table), key))
@@ -88,7 +95,7 @@ def _tables(db: sqlite3.Connection, session_id: str) -> dict[str, list[Row]]:
     }
 
 
-def _write(db: sqlite3.Connection, write: tables.Write) -> None:
+def _write(db: Connection, write: tables.Write) -> None:
     """One row of a table that is folded from the log."""
     columns, key = tuple(write.values), tables.KEYS[write.table]
     if write.only_while is not None:
@@ -97,13 +104,13 @@ def _write(db: sqlite3.Connection, write: tables.Write) -> None:
     sql = insert(write.table, columns) if new else update(write.table, columns, key, write.added)
     try:
         db.execute(sql, write.values)
-    except sqlite3.IntegrityError as error:
-        if write.table == "messages" and "messages.message_id" in str(error):
+    except Conflict:
+        if write.table == "messages":  # its only key
             raise MessageIdTaken(f"message id {write.key[0]!r} is taken") from None
         raise
 
 
-def _refuse_late(db: sqlite3.Connection, write: tables.Write) -> None:
+def _refuse_late(db: Connection, write: tables.Write) -> None:
     sql = SQL["get_status"].format(table=write.table, key=equal(tables.KEYS[write.table]))
     row = db.execute(sql, write.values).fetchone()
     if row is None or row[0] != write.only_while:

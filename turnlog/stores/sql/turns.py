@@ -1,7 +1,6 @@
 """Turns on a connection: who works on which, under which lease, and what they began."""
 
-import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -11,13 +10,15 @@ from turnlog.events.clock import now
 from turnlog.ports import ToolStarted, Turn
 from turnlog.projections import tables
 from turnlog.stores.leases import lease_lost, leased
-from turnlog.stores.sqlite import sessions
-from turnlog.stores.sqlite.statements import SQL, insert, update
+from turnlog.stores.sql import sessions
+from turnlog.stores.sql.connection import Conflict, Connection
+from turnlog.stores.sql.statements import SQL, insert, update
 
+Abandoned = Callable[[Connection, str | None], list[Turn]]  # of one session, or of all
 _COLUMNS = tuple(name for name in Turn.__struct_fields__ if name != "lease")
 
 
-def refuse_second(db: sqlite3.Connection, turn: Turn) -> None:
+def refuse_second(db: Connection, turn: Turn) -> None:
     """A session has one open turn, and a request starts one."""
     sessions.find(db, turn.user_id, turn.session_id)
     key = {"session_id": turn.session_id, "request_id": turn.request_id}
@@ -27,40 +28,42 @@ def refuse_second(db: sqlite3.Connection, turn: Turn) -> None:
         raise Busy(row[0], waiting=row[1] == "waiting")
 
 
-def begin(db: sqlite3.Connection, turn: Turn, first_seq: int, owner: str) -> Turn:
+def begin(db: Connection, turn: Turn, first_seq: int, owner: str) -> Turn:
     begun = leased(msgspec.structs.replace(turn, first_seq=first_seq))
     values = msgspec.structs.asdict(begun) | {"owner": owner}
     db.execute(insert("turns", tuple(values)), values)
     return begun
 
 
-def refuse_stale(db: sqlite3.Connection, turn: Turn) -> None:
+def refuse_stale(db: Connection, turn: Turn) -> None:
     """Raises TurnOver where the turn's lease does not hold any more."""
     key = {"id": turn.id, "lease": turn.lease}
     if db.execute(SQL["hold_turn"], key).fetchone() is None:
         raise lease_lost(turn)
 
 
-def change(db: sqlite3.Connection, turn: Turn, **changes: Any) -> None:
+def change(db: Connection, turn: Turn, **changes: Any) -> None:
     """Set columns of the turn's row, if its lease holds."""
+    db.lock(turn.session_id)
     refuse_stale(db, turn)
     _update(db, turn, changes)
 
 
-def newest(db: sqlite3.Connection, user_id: str, session_id: str) -> Turn | None:
+def newest(db: Connection, user_id: str, session_id: str) -> Turn | None:
     sessions.find(db, user_id, session_id)
     row = db.execute(SQL["get_newest_turn"], {"session_id": session_id}).fetchone()
     return None if row is None else _turn(row)
 
 
-def claim_waiting(db: sqlite3.Connection, user_id: str, session_id: str, owner: str) -> Turn | None:
+def claim_waiting(db: Connection, user_id: str, session_id: str, owner: str) -> Turn | None:
     sessions.find(db, user_id, session_id)
+    db.lock(session_id)
     row = db.execute(SQL["get_waiting_turn"], {"session_id": session_id}).fetchone()
     return None if row is None else _take(db, _turn(row), owner)
 
 
 def running(
-    db: sqlite3.Connection, session_id: str | None, working_on: Collection[str]
+    db: Connection, session_id: str | None, working_on: Collection[str]
 ) -> list[tuple[str, Turn]]:
     """Running turns of one session or of all, each with its owner, but for `working_on`."""
     name = "list_running_turns" if session_id is None else "list_running_turns_of_session"
@@ -68,38 +71,40 @@ def running(
     return [(owner, _turn(row)) for owner, *row in rows if row[0] not in working_on]
 
 
-def claim(db: sqlite3.Connection, turns: Iterable[Turn], owner: str) -> list[Turn]:
-    """All of them in the owner's hands."""
-    return [_take(db, turn, owner) for turn in turns]
+def claim(db: Connection, session_id: str, abandoned: Abandoned, owner: str) -> list[Turn]:
+    """What is abandoned in the session, in the owner's hands. Another may have been quicker."""
+    db.lock(session_id)
+    return [_take(db, turn, owner) for turn in abandoned(db, session_id)]
 
 
-def every(db: sqlite3.Connection, session_id: str) -> list[Turn]:
+def every(db: Connection, session_id: str) -> list[Turn]:
     rows = db.execute(SQL["list_turns"], {"session_id": session_id})
     return [_turn(row) for row in rows]
 
 
-def start_tools(db: sqlite3.Connection, turn: Turn, starting: Sequence[ToolStarted]) -> None:
+def start_tools(db: Connection, turn: Turn, starting: Sequence[ToolStarted]) -> None:
+    db.lock(turn.session_id)
     refuse_stale(db, turn)
     for started in starting:
         row = tables.tool_run(turn, started, now())
         try:
             db.execute(insert("tool_runs", tuple(row)), row)
-        except sqlite3.IntegrityError:
+        except Conflict:
             raise AlreadyBegun(started.tool_use_id) from None
 
 
-def started_tools(db: sqlite3.Connection, turn: Turn) -> set[str]:
+def started_tools(db: Connection, turn: Turn) -> set[str]:
     key = {"turn_id": turn.id, "session_id": turn.session_id}
     return {row[0] for row in db.execute(SQL["list_started_tools"], key)}
 
 
-def _take(db: sqlite3.Connection, turn: Turn, owner: str) -> Turn:
+def _take(db: Connection, turn: Turn, owner: str) -> Turn:
     taken = leased(turn)
     _update(db, turn, {"state": taken.state, "lease": taken.lease, "owner": owner})
     return taken
 
 
-def _update(db: sqlite3.Connection, turn: Turn, changes: dict[str, Any]) -> None:
+def _update(db: Connection, turn: Turn, changes: dict[str, Any]) -> None:
     db.execute(update("turns", tuple(changes), ("id",)), changes | {"id": turn.id})
 
 

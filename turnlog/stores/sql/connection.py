@@ -1,0 +1,32 @@
+"""A connection as the steps of a transaction see it, whichever database answers.
+
+SQLite's own connection nearly is one. PostgreSQL's waits for its answers in an event loop, and
+its steps run in a greenlet: see `stores/postgres/connection.py`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+
+class Conflict(Exception):
+    """The row is there already, or breaks a rule of its table. The step must not go on."""
+
+
+class Cursor(Protocol):
+    """The rows of one statement. A row is a sequence, and `dict(row)` has its names."""
+
+    def fetchone(self) -> Any: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(Protocol):
+    """Where the steps of one transaction are carried out. A value in SQL is `:name` or `?`."""
+
+    def execute(self, sql: str, values: Mapping[str, Any] | Sequence[Any] = (), /) -> Cursor:
+        """Raises Conflict."""
+        ...
+
+    def lock(self, session_id: str) -> None:
+        """Nobody else changes this session until the transaction is over."""
+        ...

@@ -1,0 +1,221 @@
+-- All SQL that SQLite and PostgreSQL share. Each statement has a name, between dashes, and
+-- a line that says what it does. Where a statement has {fields}, these are names of tables and
+-- columns, or other statements of this file: never a value.
+
+-- ── what is read at one moment ──
+
+-- begin_reading --
+-- What is read from here on is of one moment.
+BEGIN
+
+-- end_reading --
+-- Others may be written to again.
+COMMIT
+
+-- ── any table ──
+
+-- insert_row --
+-- A row that must not be there yet.
+INSERT INTO {table} ({columns}) VALUES ({values})
+
+-- update_row --
+-- Change the row with this key, if there is one.
+UPDATE {table} SET {changes} WHERE {key}
+
+-- get_status --
+-- What became of an approval, or of a write in doubt.
+SELECT status FROM {table} WHERE {key}
+
+-- list_rows --
+-- All rows of a session, for an audit.
+SELECT * FROM {table} WHERE session_id = :session_id
+
+-- ── the log: columns in the order of events/record.py ──
+
+-- append_event --
+-- One event. A trigger refuses any number but the next.
+INSERT INTO events (
+    session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
+    is_internal, body, salt, digest, seal
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- get_last_event --
+-- What the next event is numbered and sealed after.
+SELECT seq, seal FROM events WHERE session_id = :session_id ORDER BY seq DESC LIMIT 1
+
+-- read_events --
+-- From a number on, oldest first.
+SELECT session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
+       is_internal, body, salt, digest, seal
+FROM events WHERE session_id = :session_id AND seq > :after ORDER BY seq LIMIT :limit
+
+-- read_newest_events --
+-- Up to a number, newest first.
+SELECT session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
+       is_internal, body, salt, digest, seal
+FROM events WHERE session_id = :session_id AND seq < :before ORDER BY seq DESC LIMIT :limit
+
+-- ── sessions ──
+
+-- has_message --
+-- Whether any message has this id.
+SELECT 1 FROM messages WHERE message_id = :message_id
+
+-- get_session --
+-- One session, if it is the user's; user NULL is the audit, which sees everybody's.
+SELECT {columns}
+FROM sessions LEFT JOIN turns AS open_turn
+  ON open_turn.session_id = sessions.id AND open_turn.state IN ('running', 'waiting')
+WHERE sessions.id = :id AND sessions.user_id = coalesce(:user_id, sessions.user_id)
+
+-- session_columns --
+-- What is known of a session, in the order of ports.Session: settings, then what goes on in it.
+sessions.id, sessions.user_id, title, agent_id, created_at, anchor, archived, thinking_enabled,
+thinking_budget, web_search, searches, engine, coalesce(open_turn.state, 'idle') AS state,
+open_turn.id AS turn_id, coalesce((
+    SELECT at FROM events WHERE events.session_id = sessions.id ORDER BY seq DESC LIMIT 1
+), '') AS last_activity_at
+
+-- list_sessions --
+-- A page of a user's sessions, newest first, below the place (created_at, id).
+SELECT {columns}
+FROM sessions LEFT JOIN turns AS open_turn
+  ON open_turn.session_id = sessions.id AND open_turn.state IN ('running', 'waiting')
+WHERE sessions.user_id = :user_id AND archived = :archived
+  AND (created_at, sessions.id) < (:created_at, :id)
+  AND (:search = '' OR instr(folded(title), :search) > 0)
+ORDER BY created_at DESC, sessions.id DESC LIMIT :limit
+
+-- name_session --
+-- A title for a session that has none.
+UPDATE sessions SET title = :title WHERE id = :id AND title = ''
+
+-- list_session_ids --
+-- Everybody's sessions, for an audit.
+SELECT id FROM sessions ORDER BY created_at, id
+
+-- ── turns ──
+
+-- get_turn_of_request --
+-- The turn that a request started.
+SELECT id, state, first_seq FROM turns WHERE session_id = :session_id AND request_id = :request_id
+
+-- get_open_turn --
+-- The turn of a session that runs or waits: there is one at most.
+SELECT id, state FROM turns WHERE session_id = :session_id AND state IN ('running', 'waiting')
+
+-- hold_turn --
+-- A row where the turn runs and this is its lease.
+SELECT 1 FROM turns WHERE id = :id AND state = 'running' AND lease = :lease AND lease <> ''
+
+-- get_newest_turn --
+-- Every turn begins with a question, and the log is in order: the turns need no sorting.
+SELECT id, session_id, user_id, state, first_seq, started_at, request_id, draft
+FROM turns WHERE id = (
+    SELECT turn_id FROM events
+    WHERE session_id = :session_id AND type = 'user_message_sent' ORDER BY seq DESC LIMIT 1
+)
+
+-- get_waiting_turn --
+-- The turn of a session that waits for a person.
+SELECT id, session_id, user_id, state, first_seq, started_at, request_id, draft
+FROM turns WHERE session_id = :session_id AND state = 'waiting'
+
+-- list_running_turns --
+-- Everybody's turns that run, each with the process that works on it.
+SELECT owner, id, session_id, user_id, state, first_seq, started_at, request_id, draft
+FROM turns WHERE state = 'running'
+
+-- list_running_turns_of_session --
+-- The same of one session.
+SELECT owner, id, session_id, user_id, state, first_seq, started_at, request_id, draft
+FROM turns WHERE state = 'running' AND session_id = :session_id
+
+-- list_turns --
+-- Every turn of a session, for an audit. A lease is read out to nobody.
+SELECT id, session_id, user_id, state, first_seq, started_at, request_id, draft
+FROM turns WHERE session_id = :session_id
+
+-- list_started_tools --
+-- The turn's writes that began and have not ended.
+SELECT tool_use_id FROM tool_runs
+WHERE turn_id = :turn_id AND session_id = :session_id AND status = 'executing'
+
+-- ── what people must decide ──
+
+-- get_approval --
+-- One approval, if it is the user's.
+SELECT * FROM approvals WHERE approval_id = :approval_id AND user_id = :user_id
+
+-- list_approvals --
+-- The user's, oldest first; status NULL is any.
+SELECT * FROM approvals WHERE user_id = :user_id AND status = coalesce(:status, status)
+ORDER BY created_at, session_id, seq LIMIT :limit
+
+-- list_due_approvals --
+-- Everybody's open ones that have expired.
+SELECT * FROM approvals WHERE status = 'pending' AND expires_at <= :now
+ORDER BY expires_at, session_id, seq
+
+-- get_next_expiry --
+-- When the first of all open ones expires.
+SELECT min(expires_at) FROM approvals WHERE status = 'pending'
+
+-- list_doubts --
+-- The user's writes of which nobody knows whether they took effect.
+SELECT * FROM tool_runs WHERE user_id = :user_id AND status = 'in_doubt'
+ORDER BY created_at, session_id, tool_use_id
+
+-- ── tickets ──
+
+-- forget_expired_tickets --
+-- Those that open nothing any more.
+DELETE FROM tickets WHERE expires_at <= :now
+
+-- count_tickets --
+-- How many a user has not used yet.
+SELECT count(*) FROM tickets WHERE user_id = :user_id
+
+-- take_ticket --
+-- A ticket is there once: whoever takes it gets it.
+DELETE FROM tickets WHERE digest = :digest AND expires_at > :now
+RETURNING digest, user_id, holder, path, expires_at
+
+-- ── bills and budgets ──
+
+-- list_charges --
+-- One row for each part of each model call, oldest first.
+SELECT {columns} FROM usage WHERE {bounds} ORDER BY created_at, session_id, seq, part
+
+-- sum_charges --
+-- Tokens and known costs; these in millions and the rest, because a sum of many could overflow.
+SELECT
+    CAST(coalesce(sum(input_tokens + output_tokens + cache_write_5m_tokens
+                      + cache_write_1h_tokens + cache_read_tokens), 0) AS BIGINT),
+    CAST(coalesce(sum(cost_picousd / 1000000), 0) AS BIGINT),
+    CAST(coalesce(sum(cost_picousd % 1000000), 0) AS BIGINT)
+FROM usage WHERE {bounds}
+
+-- bound_none --
+-- Bounds of charges: all of them. An index serves each of the others.
+TRUE
+
+-- bound_user_id --
+-- Of one user.
+user_id = :user_id
+
+-- bound_session_id --
+-- Of one session.
+session_id = :session_id
+
+-- bound_start --
+-- From this moment on.
+created_at >= :start
+
+-- bound_end --
+-- Before this moment.
+created_at < :end
+
+-- count_messages --
+-- Questions and answers of a session that are shown.
+SELECT count(*) FROM messages WHERE session_id = :session_id AND is_internal = 0
