@@ -1,0 +1,65 @@
+"""`clients/typescript`, run by Node as it is, over connections that break."""
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+
+import nodejs
+import pytest
+from cutting_proxy import cutting_proxy
+
+from turnlog.simulator import Reply, ToolCall
+from turnlog.testing import event_types, invariants
+from turnlog.testing.apps import served
+from turnlog.testing.office import office
+
+pytestmark = pytest.mark.slow
+
+CLIENT = Path(__file__).parents[2] / "clients" / "typescript"
+SCRIPT = Path(__file__).parents[1] / "node" / "turnlog_client.mjs"
+
+
+async def run(*args):
+    process = await asyncio.create_subprocess_exec(
+        *(nodejs.node(), SCRIPT, CLIENT / "src" / "index.ts", *args),
+        stdout=subprocess.PIPE,
+        limit=2**24,
+    )
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    return json.loads(output)
+
+
+def test_it_has_no_wrong_types():
+    tsc = nodejs.package("typescript") / "bin" / "tsc"
+    command = [nodejs.node(), tsc, "--project", CLIENT, "--noEmit"]
+    checked = subprocess.run(command, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_it_knows_every_event():
+    source = (CLIENT / "src" / "events.ts").read_text()
+    assert all(f'  type: "{name}";' in source for name in event_types.SHOWN)
+
+
+@pytest.mark.parametrize("cuts", [[], [900, 1500, 3000]])
+async def test_an_answer_survives_broken_connections(cuts):
+    story = " ".join(str(n) for n in range(300))
+    async with served(Reply(story, chunk=10, delay=0.001)) as server:
+        session = await server.session()
+        port = server.http.base_url.port
+        async with cutting_proxy(port, cuts) as (url, left):
+            seen = await run(url, session, "Count")
+        assert not left
+        assert server.sim.accepted == 1
+        assert invariants.broken(seen["events"], seen["kept"]) == []
+
+
+@pytest.mark.parametrize(("decision", "paid"), [("approve", [("Bob", 2)]), ("reject", [])])
+async def test_a_person_decides(decision, paid):
+    async with office(Reply(ToolCall("pay", {"amount": 3})), Reply("Done.")) as bureau:
+        session = await bureau.session()
+        seen = await run(str(bureau.http.base_url), session, "Pay", decision)
+        assert bureau.world.paid == paid
+        assert seen["events"][-1]["type"] == "complete"

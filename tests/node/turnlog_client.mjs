@@ -1,0 +1,15 @@
+// Asks a question with our TypeScript client, and prints what came as one line of JSON.
+const [source, url, session, message, decide] = process.argv.slice(2);
+const { Turnlog } = await import(source);
+const client = new Turnlog({ url });
+const events = [];
+for await (const event of client.ask(session, message)) {
+  events.push(event);
+  if (decide && event.type === "approval_requested") {
+    const [approval] = await client.approvals();
+    if (decide === "approve") await client.approve(approval.id, { amount: 2 });
+    else await client.reject(approval.id, "too much");
+  }
+}
+const page = await client.messages(session);
+console.log(JSON.stringify({ events, kept: page.events }));
