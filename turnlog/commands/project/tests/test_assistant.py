@@ -1,0 +1,27 @@
+"""The assistant, against a scripted Claude: no key, no network."""
+
+import asyncio
+
+from assistant import AGENTS
+
+from turnlog.simulator import Reply, ToolCall
+from turnlog.testing.apps import scripted_app
+
+
+def test_it_looks_before_it_speaks():
+    async def turn():
+        script = (Reply(ToolCall("find_tickets", {"text": "printer"})), Reply("Ticket 7 is open."))
+        async with scripted_app(*script, agents=AGENTS) as (app, _):
+            return await app.run_turn("Is there something about a printer?")
+
+    result = asyncio.run(turn())
+    assert result.text == "Ticket 7 is open."
+
+
+def test_a_person_is_asked_before_a_ticket_is_closed():
+    async def turn():
+        script = (Reply(ToolCall("close_ticket", {"ticket": 7})),)
+        async with scripted_app(*script, agents=AGENTS) as (app, _):
+            return await app.run_turn("Close ticket 7")
+
+    assert len(asyncio.run(turn()).waiting) == 1
