@@ -62,12 +62,12 @@ async def given(wanted):
 async def outcome(*entries, guard=NO_GUARD, claim=given, ask=None, **told):
     """What the loop says with this script, and what it failed with."""
     sim = SimulatedClaude(*entries, pace=0)
-    ask = replace(ask or Ask(speaker="a", team=Alone()), team=Alone(**told))
+    ask = replace(ask or Ask(speaker="a", team=Alone()), team=Alone(**told), guard=guard)
     outputs = []
     async with sim.serve() as url:
         model = ClaudeModel(api_key="k", base_url=url)
         try:
-            async with asyncio.timeout(60), aclosing(execute(ask, model, guard, claim)) as batches:
+            async with asyncio.timeout(60), aclosing(execute(ask, model, claim)) as batches:
                 async for said in batches:
                     outputs += said.outputs
         except TurnlogError as failed:
@@ -275,7 +275,7 @@ async def test_an_answer_that_was_shown_is_not_asked_for_again():
     model = Breaking()
     ask = Ask(speaker="a", team=Alone(messages=[HI, poem, HI]))
     with pytest.raises(EngineFailed, match="No"):
-        async for _ in execute(ask, model, NO_GUARD, given):
+        async for _ in execute(ask, model, given):
             pass
     assert model.calls == 1
 
@@ -304,7 +304,7 @@ async def test_an_answer_that_was_cut_off_is_no_success_of_its_task(stop, succes
     answers = {"b": s.said("Tea is", stop=stop)}
     ask = Ask(speaker="a", team=Lead(), open_calls=[opened], answers=answers)
     model = ClaudeModel(api_key="k", base_url="http://127.0.0.1:1")  # it is never asked
-    async with aclosing(execute(ask, model, NO_GUARD, given)) as batches:
+    async with aclosing(execute(ask, model, given)) as batches:
         (hidden,) = (await anext(batches)).outputs
     assert hidden.event.success is success
     assert "Tea is" in (hidden.event.result if success else hidden.event.error)

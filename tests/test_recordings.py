@@ -21,8 +21,8 @@ from turnlog.events import codec
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.chunks import as_one
-from turnlog.pipeline.answer import read_answer
 from turnlog.projections.history.messages import history
+from turnlog.speaking.answer import read_answer
 from turnlog.testing import samples as s
 
 WHOLE = [path for path in STREAMS if RecordedCall(path.read_bytes()).whole]

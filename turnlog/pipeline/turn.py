@@ -166,12 +166,12 @@ async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
         open_calls=list(state.open_calls.values()),
         answers=dict(state.answers),
         may_be_shorter=state.last_message is None,
+        guard=parts.guard_for(state.turn),
     )
     drafts = parts.drafts_for(state)
     pacer = parts.pacer_for(lambda batch: _show_chunks(batch, state, parts, drafts))
-    guard = parts.guard_for(state.turn)
     try:
-        async with aclosing(execute(ask, parts.engine, guard, parts.claim_id)) as batches:
+        async with aclosing(execute(ask, parts.engine, parts.claim_id)) as batches:
             async for batch in batches:
                 if pacer.takes(batch):
                     pacer.add(batch)

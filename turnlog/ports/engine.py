@@ -11,6 +11,7 @@ from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import TokenUsage
 from turnlog.events.internal import HANDOVER
 from turnlog.events.kinds import Message, ToolUse
+from turnlog.ports.guard import NO_GUARD, CallGuard
 from turnlog.ports.model import CallStarted, Prompt
 from turnlog.ports.tools import ToolBox, ToolStarted
 
@@ -87,6 +88,7 @@ class Ask:
     open_calls: Sequence[OpenCall] = ()  # of a turn that goes on: answered first
     answers: Mapping[str, Message] = field(default_factory=dict)  # the newest of each agent
     may_be_shorter: bool = True  # whether less may be told: not in mid-turn
+    guard: CallGuard = NO_GUARD  # asked before and after each model call
 
 
 class SpeakerChanged(msgspec.Struct, frozen=True, kw_only=True):
