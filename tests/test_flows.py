@@ -1,4 +1,4 @@
-"""Every golden page, over every store and transport."""
+"""Every golden page, over every store, transport and engine."""
 
 from itertools import product
 from pathlib import Path
@@ -19,18 +19,21 @@ TRANSPORTS = {
 }
 
 
-# Every page once is fast; the other stores and transports are for `make test`.
+# Every page once is fast; the other stores, transports and engines are for `make test`.
+DIRECT = list(product(STORES, TRANSPORTS, ["claude"]))
+OTHERS = [("memory", "library", "langgraph"), ("sqlite", "socket", "langgraph")]
 COMBINATIONS = [
-    pytest.param(store, transport, marks=() if at == 0 else pytest.mark.slow)
-    for at, (store, transport) in enumerate(product(STORES, TRANSPORTS))
+    pytest.param(*names, marks=() if at == 0 else pytest.mark.slow)
+    for at, names in enumerate([*DIRECT, *OTHERS])
 ]
 
 
-@pytest.mark.parametrize(("store", "transport"), COMBINATIONS)
+@pytest.mark.parametrize(("store", "transport", "engine"), COMBINATIONS)
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-async def test_flow(path, store, transport, tmp_path, request):
+async def test_flow(path, store, transport, engine, tmp_path, request):
     page = pages.read_page(path)
-    seen = await flows.perform(page, STORES[store](tmp_path), TRANSPORTS[transport])
+    store = STORES[store](tmp_path)
+    seen = await flows.perform(page, store, TRANSPORTS[transport], engine)
     if request.config.getoption("--accept"):
         pages.accept(page, seen.rows)
         return

@@ -1,19 +1,42 @@
 """The adapters by name: what a setting or an argument of `create_app` may choose."""
 
 from collections.abc import Callable
+from importlib.util import find_spec
 
 from turnlog.config import Settings
-from turnlog.ports import Bus, KeepRaw, Model
+from turnlog.ports import Bus, Engine, KeepRaw, Model
 from turnlog.telemetry.metrics import Metrics
 from turnlog.transports import wire
 from turnlog.turns.engines import Make
 
 
-def _claude(key: str, url: str | None, settings: Settings, metrics: Metrics, raw: KeepRaw) -> Model:
+def _claude(
+    key: str,
+    url: str | None,
+    settings: Settings,
+    metrics: Metrics,
+    raw: KeepRaw,
+    *,
+    soon: bool = False,
+) -> Model:
     from turnlog.engines.claude.model import ClaudeModel
 
     cache = settings.prompt_cache
     return ClaudeModel(api_key=key, base_url=url, cache=cache, metrics=metrics, keep_raw=raw)
+
+
+def _langgraph(
+    key: str,
+    url: str | None,
+    settings: Settings,
+    metrics: Metrics,
+    raw: KeepRaw,
+    *,
+    soon: bool = False,
+) -> Engine:
+    from turnlog.engines.langgraph.engine import LangGraphEngine
+
+    return LangGraphEngine(_claude(key, url, settings, metrics, raw), soon=soon)
 
 
 def _memory_bus(settings: Settings) -> Bus:
@@ -22,5 +45,13 @@ def _memory_bus(settings: Settings) -> Bus:
     return MemoryBus(wire.encode)
 
 
-ENGINES: dict[str, Make] = {"claude": _claude}
+ENGINES: dict[str, Make] = {"claude": _claude, "langgraph": _langgraph}
+# What has to be installed for an engine: the package, and our extra that brings it.
+NEEDS = {"langgraph": ("langgraph", "langgraph")}
+
+
+def installed(engine: str) -> bool:
+    return engine not in NEEDS or find_spec(NEEDS[engine][0]) is not None
+
+
 BUSES: dict[str, Callable[[Settings], Bus]] = {"memory": _memory_bus}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from turnlog.app.adapters import BUSES, ENGINES
+from turnlog.app.adapters import BUSES, ENGINES, NEEDS, installed
 from turnlog.app.application import Connection, Turnlog
 from turnlog.config import Settings, load
 from turnlog.contrib import demo
@@ -29,7 +29,7 @@ def create_app(
     settings: Settings | None = None,
     store: Store | str | None = None,  # or its URL; without one, the settings' database_url
     bus: Bus | str = "memory",
-    engine: Model | Engine | str = "claude",
+    engine: Model | Engine | str | None = None,  # default: claude
     engines: Mapping[str, Model | Engine] = MappingProxyType({}),  # others, which a session names
     connections: Sequence[Connection] = (),  # opened with the server, closed after it
     metrics: Metrics | None = None,  # where a store of your own counts into the same ones
@@ -40,6 +40,7 @@ def create_app(
     if not agents:
         erp = BusinessCentral(endpoint)
         agents, connections = demo.agents(erp_agent(erp), TASKS), [erp]
+        engine = engine or ("langgraph" if installed("langgraph") else None)
     checks.check(agents)
     agents = checks.identified(agents, settings.identity)
     if isinstance(bus, str) and bus not in BUSES:
@@ -48,5 +49,5 @@ def create_app(
     metrics = metrics or Metrics()
     if store is None or isinstance(store, str):
         store = store_at(store or settings.store_url, metrics)
-    answerers = Engines(engine, engines, ENGINES)
+    answerers = Engines(engine or "claude", engines, ENGINES, NEEDS)
     return Turnlog(agents, settings, store, bus, answerers, connections, metrics)

@@ -1,8 +1,9 @@
 """Several agents or tools at the same time, as one sequence of batches."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import aclosing
+from typing import Any
 
 from turnlog.ports import Batch
 
@@ -14,34 +15,56 @@ async def together(speakers: Sequence[Batches]) -> Batches:
 
     If one speaker fails, or the caller stops reading, all of them are stopped.
     """
-    queue: asyncio.Queue[tuple[Batch, asyncio.Event] | None] = asyncio.Queue()
+    outlet = Outlet()
 
     async def listen(batches: Batches) -> None:
-        try:
-            async with aclosing(batches):
-                async for batch in batches:
-                    taken = asyncio.Event()
-                    queue.put_nowait((batch, taken))
-                    await taken.wait()
-        finally:
-            queue.put_nowait(None)
+        async with aclosing(batches):
+            async for batch in batches:
+                await outlet.put(batch)
 
-    tasks = [asyncio.create_task(listen(batches)) for batches in speakers]
-    speaking = len(tasks)
-    try:
-        while speaking:
-            item = await queue.get()
-            if item is None:
-                speaking -= 1
-                _raise_failure(tasks)
-            else:
-                batch, taken = item
-                yield batch
-                taken.set()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    async with aclosing(outlet.batches(*map(listen, speakers))) as batches:
+        async for batch in batches:
+            yield batch
+
+
+class Outlet:
+    """Where tasks put their batches, for one reader."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[tuple[Batch, asyncio.Future[None]] | None] = asyncio.Queue()
+
+    async def put(self, batch: Batch) -> None:
+        """Returns when the batch was stored: the reader has come for the next one."""
+        stored = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait((batch, stored))
+        await stored
+
+    async def batches(self, *work: Coroutine[Any, Any, object]) -> Batches:
+        """What these put here, as it comes. If one fails, or the caller stops reading, all of them
+        are stopped."""
+        tasks = [asyncio.create_task(self._done(each)) for each in work]
+        running = len(tasks)
+        try:
+            while running:
+                item = await self._queue.get()
+                if item is None:
+                    running -= 1
+                    _raise_failure(tasks)
+                else:
+                    batch, stored = item
+                    yield batch
+                    if not stored.done():
+                        stored.set_result(None)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _done(self, work: Coroutine[Any, Any, object]) -> None:
+        try:
+            await work
+        finally:
+            self._queue.put_nowait(None)
 
 
 def _raise_failure(tasks: Sequence[asyncio.Task[None]]) -> None:

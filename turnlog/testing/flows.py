@@ -70,13 +70,19 @@ class Performance:
     broken: list[str]
 
 
-async def perform(page: Page, store: Store, send: Send) -> Performance:
-    """Play the page over this store and this transport."""
+async def perform(page: Page, store: Store, send: Send, engine: str = "claude") -> Performance:
+    """Play the page over this store, this transport and this engine."""
     sim = SimulatedClaude(pace=0)
     async with sim.serve() as url, stage_for(page) as stage:
         settings = Settings(api_key="test", base_url=url, approval_timeout=_patience(page))
         connections = stage.connections
-        app = create_app(stage.agents, settings=settings, store=store, connections=connections)
+        app = create_app(
+            stage.agents,
+            settings=settings,
+            store=store,
+            connections=connections,
+            engine=engine,
+        )
         async with app:
             await add_tasks(page, app.tasks)
             return await _perform(page, app, sim, send)

@@ -1,6 +1,7 @@
 """What cannot work in a set of agents is said at once, not with the first question."""
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from turnlog.tools.identity import look_alike
 from turnlog.tools.tool import Tool
 
 _log = logging.getLogger(__name__)
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def check(agents: Sequence[Agent]) -> None:
@@ -18,6 +20,7 @@ def check(agents: Sequence[Agent]) -> None:
     what is no tool."""
     _check_names("agent", [agent.id for agent in agents])
     for agent in agents:
+        _check_id(agent)
         names = [_tool_name(tool) for tool in agent.tools]
         _check_names(f"tool of agent {agent.id!r}", names)
         _check_reserved(agent, names)
@@ -43,6 +46,15 @@ def _under(agent: Agent, names: Mapping[str, str]) -> list[Tool]:
             whose = f"tool {tool.name} of agent {agent.id}"
             _log.warning(look_alike(whose, name, "[identity] or in @tool(identity=...)"))
     return tools
+
+
+def _check_id(agent: Agent) -> None:
+    """It becomes a part of tool names, which the API limits to these characters."""
+    if not _ID.fullmatch(agent.id):
+        raise ConfigError(
+            f"The agent's id {agent.id!r} must be letters, digits, '_' and '-', 64 at most, and"
+            " begin with a letter or a digit. Its `name` may be anything."
+        )
 
 
 def _check_reserved(agent: Agent, tools: Sequence[str]) -> None:

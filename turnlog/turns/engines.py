@@ -2,6 +2,8 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any
 
 from turnlog.errors import BadInput, ConfigError, NotFound
@@ -15,10 +17,16 @@ class Engines:
     """By name: those that ship, and those that the app was given."""
 
     def __init__(
-        self, default: Answerer | str, given: Mapping[str, Answerer], known: Mapping[str, Make]
+        self,
+        default: Answerer | str,
+        given: Mapping[str, Answerer],
+        known: Mapping[str, Make],
+        needs: Mapping[str, tuple[str, str]] = MappingProxyType({}),
     ) -> None:
-        """`default` answers where a session names none; one without a name has the first's."""
+        """`default` answers where a session names none; one without a name has the first's.
+        `needs`: by name, the package that has to be installed, and our extra that brings it."""
         self._known = known
+        self._needs = needs
         self._given = dict(given)
         if isinstance(default, str):
             self.default = default
@@ -28,6 +36,8 @@ class Engines:
         self._open: dict[str, Answerer] = {}
         if self.default not in self.names:
             raise ConfigError(f"{self.default!r} is not known here. There are: {self._list}.")
+        if missing := self._missing(self.default):
+            raise ConfigError(missing)
 
     @property
     def names(self) -> list[str]:
@@ -41,7 +51,16 @@ class Engines:
         """The name, or that of the default. Raises BadInput for one that is not known."""
         if name is not None and name not in self.names:
             raise BadInput(f"There is no engine {name!r}. There are: {self._list}.")
+        if missing := self._missing(name or self.default):
+            raise BadInput(missing)
         return name or self.default
+
+    def _missing(self, name: str) -> str | None:
+        """What to install for this engine; None: it is there."""
+        package, extra = ("", "") if name in self._given else self._needs.get(name, ("", ""))
+        if not package or find_spec(package) is not None:
+            return None
+        return f"The engine {name!r} is not installed. Install it: pip install 'turnlog[{extra}]'."
 
     def get(self, name: str) -> Answerer:
         if name not in self._open:
@@ -50,9 +69,10 @@ class Engines:
 
     @asynccontextmanager
     async def opened(self, *args: Any) -> AsyncIterator[None]:
-        """Those that ship are made with these arguments."""
+        """Those that ship are made with these arguments, and the default one gets ready at once."""
         async with AsyncExitStack() as stack:
-            made = {n: make(*args) for n, make in self._known.items() if n not in self._given}
+            shipped = [name for name in self._known if name not in self._given]
+            made = {n: self._known[n](*args, soon=n == self.default) for n in shipped}
             for name, engine in {**made, **self._given}.items():
                 await engine.open()
                 stack.push_async_callback(engine.close)
