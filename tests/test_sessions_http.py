@@ -250,7 +250,7 @@ async def test_a_session_may_name_its_engine():
         made = await server.http.post("/api/sessions", json={"engine": "claude"})
         assert made.status_code == 201
         refused = await server.http.post("/api/sessions", json={"engine": "oracle"})
-        assert "There are: claude." in is_problem(refused, 400, "bad_input")
+        assert "There are: claude, langgraph" in is_problem(refused, 400, "bad_input")
 
 
 async def test_a_user_interface_is_told_what_it_needs_to_know():
