@@ -4,7 +4,6 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import tzinfo
-from functools import partial
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -26,10 +25,8 @@ from turnlog.ports import (
     Question,
     Session,
     Show,
-    Standing,
     StartedTurn,
     Store,
-    Turn,
     TurnResult,
 )
 from turnlog.prices import PriceBook
@@ -37,10 +34,10 @@ from turnlog.projections.billing.calendar import zone
 from turnlog.projections.outcome import outcome
 from turnlog.stores.raw_ledger import keeping_raw
 from turnlog.telemetry.metrics import Metrics
+from turnlog.tools.agent_tools import AgentTools
 from turnlog.tools.approval import Policy
+from turnlog.tools.listing import Row
 from turnlog.tools.mcp.source import Sources
-from turnlog.tools.runner import ToolRunner
-from turnlog.tools.tool import ToolContext
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER, Auth
 from turnlog.transports.http.app import http_app
@@ -120,6 +117,8 @@ class Turnlog:
             self, auth, lambda _: self, self._door, origins, settings.metrics_token
         )
         self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi, settings.identity)
+        policy = Policy(server=settings.approval, seconds=settings.approval_timeout)
+        self.tools = AgentTools(self._agents, self._mcp, policy)
         self._sockets = Sockets(self, auth, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -141,6 +140,7 @@ class Turnlog:
             await stack.enter_async_context(self._answering())
             await stack.enter_async_context(self._door)
             await stack.enter_async_context(self._mcp)
+            await stack.enter_async_context(self.tools)
             for connection in self._connections:
                 await stack.enter_async_context(connection)
             await self._turns.heal()  # it may go on with a turn, which needs all of the above
@@ -176,6 +176,14 @@ class Turnlog:
         await self._turns.end(self.settings.grace)
         await self._bus.close()
         await self._sockets.hang_up()
+
+    async def list_tools(self, user_id: str = LOCAL_USER) -> tuple[list[Row], str]:
+        """Every tool of every agent as this user has it, and how the MCP servers answered.
+
+        For the command line: the app is not open.
+        """
+        async with self._door, self._mcp:
+            return await self.tools.listing(user_id), self._mcp.describe()
 
     # what transports ask for
 
@@ -286,16 +294,10 @@ class Turnlog:
             store=self.store,
             limits=self._limits,
             show=show,
-            tools_for=self._tools_for,
+            tools_for=self.tools.box,
             claim_id=self._message_ids.claim,
             pacer_for=Pacer,
             drafts_for=lambda state: DraftKeeper(state, self.store),
             guard_for=self._budgets.guard,
             rate=self._book.rate,
         )
-
-    async def _tools_for(self, agent: Agent, turn: Turn, standing: Standing) -> ToolRunner:
-        rules = self.settings
-        policy = Policy(server=rules.approval, agent=agent.approval, seconds=rules.approval_timeout)
-        tools = await self._mcp.tools_for(agent, turn.user_id)
-        return ToolRunner(tools, partial(ToolContext.of, turn), standing=standing, policy=policy)

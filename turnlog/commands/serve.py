@@ -50,6 +50,18 @@ def token(args: argparse.Namespace) -> int:
     return 0
 
 
+def tools(args: argparse.Namespace) -> int:
+    """List every tool of every agent: whether it writes, whether a person is asked, and why."""
+    from turnlog.tools.listing import table
+
+    listed, servers = asyncio.run(_load_app(args.app).list_tools(args.user))
+    for line in table(listed):
+        say(line)
+    if servers:
+        say(f"MCP servers: {servers}")
+    return 0
+
+
 def sim(args: argparse.Namespace) -> int:
     """Run the simulated Claude alone."""
     from turnlog.simulator import SimulatedClaude
@@ -96,6 +108,10 @@ def register(add: Add) -> None:
     about = "admin, auditor, or a name that approvals ask for; may be given again"
     parser.add_argument("--role", action="append", default=[], metavar="NAME", help=about)
     parser.add_argument("--days", type=float, default=30)
+    parser = add(tools)
+    parser.add_argument("app", nargs="?", metavar="MODULE:APP", help="default: the demo")
+    about = "as whom MCP servers are asked that must know who asks; default: local"
+    parser.add_argument("--user", default="local", help=about)
     parser = add(sim)
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--pace", type=float, default=0.02, help="seconds between two events")

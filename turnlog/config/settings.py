@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from turnlog.errors import ConfigError
 from turnlog.pipeline.admission import Limits
+from turnlog.ports import ASKER, RULES, ApprovalRule, check_approver, check_rule
 from turnlog.projections.billing.budgets import Budget
 from turnlog.tools.mcp.server import McpServer
-from turnlog.tools.tool import Approval
 from turnlog.transports.jwks import Issuer
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
@@ -32,7 +32,8 @@ class Settings:
     turn_timeout: float = 900.0  # seconds that one turn may take
     turns_at_once: int = 20  # of one user
     messages_a_minute: int = 120  # of one user
-    approval: Approval = "writes"  # whom tools ask first: always, never, or writes only
+    approval: ApprovalRule = "writes"  # when tools ask a person first: always, never, or writes
+    approver: str = ASKER  # who may decide: asker, others, role:NAME, others:NAME
     approval_timeout: float = 86_400.0  # seconds that an approval stays open
     grace: float = 10.0  # seconds that running turns get when the server stops
     log_format: str = "text"  # or json
@@ -56,6 +57,11 @@ class Settings:
     mcp: tuple[McpServer, ...] = ()  # [mcp.NAME] in turnlog.toml, and nowhere else
     # Settings of what ships beside the server, by name; secrets are among them.
     contrib: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for a rule of approvals that nobody knows."""
+        check_rule(self.approval, "the settings")
+        check_approver(self.approver, "the settings")
 
     @property
     def address(self) -> str:
@@ -116,7 +122,7 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
 }
 
 CHOICES = {
-    "approval": ("always", "never", "writes"),
+    "approval": RULES,
     "prompt_cache": ("5m", "1h", "off"),
     "log_format": ("text", "json"),
     "log_level": ("debug", "info", "warning", "error"),

@@ -7,6 +7,14 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 from turnlog.ports.backend import Backend, StartedTurn
 from turnlog.ports.billing import Billing, Charge, Rate, Spent, no_price
 from turnlog.ports.bus import Batches, Bus, Encode, LiveEvent, OnSignal, Signal
+from turnlog.ports.consent import (
+    ASKER,
+    RULES,
+    ApprovalRule,
+    check_approver,
+    check_rule,
+    may_decide,
+)
 from turnlog.ports.engine import (
     Agent,
     Ask,
@@ -57,9 +65,11 @@ from turnlog.ports.user import ADMIN, AUDITOR, User, is_role, roles_of
 
 __all__ = [
     "ADMIN",
+    "ASKER",
     "AUDITOR",
     "Agent",
     "Approval",
+    "ApprovalRule",
     "ApprovalState",
     "Approvals",
     "Ask",
@@ -92,6 +102,7 @@ __all__ = [
     "Output",
     "Prompt",
     "Question",
+    "RULES",
     "Rate",
     "Seat",
     "Session",
@@ -118,8 +129,11 @@ __all__ = [
     "UnreadableCall",
     "User",
     "Verdict",
+    "check_approver",
+    "check_rule",
     "handover_tool",
     "is_role",
+    "may_decide",
     "no_price",
     "roles_of",
     "too_many_tickets",

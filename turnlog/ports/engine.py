@@ -11,6 +11,7 @@ from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import TokenUsage
 from turnlog.events.internal import HANDOVER
 from turnlog.events.kinds import Message, ToolUse
+from turnlog.ports.consent import ApprovalRule, check_approver, check_rule
 from turnlog.ports.guard import NO_GUARD, CallGuard
 from turnlog.ports.model import CallStarted, Prompt
 from turnlog.ports.tools import ToolBox, ToolStarted
@@ -28,10 +29,16 @@ class Agent:
     name: str = ""
     description: str = ""  # what it is good at: for other agents, and for people
     model: str | None = None  # None: the server's
-    approval: str | None = None  # always | never | writes, where a tool says nothing itself
+    approval: ApprovalRule | None = None  # when to ask a person, where a tool says nothing itself
+    approver: str | None = None  # and who may decide
     web_search: bool = False  # whether the model may search the web
     thinking: bool = True  # False: it does not think, whatever the session says
     hands_over_to: Sequence[str] = ()  # ids of agents
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for a rule that nobody knows."""
+        check_rule(self.approval, f"agent {self.id!r}")
+        check_approver(self.approver, f"agent {self.id!r}")
 
     @property
     def ref(self) -> AgentRef:

@@ -23,6 +23,7 @@ WITHHELD = "[withheld]"
 NAMES_ONLY = {
     "asking again in %.1f s: %s",
     "tool %s failed",
+    "tool %s of %s: %s, %s: %s",
     "%s %s failed",
     "No keys from %s, %d known ones stay: %s",
     "the database cannot be written: %s",

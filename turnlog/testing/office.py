@@ -1,7 +1,7 @@
 """An office for tests: an app with write tools that count their effects, and people who decide."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -113,10 +113,16 @@ def tools(world: World) -> list[Tool]:
 
 @asynccontextmanager
 async def office(
-    *entries: Entry, secret: str | None = None, store: Store | None = None, **settings: Any
+    *entries: Entry,
+    secret: str | None = None,
+    store: Store | None = None,
+    more: Sequence[Tool] = (),
+    approver: str | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Office]:
+    """`more`: further tools of the clerk; `approver`: who may decide there."""
     world = World()
-    agents = [Agent("clerk", tools=tools(world))]
+    agents = [Agent("clerk", tools=[*tools(world), *more], approver=approver)]
     options = {"auth_secret": secret, "grace": 5.0, **settings}
     async with scripted_app(*entries, agents=agents, store=store, **options) as (app, sim):
         async with client_of(app) as http:

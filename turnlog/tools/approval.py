@@ -1,7 +1,7 @@
 """Who must be asked before a tool runs, and what the person is told.
 
 The policy is data: a tool's own word, else its agent's, else the server's. `writes` asks for
-tools that change something.
+every tool that is not known to change nothing.
 """
 
 import re
@@ -13,7 +13,8 @@ import msgspec
 from turnlog.events.clock import in_seconds
 from turnlog.events.content import hash_of
 from turnlog.events.kinds import ApprovalRequested, ToolUse
-from turnlog.tools.tool import Approval, Tool
+from turnlog.ports import ApprovalRule
+from turnlog.tools.tool import Tool
 
 LONGEST_DESCRIPTION = 300
 LONGEST_VALUE = 80
@@ -24,13 +25,20 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-
 class Policy:
     """What holds where a tool says nothing itself, and how long an answer is waited for."""
 
-    server: Approval = "writes"
-    agent: str | None = None
+    server: ApprovalRule = "writes"
+    agent: ApprovalRule | None = None
     seconds: float = 86_400.0
 
+    def rule(self, tool: Tool) -> tuple[str, str]:
+        """When to ask, and who says so."""
+        if tool.approval is not None:
+            return tool.approval, "the tool"
+        return (self.agent, "its agent") if self.agent is not None else (self.server, "the server")
+
     def asks_for(self, tool: Tool) -> bool:
-        rule = tool.approval or self.agent or self.server
-        return rule == "always" or (rule == "writes" and tool.writes is True)
+        """Whether a person is asked. Whatever is not surely allowed is."""
+        rule, _ = self.rule(tool)
+        return rule != "never" and not (rule == "writes" and tool.writes is False)
 
 
 def request(call: ToolUse, tool: Tool, approval_id: str, seconds: float) -> ApprovalRequested:

@@ -8,17 +8,16 @@ not by what the model writes.
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args, get_type_hints, overload
+from typing import Any, get_args, get_type_hints, overload
 
 import msgspec
 
-from turnlog.errors import ToolError
-from turnlog.ports import ToolSpec, Turn
-from turnlog.projections import tool_words as verbs
+from turnlog.errors import ConfigError, ToolError
+from turnlog.ports import ApprovalRule, ToolSpec, Turn, check_approver, check_rule
+from turnlog.projections.tool_words import Judgement, judge, words_of
 from turnlog.tools.argument_types import positional, renamed
 from turnlog.tools.identity import Identity
 
-Approval = Literal["always", "never", "writes"]
 Describe = str | Callable[[dict[str, Any]], str]  # "Create customer {name}", or a function
 
 
@@ -60,10 +59,20 @@ class Tool:
     identity: Identity = field(default_factory=Identity)  # which parameters that are
     returns: Any = Any
     writes: bool | None = None  # whether it changes anything; unless surely not, never run twice
-    approval: Approval | None = None  # None: as the agent or the server has it
+    why: str = ""  # by what it is known whether it writes
+    approval: ApprovalRule | None = None  # None: as the agent or the server has it
+    approver: str | None = None  # who may decide; None: as the agent or the server has it
     describe: Describe | None = None  # what a person is asked to allow
     reconcile: Callable[..., Any] | None = None  # after a crash: what became of the call
     timeout: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for a rule that nobody knows."""
+        check_rule(self.approval, f"tool {self.name!r}")
+        check_approver(self.approver, f"tool {self.name!r}")
+        if not isinstance(self.writes, bool | None):
+            wrong = f"'writes' must be True or False, not {self.writes!r}."
+            raise ConfigError(f"tool {self.name!r}: {wrong}")
 
     @property
     def name(self) -> str:
@@ -72,7 +81,7 @@ class Tool:
     @property
     def label(self) -> str:
         """What people see of it: `list_all_items` is List all items."""
-        words = " ".join(verbs.words_of(self.name))
+        words = " ".join(words_of(self.name))
         return self.title or words[:1].upper() + words[1:]
 
     def under(self, names: Mapping[str, str]) -> "Tool":
@@ -123,7 +132,8 @@ def tool(
     name: str | None = None,
     title: str = "",
     writes: bool | None = None,
-    approval: Approval | None = None,
+    approval: ApprovalRule | None = None,
+    approver: str | None = None,
     describe: Describe | None = None,
     reconcile: Callable[..., Any] | None = None,
     identity: Mapping[str, str] | None = None,
@@ -143,17 +153,18 @@ def tool(
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of an async or plain function.
 
-    A tool that writes asks a person first and is never run twice; whether it writes is read
-    from the first word of its name (see `verbs`) unless `writes` says so. `timeout` is in
-    seconds. A plain function runs in a thread, so that it holds nobody up. `identity` names
-    further parameters that say who acts, such as {"owner_id": "user"}, or gives one to the model.
+    A tool that may write asks a person first and is never run twice: any tool, unless `writes`
+    says False or its name is clearly that of a read (see `tool_words`). `approval` says
+    otherwise when to ask, `approver` whom. `timeout` is in seconds. A plain function runs in a
+    thread, so that it holds nobody up. `identity` names further parameters that say who acts,
+    such as {"owner_id": "user"}, or gives one to the model.
     """
 
     def make(function: Callable[..., Any]) -> Tool:
         called = name or function.__name__
-        judged = verbs.writes(called) if writes is None else writes
+        found = judge(called) if writes is None else Judgement(writes, f"it says writes={writes}")
         rights = Identity(identity or {})
-        return _make(function, called, rights, rules | {"writes": judged, "timeout": timeout})
+        return _make(function, called, rights, rules | found._asdict() | {"timeout": timeout})
 
     return make if function is None else make(function)
 

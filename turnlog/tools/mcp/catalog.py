@@ -30,6 +30,14 @@ _WORDS = ("description", "title", "$comment")
 _KEPT_SPACE = "\n\t"
 
 
+# (whether it reads, whether its server is trusted) -> by what that is known.
+_WHY = {
+    (True, True): "MCP server {server} says that it reads",
+    (False, True): "MCP server {server} does not say that it only reads",
+    (False, False): "MCP server {server} is not trusted",
+}
+
+
 class Listed(NamedTuple):
     """A tool of theirs that can be offered."""
 
@@ -37,6 +45,7 @@ class Listed(NamedTuple):
     schema: dict[str, Any]  # theirs, with the parameters that the server fills
     spec: ToolSpec  # as the model sees it
     writes: bool
+    why: str  # by what it is known whether it writes
     repeatable: bool  # whether the same call again changes nothing more
     title: str = ""  # for people
 
@@ -74,7 +83,8 @@ def _one(server: McpServer, theirs: Any, identity: Identity) -> Listed:
     reads = hints is not None and hints.read_only_hint is True
     repeatable = hints is not None and hints.idempotent_hint is True
     title = clean(theirs.title or (hints.title if hints else "") or "", MOST_TITLE)
-    return Listed(theirs.name, schema, spec, not reads, repeatable, title)
+    why = _WHY[reads, server.trusted].format(server=server.name)
+    return Listed(theirs.name, schema, spec, not reads, why, repeatable, title)
 
 
 class _Unusable(Exception):

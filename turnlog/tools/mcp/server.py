@@ -5,11 +5,12 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from string import Template
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from turnlog.errors import ConfigError
+from turnlog.ports import ApprovalRule, check_approver, check_rule
 from turnlog.tools.identity import is_source
 
 _NAME = re.compile(r"[a-zA-Z0-9]+([_-][a-zA-Z0-9]+)*")
@@ -26,7 +27,8 @@ class McpServer:
     command: str | Sequence[str] | None = None  # or a program that talks on stdin and stdout
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    approval: Literal["always", "never", "writes"] | None = None
+    approval: ApprovalRule | None = None  # when to ask a person
+    approver: str | None = None  # and who may decide
     trusted: bool = False  # whether its word that a tool only reads is taken
     timeout: float = 60.0  # seconds, of one call
     prefix: bool = True  # whether its tools are called crm__find, and not find
@@ -36,6 +38,8 @@ class McpServer:
     agents: Sequence[str] = ()  # of turnlog.toml: who may use it; all, if none is named
 
     def __post_init__(self) -> None:
+        check_rule(self.approval, f"mcp.{self.name}")
+        check_approver(self.approver, f"mcp.{self.name}")
         for is_wrong, sentence in _WRONG:
             if is_wrong(self):
                 raise ConfigError(f"mcp.{self.name}: {sentence}.")

@@ -24,6 +24,7 @@ KEY_META = "turnlog/idempotencyKey"  # in a call's _meta: the same for the same 
 PATIENCE = 5.0  # seconds that a turn waits for a server before it goes on without
 IDLE = 300.0  # seconds after which a user's connection is closed
 TOKEN_SECONDS = 60
+NOBODY = "nobody"  # for whom our own server lists its tools when the app starts
 Mint = Callable[[str], str]  # a user's token for our own server
 
 
@@ -88,7 +89,9 @@ class Source:
             schema=theirs.schema,
             identity=self._identity,
             writes=theirs.writes,
+            why=theirs.why,
             approval=self.server.approval,
+            approver=self.server.approver,
             reconcile=call if theirs.repeatable else None,
             timeout=self.server.timeout,
         )
@@ -182,7 +185,14 @@ class Sources:
 
     async def tools_for(self, agent: Agent, user_id: str) -> list[Tool]:
         """The agent's own tools, and those of its servers: the same for the whole turn."""
-        sources = self._of_agent[agent.id]
+        return await self._tools(agent, self._of_agent[agent.id], user_id)
+
+    async def tools_of_all(self, agent: Agent) -> list[Tool]:
+        """The same without servers of others that must know who asks."""
+        shared = [s for s in self._of_agent[agent.id] if s.server.is_own or not s.server.knows_user]
+        return await self._tools(agent, shared, NOBODY)
+
+    async def _tools(self, agent: Agent, sources: Sequence[Source], user_id: str) -> list[Tool]:
         found = await asyncio.gather(*(source.tools(user_id) for source in sources))
         pairs = zip(sources, found, strict=True)
         return _distinct(agent.tools, ((s.server, tool) for s, tools in pairs for tool in tools))

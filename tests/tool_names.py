@@ -1,0 +1,49 @@
+"""Names of tools as people give them: what writes must ask; what plainly reads need not."""
+
+_WRITES = """
+refund_payment charge_card place_order bulk_delete customer_delete run_sql mark_paid
+get_or_create_customer fetch_and_delete get_or_set find_and_modify find_one_and_update
+findOneAndDelete getOrCreate getURLDelete get_delete2 get_deleteall list_and_purge check_and_pay
+search_and_book fetch_and_order lookup_or_insert read_and_clear read_then_ack peek_and_pop
+compare_and_swap get_and_increment count_and_reset view_and_archive show_and_send check_out
+check_in checkout_cart check_out_cart read_into_ledger count_down_launch get_rid_of_user
+resolve_ticket resolve_dispute verify_user verify_email validate_coupon export_customers
+query_database query_sql execute_sql sql_query sql run_query run_command run_script run_code
+run_shell shell bash cmd eval exec python terminal graphql http_request http_post http call_api
+api_call webhook invoke_lambda approve_invoice reject_claim cancel_order cancelOrder CancelOrder
+cancel-order order_cancel order-cancel orders.cancel invoice_customer post_invoice invoice_post
+send_email email_customer mail_report notify_team message_user text_user slack_post tweet
+post_to_slack publish_post deploy rollback rollback_deploy restart_server reboot shutdown
+shut_down stop_service kill_process start_vm launch_instance terminate_instance scale_down
+provision_db drop_table truncate_table purge_cache flush_queue wipe_device format_disk erase_data
+destroy_cluster nuke burn_token mint_token transfer_funds wire_money pay payout pay_invoice
+settle_invoice collect_payment capture capture_payment void_payment authorize_payment
+debit_account credit_account withdraw deposit donate buy sell trade_stock swap_tokens
+redeem_points issue_refund issue_credit_note credit_memo write_off_debt waive_fee grant_access
+revoke_access elevate_privileges add_admin make_admin remove_user ban_user unban_user block_user
+suspend_account deactivate_account close_account open_account merge_accounts reset_password
+set_password rotate_keys change_email update_profile edit_document rename_file move_file copy_file
+save_file write_file upload_file overwrite touch append_row upsert_record insert_row put_object
+patch_resource replace_all apply_patch commit push_branch merge_pr create_branch tag_release
+sign_contract accept_offer decline_offer submit_form register_user enroll_student subscribe
+unsubscribe confirm_booking book_flight reserve_table schedule_meeting reschedule assign_ticket
+escalate complete_task finish_job fulfil_order ship_order return_item restock adjust_inventory
+transfer_stock consume_item toggle_feature enable_flag disable_flag switch_lights turn_on_lights
+unlock_door open_door lock_door dispense trigger_alarm import_contacts sync_crm reconcile_ledger
+rebuild_index migrate_db seed_db process_refund process_queue handle_ticket do_it doit action
+perform_action act go execute task_runner manage_users admin_tool customer_update
+customers_bulk_update user_ban autopay auto_delete deleteCustomer delete_all deleteall removeUser
+sendMail db_write crm__delete_contact crm__refund
+"""
+_READS = """
+list_customers get_customer find_items search_orders read_file show_invoice count_tasks
+describe_table get_order get_invoice get_order_status get_sales_order list_invoices look_up
+look_up_customer lookup_customer look getCustomer getURL fetch_weather current_time view_report
+check_balance check_order list_open_orders find_free_slots get_start_date get_text get_log
+read_log_file list_updates list_deleted_items get_created_by is_open has_stock compare_prices
+calculate summarize_document translate_text preview_invoice estimate_cost browse_catalog
+inspect_item retrieve_document find_in_page list_in_stock get_release_notes get_return_policy
+get_process list_requests get_train_times explain filter_list sum_amounts peek_queue
+"""
+WRITES = _WRITES.split()
+READS = _READS.split()

@@ -1,0 +1,75 @@
+"""The tools of each agent, its own and those of MCP servers: for turns, and for people to read."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from turnlog.ports import Agent, Standing, Turn
+from turnlog.tools.approval import Policy
+from turnlog.tools.listing import Row, rows
+from turnlog.tools.mcp.source import Sources
+from turnlog.tools.runner import ToolRunner
+from turnlog.tools.tool import Tool, ToolContext
+
+_log = logging.getLogger(__name__)
+
+
+class AgentTools:
+    """Makes the tool box of each turn. `async with` it to have every tool named in the log."""
+
+    def __init__(self, agents: Mapping[str, Agent], mcp: Sources, policy: Policy) -> None:
+        """`policy`: the server's; each agent has its own word in it."""
+        self._agents = agents
+        self._mcp = mcp
+        self._server_policy = policy
+        self._naming: asyncio.Task[None] | None = None
+
+    async def box(self, agent: Agent, turn: Turn, standing: Standing) -> ToolRunner:
+        """The agent's tools, acting for the turn's user."""
+        tools = await self._mcp.tools_for(agent, turn.user_id)
+        context = partial(ToolContext.of, turn)
+        return ToolRunner(tools, context, standing=standing, policy=self._policy(agent))
+
+    def own(self) -> list[Row]:
+        """A row for each tool that an agent has itself. Asks no server."""
+        return [row for agent in self._agents.values() for row in self._rows(agent, agent.tools)]
+
+    async def listing(self, user_id: str) -> list[Row]:
+        """The same with the tools of MCP servers, as this user has them now."""
+        listed = []
+        for agent in self._agents.values():
+            listed += self._rows(agent, await self._mcp.tools_for(agent, user_id))
+        return listed
+
+    async def __aenter__(self) -> None:
+        for row in self.own():
+            _say(row)
+        if self._mcp:
+            self._naming = asyncio.create_task(self._name_theirs())
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._naming is not None:
+            self._naming.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._naming
+
+    async def _name_theirs(self) -> None:
+        """Those of servers that need not know who asks."""
+        for agent in self._agents.values():
+            own = {tool.name for tool in agent.tools}
+            tools = await self._mcp.tools_of_all(agent)
+            for row in self._rows(agent, [tool for tool in tools if tool.name not in own]):
+                _say(row)
+
+    def _rows(self, agent: Agent, tools: Sequence[Tool]) -> list[Row]:
+        return list(rows(agent, tools, self._policy(agent)))
+
+    def _policy(self, agent: Agent) -> Policy:
+        return replace(self._server_policy, agent=agent.approval)
+
+
+def _say(row: Row) -> None:
+    _log.info("tool %s of %s: %s, %s: %s", row.tool, row.agent, row.effect, row.asks, row.why)
