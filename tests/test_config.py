@@ -74,6 +74,34 @@ def test_a_variable_that_is_not_a_number_is_refused(file):
         load({"TURNLOG_MAX_TOKENS": "lots"}, file)
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        (
+            "TURNLOG_DATABSE_URL",
+            "unknown setting: 'TURNLOG_DATABSE_URL'. Did you mean 'TURNLOG_DAT",
+        ),
+        ("TURNLOG_PORTS", "Did you mean 'TURNLOG_PORT'"),
+        ("TURNLOG_XYZZY", "unknown setting: 'TURNLOG_XYZZY'.$"),
+        ("TURNLOG_BUDGETS", "TURNLOG_BUDGETS is not read: write 'budgets' into turnlog.toml"),
+    ],
+)
+def test_a_variable_that_nobody_reads_is_refused(file, name, why):
+    with pytest.raises(ConfigError, match=why):
+        load({name: "x"}, file)
+
+
+def test_variables_of_others_and_those_that_the_file_refers_to_are_left_alone(file):
+    file.write_text(
+        '[mcp.crm]\nurl = "https://crm.example/mcp"\n'
+        'headers = {authorization = "Bearer ${TURNLOG_CRM_TOKEN}"}\n'
+    )
+    env = {"TURNLOG_CRM_TOKEN": "t", "MY_TURNLOG_X": "x", "TURNLOG_BC_TENANT": "t", "PATH": "/"}
+    assert load(env, file).mcp[0].headers == {"authorization": "Bearer t"}
+    with pytest.raises(ConfigError, match="TURNLOG_CRM_TOKENS"):
+        load(env | {"TURNLOG_CRM_TOKENS": "x"}, file)
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_a_server_without_authentication_may_listen_on_loopback(host):
     refuse_open_door(Settings(host=host))

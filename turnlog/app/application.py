@@ -248,12 +248,22 @@ class Turnlog:
     def describe(self) -> dict[str, Any]:
         return {
             "model": self.settings.model + (" (simulated)" if self.settings.simulated else ""),
-            "store": type(self.store).__name__.removesuffix("Store"),
+            "store": f"{type(self.store).__name__.removesuffix('Store')} ({self.store.url})",
             "sequencer": "the store: number and row in one step",
             "agents": ", ".join(self._agents),
-            **({"connected": ", ".join(map(str, self._connections))} if self._connections else {}),
+            **(
+                {"connections": ", ".join(map(str, self._connections))} if self._connections else {}
+            ),
             "address": self.settings.address,
         } | ({"mcp": self._mcp.describe()} if self._mcp else {})
+
+    async def examine(self) -> dict[str, tuple[bool, str]]:
+        """Ask the model, the MCP servers and the connections whether they answer. No turn runs,
+        nothing is stored, and nothing is paid for: the model counts tokens.
+        """
+        from turnlog.app.examination import examine
+
+        return await examine(self.settings, self._answering, self._engines, self._mcp, self)
 
     # as a library
 

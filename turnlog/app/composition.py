@@ -24,7 +24,7 @@ from turnlog.turns.engines import Engines
 
 
 def create_app(
-    agents: Sequence[Agent] = (),
+    agents: Sequence[Agent] | None = None,  # None: those of the demo
     *,
     settings: Settings | None = None,
     store: Store | str | None = None,  # or its URL; without one, the settings' database_url
@@ -34,10 +34,13 @@ def create_app(
     connections: Sequence[Connection] = (),  # opened with the server, closed after it
     metrics: Metrics | None = None,  # where a store of your own counts into the same ones
 ) -> Turnlog:
-    """A server with these agents; the first one answers where a session names none."""
+    """A server with these agents; the first one answers where a session names none.
+
+    Raises ConfigError, with what to do, for what cannot work.
+    """
     settings = settings or load()
     endpoint = endpoint_from(settings.contrib)  # also checked where nobody uses it
-    if not agents:
+    if agents is None:
         erp = BusinessCentral(endpoint)
         agents, connections = demo.agents(erp_agent(erp), TASKS), [erp]
         engine = engine or ("langgraph" if installed("langgraph") else None)

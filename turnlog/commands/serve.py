@@ -3,32 +3,71 @@
 import argparse
 import asyncio
 import os
-import sys
-from importlib import import_module
+import socket
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
-from turnlog.commands.shared import Add, add_data, say, settings_of
-from turnlog.config import load, refuse_open_door
-from turnlog.errors import ConfigError
+from turnlog.commands.shared import Add, add_data, load_app, say, settings_of
+from turnlog.config import Settings, load, refuse_open_door
+from turnlog.errors import ConfigError, StoreUnusable
+from turnlog.ports import Store
+from turnlog.stores.urls import store_at
+from turnlog.transports.listening import listening
 
 
 def serve(args: argparse.Namespace) -> int:
     """Start the server and say what runs."""
-    from turnlog.telemetry import logs
-    from turnlog.transports.http.server import run
-
     # The app of a module makes its own settings: the flags reach it through the environment.
     flags = {"TURNLOG_HOST": args.host, "TURNLOG_PORT": args.port, "TURNLOG_DATA": args.data}
     flags["TURNLOG_KEEP_RAW"] = args.keep_raw
     os.environ |= {name: str(value) for name, value in flags.items() if value is not None}
-    settings_of(args)
-    app = _load_app(args.app)
-    refuse_open_door(app.settings)
-    for name, value in app.describe().items():
-        say(f"  {name:10} {value}")
+    settings = settings_of(args)
+    if args.reload:
+        from turnlog.commands.reloading import run_again_and_again
+
+        return run_again_and_again(settings)
+    try:
+        return _serve(args.app, settings)
+    except StoreUnusable as error:  # at the start that is wrong usage: another folder will do
+        raise ConfigError(str(error)) from error
+
+
+def _serve(target: str | None, settings: Settings) -> int:
+    """What cannot work is found before the app is loaded, and before anything is printed."""
+    app = load_app(target) if target else None
+    settings = app.settings if app else settings
+    refuse_open_door(settings)
+    store = app.store if app else store_at(settings.store_url)
+    asyncio.run(_try(store, settings.address))
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(each) for each in listening(settings.host, settings.port)]
+        return _run(app or load_app(None), sockets)
+
+
+def _run(app: Any, sockets: Sequence[socket.socket]) -> int:
+    from turnlog.telemetry import logs
+    from turnlog.transports.http.server import run
+
+    def greet() -> None:
+        port = sockets[0].getsockname()[1]
+        facts = app.describe() | {"address": f"http://{_in_url(app.settings.host)}:{port}"}
+        for name, value in facts.items():
+            say(f"  {name:11} {value}")
+
     settings = app.settings
     logs.set_up(settings.log_format, settings.log_level, content=settings.log_content)
-    return run(app, settings.host, settings.port, on_stop=app.end_turns)
+    return run(app, sockets, on_ready=greet, on_stop=app.end_turns)
+
+
+async def _try(store: Store, address: str) -> None:
+    """Whether the store can be used. Raises StoreUnusable or StoreTaken."""
+    await store.open(server=address)
+    await store.close()
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def token(args: argparse.Namespace) -> int:
@@ -75,25 +114,6 @@ def sim(args: argparse.Namespace) -> int:
     return asyncio.run(run())
 
 
-def _load_app(target: str | None) -> Any:
-    """The app of MODULE:APP, or the one that ships."""
-    from turnlog.app import Turnlog, create_app
-
-    if target is None:
-        return create_app()
-    module, _, name = target.partition(":")
-    sys.path.insert(0, "")
-    try:
-        app = getattr(import_module(module), name or "app")
-    except Exception as error:  # whatever the module does when it is imported
-        raise ConfigError(
-            f"{target!r} cannot be loaded: {type(error).__name__}: {error}."
-        ) from error
-    if not isinstance(app, Turnlog):
-        raise ConfigError(f"{target!r} is not an app made by create_app.")
-    return app
-
-
 def register(add: Add) -> None:
     parser = add(serve)
     parser.add_argument("app", nargs="?", metavar="MODULE:APP", help="default: the demo")
@@ -101,6 +121,8 @@ def register(add: Add) -> None:
     parser.add_argument("--port", type=int, help="default: 8000")
     keep = "store the provider's bytes in DIR/raw too"
     parser.add_argument("--keep-raw", action="store_const", const=True, help=keep)
+    again = "for development: start again whenever a Python file or turnlog.toml changes"
+    parser.add_argument("--reload", action="store_true", help=again)
     add_data(parser)
     parser = add(token)
     parser.add_argument("--user", required=True)

@@ -3,7 +3,10 @@
 import argparse
 import asyncio
 import sys
+import traceback
 from collections.abc import Awaitable, Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from turnlog.config import Settings, load
@@ -32,6 +35,34 @@ def settings_of(args: argparse.Namespace) -> Settings:
             "--data and the setting 'database_url' both say where the database is. Leave one out."
         )
     return settings
+
+
+def load_app(target: str | None) -> Any:
+    """The app of MODULE:APP, or the one that ships. Raises ConfigError that says where it broke."""
+    from turnlog.app import Turnlog, create_app
+
+    if target is None:
+        return create_app()
+    module, _, name = target.partition(":")
+    sys.path.insert(0, "")
+    try:
+        app = getattr(import_module(module), name or "app")
+    except ConfigError as error:  # it says itself what to do
+        raise ConfigError(f"{target!r}: {error}") from error
+    except Exception as error:  # whatever the module does when it is imported
+        raise ConfigError(
+            f"{target!r} cannot be loaded: {type(error).__name__}: {error}{_place(error)}."
+        ) from error
+    if not isinstance(app, Turnlog):
+        raise ConfigError(f"{target!r} is not an app made by create_app.")
+    return app
+
+
+def _place(error: Exception) -> str:
+    """The line of the user's own code at which it broke, if there is one."""
+    own = str(Path.cwd())
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(own)]
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
 
 
 def with_store(args: argparse.Namespace, work: Callable[[Store], Awaitable[int]]) -> int:

@@ -1,6 +1,7 @@
 """Settings are read: `turnlog.toml`, then the environment, which wins."""
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
@@ -20,6 +21,7 @@ from turnlog.tools.mcp.server import servers
 # `contrib`; each part of `turnlog.contrib` checks its own and refuses what it does not know.
 CONTRIB_PREFIXES = ("bc_",)  # Business Central
 _PREFIX = "TURNLOG_"
+_REFERENCE = re.compile(r"\$\{?(\w+)")
 _FILE_ONLY = ("budgets", "identity", "mcp")
 NAMES = [f.name for f in fields(Settings) if f.name != "contrib"]
 ENVIRONMENT = {f"{_PREFIX}{name.upper()}": name for name in NAMES if name not in _FILE_ONLY} | {
@@ -32,7 +34,9 @@ def load(
     env: Mapping[str, str] = os.environ, file: Path = Path("turnlog.toml"), **arguments: Any
 ) -> Settings:
     """The settings: from these arguments, else the environment, else the file."""
-    named = _from_file(file) | _from_environment(env)
+    from_file = _from_file(file)
+    _refuse_unknown(env, _referred(from_file.get("mcp", {})))
+    named = from_file | _from_environment(env)
     named |= {name: value for name, value in arguments.items() if value is not None}
     mcp = servers(named.pop("mcp", {}), env)
     contrib = {name: str(named.pop(name)) for name in list(named) if _is_contrib(name)}
@@ -40,10 +44,16 @@ def load(
     return replace(Settings(), mcp=mcp, contrib=contrib, **typed)
 
 
-def unknown_setting(name: str, known: Iterable[str], where: str = "There") -> ConfigError:
-    """The error for a name that nobody reads, with the known name that it may stand for."""
-    nearest = get_close_matches(name, list(known), n=1)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+def unknown_setting(
+    name: str, known: Iterable[str], where: str = "There", *, prefix: str = ""
+) -> ConfigError:
+    """The error for a name that nobody reads, with the known name that it may stand for.
+
+    `prefix`: what all of them begin with, and so makes none more alike.
+    """
+    others = [each.removeprefix(prefix) for each in known if each.startswith(prefix)]
+    nearest = get_close_matches(name.removeprefix(prefix), others, n=1)
+    hint = f" Did you mean {prefix + nearest[0]!r}?" if nearest else ""
     return ConfigError(f"{where} has an unknown setting: {name!r}.{hint}")
 
 
@@ -64,6 +74,29 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     ours = {name: env[key] for key, name in ENVIRONMENT.items() if env.get(key)}
     lowered = {key.removeprefix(_PREFIX).lower(): key for key in env if key.startswith(_PREFIX)}
     return ours | {n: env[key] for n, key in lowered.items() if _is_contrib(n) and env[key]}
+
+
+def _refuse_unknown(env: Mapping[str, str], referred: set[str]) -> None:
+    """A variable that nobody reads is a setting that somebody believes in.
+
+    `referred`: variables of any name that turnlog.toml itself takes values from.
+    """
+    for key in sorted(env):
+        name = key.removeprefix(_PREFIX).lower()
+        if not key.startswith(_PREFIX) or not env[key] or key in ENVIRONMENT or key in referred:
+            continue
+        if name in _FILE_ONLY:
+            raise ConfigError(f"{key} is not read: write '{name}' into turnlog.toml.")
+        if not _is_contrib(name):
+            raise unknown_setting(key, ENVIRONMENT, "The environment", prefix=_PREFIX)
+
+
+def _referred(value: Any) -> set[str]:
+    """The variables that a table of the file names as ${NAME}."""
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        return set().union(*map(_referred, parts))
+    return set(_REFERENCE.findall(value)) if isinstance(value, str) else set()
 
 
 def _is_contrib(name: str) -> bool:

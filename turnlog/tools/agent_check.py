@@ -18,6 +18,11 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 def check(agents: Sequence[Agent]) -> None:
     """Raises ConfigError for a name that is missing, used twice, reserved or unknown, and for
     what is no tool."""
+    if not agents:
+        raise ConfigError(
+            "create_app has no agents. Give it at least one, such as [Agent('assistant')]; for the"
+            " demo's, leave the argument out."
+        )
     _check_names("agent", [agent.id for agent in agents])
     for agent in agents:
         _check_id(agent)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import aiohttp
 import jwt
 import msgspec
 
@@ -116,6 +115,8 @@ class ProviderKeys:
         return wanted and now >= self._quiet_until
 
     async def _refresh(self) -> None:
+        import aiohttp  # it takes a tenth of a second, and most servers have no provider
+
         self._quiet_until = self._clock() + PAUSE
         try:
             self._known = await _fetch(self._issuer)
@@ -143,6 +144,8 @@ async def _discover(issuer: Issuer) -> str:
 
 
 async def _get(url: str, kind: type[T]) -> T:
+    import aiohttp
+
     session = aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=TIMEOUT),
         headers={"accept": "application/json", "accept-encoding": "identity"},

@@ -34,7 +34,10 @@ class SqliteTasks:
             with alone(self._folder / "opening.lock"), closing(connect(self._path)) as db:
                 _bring_up_to_date(db, self._folder / "turnlog.db")
         except (sqlite3.DatabaseError, OSError) as error:
-            raise StoreUnusable(f"The tasks in {str(self._folder)!r}: {error}.") from error
+            raise StoreUnusable(
+                f"The tasks in {str(self._folder)!r} cannot be used: {error}. Restore tasks.db"
+                " from a backup, or name another folder with --data."
+            ) from error
         self._writer = Writer(connect(self._path))
         self._readers = Readers(partial(connect_reader, self._path))
 

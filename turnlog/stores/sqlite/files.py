@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from turnlog.errors import StoreUnusable
 from turnlog.stores.sql.connection import Conflict
 from turnlog.stores.sqlite.statements import SQL
 
@@ -20,6 +21,23 @@ def make_private(path: Path) -> None:
         file = path.with_name(path.name + end)
         if file.exists() and file.stat().st_mode & 0o077:
             file.chmod(PRIVATE)
+
+
+def unusable(folder: Path, error: Exception) -> StoreUnusable:
+    """What a person is told whose database cannot be opened, and what to do."""
+    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, OSError) or "readonly" in why or "unable to open" in why:
+        advice = "Make the folder writable for this user, or name another one with --data."
+    elif "locked" in why:
+        advice = "Another program holds it: end that one first."
+    elif "full" in why:
+        advice = "Make room on the disk."
+    else:
+        advice = (
+            "Restore turnlog.db from a backup, or name another folder with --data."
+            " Nothing in it was changed."
+        )
+    return StoreUnusable(f"The database in {str(folder)!r} cannot be used: {why}. {advice}")
 
 
 class SqliteConnection(sqlite3.Connection):

@@ -19,6 +19,10 @@ PRAGMA foreign_keys = ON
 -- For connections that read.
 PRAGMA query_only = ON
 
+-- check_pages --
+-- Whether every page is where it should be; the first thing that is wrong.
+PRAGMA quick_check(1)
+
 -- get_version --
 -- The number of the last migration.
 PRAGMA user_version

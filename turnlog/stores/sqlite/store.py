@@ -13,11 +13,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from turnlog.errors import StoreUnusable
 from turnlog.stores.sql import log
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.store import SqlStore
-from turnlog.stores.sqlite.files import SqliteConnection, connect, connect_reader, make_private
+from turnlog.stores.sqlite.files import (
+    SqliteConnection,
+    connect,
+    connect_reader,
+    make_private,
+    unusable,
+)
 from turnlog.stores.sqlite.migrations import migrate
 from turnlog.stores.sqlite.owners import Owners, ServerLock, alone
 from turnlog.stores.sqlite.readers import Readers
@@ -51,7 +56,7 @@ class SqliteStore(SqlStore):
                     self._server.take(server)
                 self._enter()
         except (sqlite3.DatabaseError, OSError) as error:
-            raise StoreUnusable(f"The database in {str(self._folder)!r}: {error}.") from error
+            raise unusable(self._folder, error) from error
         self._writer = Writer(self._connect(), self._metrics)
         self._readers = Readers(self._connect_reader)
 

@@ -183,6 +183,15 @@ class Sources:
     async def __aexit__(self, *exc: object) -> None:
         await asyncio.gather(*(source.close() for source in self._sources.values()))
 
+    async def examine(self, user_id: str) -> dict[str, tuple[bool, str]]:
+        """Each server but our own: whether it answers now, and what it says."""
+        others = {n: each for n, each in self._sources.items() if not each.server.is_own}
+        found = await asyncio.gather(*(each.tools(user_id) for each in others.values()))
+        return {
+            name: (bool(tools), each.status)
+            for (name, each), tools in zip(others.items(), found, strict=True)
+        }
+
     async def tools_for(self, agent: Agent, user_id: str) -> list[Tool]:
         """The agent's own tools, and those of its servers: the same for the whole turn."""
         return await self._tools(agent, self._of_agent[agent.id], user_id)

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Protocol
 
@@ -25,12 +25,19 @@ class App(Protocol):
     async def __aexit__(self, *exc: object) -> None: ...
 
 
-def run(app: App, host: str, port: int, *, on_stop: Callable[[], Awaitable[None]]) -> int:
-    """Serve until a signal comes, and return the exit code. Raises what the app cannot start by."""
+def run(
+    app: App,
+    sockets: Sequence[socket.socket],
+    *,
+    on_ready: Callable[[], None],
+    on_stop: Callable[[], Awaitable[None]],
+) -> int:
+    """Serve until a signal comes, and return the exit code. Raises what the app cannot start by.
+
+    `sockets` are listening; `on_ready` is called when they are answered.
+    """
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         lifespan="off",  # it would print the trace of an app that says why it does not start
         log_config=None,  # its lines go where ours go: see telemetry/logs.py
         log_level="warning",
@@ -39,9 +46,9 @@ def run(app: App, host: str, port: int, *, on_stop: Callable[[], Awaitable[None]
         ws_max_size=1_100_000,  # the largest question, and its frame
         timeout_graceful_shutdown=5,  # by then turns are over and nobody is told anything
     )
-    server = _Server(config, app, on_stop)
+    server = _Server(config, app, on_ready, on_stop)
     with suppress(KeyboardInterrupt):
-        server.run()
+        server.run(sockets=list(sockets))
     return 0 if server.started else DID_NOT_START
 
 
@@ -52,9 +59,14 @@ class _Server(uvicorn.Server):
     """
 
     def __init__(
-        self, config: uvicorn.Config, app: App, on_stop: Callable[[], Awaitable[None]]
+        self,
+        config: uvicorn.Config,
+        app: App,
+        on_ready: Callable[[], None],
+        on_stop: Callable[[], Awaitable[None]],
     ) -> None:
         super().__init__(config)
+        self._on_ready = on_ready
         self._app = app
         self._on_stop = on_stop
         self._life = AsyncExitStack()
@@ -64,6 +76,7 @@ class _Server(uvicorn.Server):
             await self._life.enter_async_context(self._app)
             await super().startup(sockets)
             self._life = self._life.pop_all()
+        self._on_ready()
         gc.set_threshold(*RARELY)
         asyncio.get_running_loop().call_later(SETTLED, _settle)
 

@@ -53,6 +53,7 @@ class BusinessCentral:
     def __init__(self, endpoint: Endpoint | None = None) -> None:
         self._configured = endpoint
         self._open: AsyncExitStack | None = None
+        self._answered = False
 
     async def __aenter__(self) -> "BusinessCentral":
         async with AsyncExitStack() as stack:
@@ -73,9 +74,19 @@ class BusinessCentral:
             self._open = None
 
     def __str__(self) -> str:
+        """What is known of it: a server that nobody has asked yet may not be there."""
         endpoint = self._configured
-        where = f"environment {endpoint.environment}" if endpoint else "sandbox, in memory"
-        return f"Business Central ({where})"
+        if endpoint is None:
+            return "Business Central (sandbox)"
+        answered = "" if self._answered else ", not asked yet"
+        return f"Business Central (environment {endpoint.environment}{answered})"
+
+    async def examine(self) -> str:
+        """Ask it for its companies, and say what is there. Raises ToolError."""
+        async with self:
+            names = [row["name"] for row in await self.companies()]
+            await self._company()
+        return f"{self}: {len(names)} companies"
 
     # --- reading ---
 
@@ -195,6 +206,7 @@ class BusinessCentral:
             raise failure(response.status, response.body, wrote=wrote, sent=body)
         if response.status != NO_CONTENT and not isinstance(response.body, dict):
             raise lost(wrote=wrote)  # cut off, or not Business Central at all
+        self._answered = True
         return response.body
 
     async def _send_with_retries(

@@ -1,0 +1,99 @@
+"""`turnlog doctor` says what is wrong, and what to do."""
+
+import os
+import socket
+import time
+
+import pytest
+
+from turnlog.cli import main
+from turnlog.stores.sqlite.store import SqliteStore
+
+NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in [*os.environ, "TURNLOG_DATA", "TURNLOG_PORT"]:
+        if name.startswith(("TURNLOG_", "ANTHROPIC_")):
+            monkeypatch.setenv(name, "")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("TURNLOG_PORT", str(free.getsockname()[1]))
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    (tmp_path / "small.py").write_text(
+        "from turnlog import Agent, create_app\napp = create_app([Agent('a')])\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(__import__("sys").modules, "small", raising=False)
+    return "small:app"
+
+
+def examined(capsys, *argv):
+    """The exit code, and each finding by its name."""
+    code = main(["doctor", *argv])
+    lines = [line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines()[:-1]]
+    return code, {name: (state, sentence) for state, name, sentence in lines}
+
+
+@pytest.mark.slow
+def test_a_new_installation_is_well(capsys):
+    code, found = examined(capsys)
+    assert code == 0
+    assert {state for state, _ in found.values()} == {"ok"}
+    assert "answers (simulated)" in found["model"][1]
+    assert "2 companies" in found["BusinessCentral"][1]
+
+
+@pytest.mark.slow
+async def test_a_database_is_looked_at_and_not_changed(capsys, module, tmp_path):
+    store = SqliteStore(tmp_path / "turnlog-data")
+    await store.open()
+    await store.close()
+    before = (tmp_path / "turnlog-data" / "turnlog.db").stat().st_mtime_ns
+    import asyncio
+
+    code, found = await asyncio.to_thread(examined, capsys, module)
+    assert (code, found["database"][0]) == (0, "ok")
+    assert (tmp_path / "turnlog-data" / "turnlog.db").stat().st_mtime_ns == before
+
+
+@pytest.mark.slow
+def test_what_is_wrong_is_said_with_what_to_do(capsys, module, monkeypatch, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "turnlog.db").write_bytes(b"nonsense" * 4000)
+    late = time.time() + 5000
+    os.utime(data / "turnlog.db", (late, late))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", NOBODY)
+    monkeypatch.setenv("TURNLOG_MODEL", "no-such-model")
+    monkeypatch.setenv("TURNLOG_AUTH_SECRET", "short")
+    (tmp_path / "turnlog.toml").write_text(f'[mcp.crm]\nurl = "{NOBODY}/mcp"\n')
+    code, found = examined(capsys, module, f"--data={data}")
+    assert code == 1
+    assert {name: state for name, (state, _) in found.items() if state != "ok"} == {
+        "users": "bad",
+        "database": "bad",
+        "prices": "warn",
+        "clock": "bad",
+        "model": "bad",
+        "mcp": "warn",
+    }
+    assert "in the future" in found["clock"][1]
+    assert "Check ANTHROPIC_API_KEY" in found["model"][1]
+
+
+def test_a_taken_port_and_a_folder_that_cannot_be_written_are_found(capsys, module, monkeypatch):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        monkeypatch.setenv("TURNLOG_PORT", str(other.getsockname()[1]))
+        code, found = examined(capsys, module, "--data=/proc/turnlog")
+    assert code == 1
+    assert "is taken by another program" in found["port"][1]
+    assert "'/proc' cannot be written" in found["folder"][1]

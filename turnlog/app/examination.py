@@ -1,0 +1,69 @@
+"""Whether those whom the app talks to answer: the model, the MCP servers, the connections."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from turnlog.config import Settings
+from turnlog.errors import TurnlogError
+from turnlog.ports import Prompt
+from turnlog.tools.mcp.source import Sources
+from turnlog.transports.auth import LOCAL_USER
+from turnlog.turns.engines import Engines
+
+PATIENCE = 30.0  # seconds for each
+Answer = tuple[bool, str]  # whether it is well, and a sentence
+
+
+async def examine(
+    settings: Settings,
+    answering: Callable[[], AbstractAsyncContextManager[None]],
+    engines: Engines,
+    mcp: Sources,
+    app: Any,
+) -> dict[str, Answer]:
+    """By the name of each."""
+    answers = {"model": await _within(_model(settings, answering, engines))}
+    await mcp.__aenter__()
+    try:
+        found = await mcp.examine(LOCAL_USER)
+    finally:
+        await mcp.__aexit__()
+    answers |= {f"mcp {name}": answer for name, answer in found.items()}
+    for connection in app._connections:
+        if hasattr(connection, "examine"):
+            name = type(connection).__name__
+            answers[name] = await _within(_connection(connection))
+    return answers
+
+
+async def _model(
+    settings: Settings,
+    answering: Callable[[], AbstractAsyncContextManager[None]],
+    engines: Engines,
+) -> Answer:
+    async with answering():
+        engine = engines.get(engines.default)
+        if not hasattr(engine, "count"):
+            return True, f"{engines.default}: an engine of its own, which cannot be asked"
+        words = [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]
+        prompt = Prompt(model=settings.model, system="", messages=words, max_tokens=1)
+        await engine.count(prompt)
+    where = "simulated" if settings.simulated else settings.base_url or "api.anthropic.com"
+    return True, f"{settings.model} answers ({where})"
+
+
+async def _connection(connection: Any) -> Answer:
+    return True, await connection.examine()
+
+
+async def _within(asking: Any) -> Answer:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            answer: Answer = await asking
+            return answer
+    except TimeoutError:
+        return False, f"no answer within {PATIENCE:g} seconds: is the network there?"
+    except TurnlogError as error:
+        return False, str(error)

@@ -1,0 +1,241 @@
+"""`turnlog doctor`: what is wrong with this installation, and what to do about it."""
+
+import argparse
+import asyncio
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from turnlog.commands.shared import Add, add_data, load_app, say, settings_of
+from turnlog.config import ENVIRONMENT, Settings, refuse_open_door
+from turnlog.errors import ConfigError, NotFound, TurnlogError
+from turnlog.net import is_on_loopback
+
+LEAST_FREE, LITTLE_FREE = 100_000_000, 1_000_000_000  # bytes
+MOST_DRIFT = 60.0  # seconds
+ANSWERS_WITHIN = 5.0
+
+
+class Finding(NamedTuple):
+    """What a check found: a sentence, which says what to do unless all is well."""
+
+    state: Literal["ok", "warn", "bad"]
+    name: str
+    sentence: str
+
+
+class Subject(NamedTuple):
+    """What is examined."""
+
+    app: Any
+    settings: Settings
+
+
+Check = Callable[[Subject], list[Finding] | Awaitable[list[Finding]]]
+
+
+def doctor(args: argparse.Namespace) -> int:
+    """Check configuration, database, model access, MCP servers, clock and disk; 1 if bad."""
+    if args.data is not None:
+        os.environ["TURNLOG_DATA"] = args.data
+    settings = settings_of(args)
+    app = load_app(args.app)
+    return asyncio.run(_examine(Subject(app, settings if args.app is None else app.settings)))
+
+
+async def _examine(subject: Subject) -> int:
+    bad = 0
+    for check in CHECKS:
+        found = check(subject)
+        for finding in await found if isinstance(found, Awaitable) else found:
+            say(f"{finding.state:5} {finding.name:14} {finding.sentence}")
+            bad += finding.state == "bad"
+    say("All is well." if not bad else f"{bad} to repair.")
+    return 1 if bad else 0
+
+
+def _configuration(subject: Subject) -> list[Finding]:
+    settings = subject.settings
+    given = [name for name in ENVIRONMENT if os.environ.get(name)]
+    file = "turnlog.toml" if Path("turnlog.toml").exists() else "no turnlog.toml here"
+    found = [Finding("ok", "configuration", ", ".join([file, *given]))]
+    try:
+        refuse_open_door(settings)
+    except ConfigError as error:
+        return [*found, Finding("bad", "users", str(error))]
+    if settings.auth_secret or settings.issuer:
+        users = f"signed in by {settings.auth_issuer or 'tokens of our own secret'}"
+    else:
+        users = "one local user, without a token, on this machine only"
+    return [*found, Finding("ok", "users", users)]
+
+
+def _folder(subject: Subject) -> list[Finding]:
+    settings = subject.settings
+    folder = Path(settings.data).absolute()
+    place = next(each for each in (folder, *folder.parents) if each.exists())
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        why = f"{str(place)!r} cannot be written: {error.strerror}. Change its owner, or --data."
+        return [Finding("bad", "folder", why)]
+    free = shutil.disk_usage(place).free
+    sentence = f"{free / 1e9:.1f} GB are free at {str(place)!r}"
+    if free < LEAST_FREE:
+        return [Finding("bad", "disk", f"{sentence}: make room before anything is lost.")]
+    if free < LITTLE_FREE:
+        return [Finding("warn", "disk", f"{sentence}: make room soon.")]
+    return [Finding("ok", "disk", sentence)]
+
+
+async def _database(subject: Subject) -> list[Finding]:
+    from turnlog.stores.urls import open_store
+
+    url = subject.app.store.url
+    if url == "memory:":
+        sentence = "in memory: everything is gone when the server ends"
+        return [Finding("warn", "database", sentence)]
+    try:
+        async with open_store(url, read_only=True) as store:
+            count = len(await store.session_ids())
+    except NotFound:
+        return [Finding("ok", "database", f"{url}: none yet, the first start makes it")]
+    except TurnlogError as error:
+        return [Finding("bad", "database", str(error))]
+    if problem := await asyncio.to_thread(_file_problem, url):
+        advice = "Stop the server, keep a copy, and restore a backup."
+        return [Finding("bad", "database", f"{url}: {problem}. {advice}")]
+    return [Finding("ok", "database", f"{url}: {count} sessions; `turnlog verify` proves them")]
+
+
+def _file_problem(url: str) -> str | None:
+    from turnlog.stores.sqlite.health import problem_of
+
+    scheme, _, folder = url.partition(":")
+    return problem_of(Path(folder) / "turnlog.db") if scheme == "sqlite" else None
+
+
+async def _port(subject: Subject) -> list[Finding]:
+    from turnlog.transports.listening import listening
+
+    settings = subject.settings
+    try:
+        for each in listening(settings.host, settings.port):
+            each.close()
+    except ConfigError as error:
+        if (status := await _ask(f"{settings.address}/healthz")) and status[0] == 200:
+            return [Finding("ok", "port", f"a server answers at {settings.address}")]
+        return [Finding("bad", "port", str(error))]
+    return [Finding("ok", "port", f"{settings.address} is free")]
+
+
+async def _others(subject: Subject) -> list[Finding]:
+    """The model, the MCP servers and the connections."""
+    found = await subject.app.examine()
+    return [
+        Finding("ok" if well else _weight(name), name, sentence + ("" if well else _advice(name)))
+        for name, (well, sentence) in found.items()
+    ]
+
+
+def _weight(name: str) -> Literal["warn", "bad"]:
+    return "warn" if name.startswith("mcp ") else "bad"  # turns go on without its tools
+
+
+def _advice(name: str) -> str:
+    if name == "model":
+        return " Check ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and the setting 'model'."
+    if name.startswith("mcp "):
+        return ". Is it running, and is its address right? Turns go on without its tools."
+    return ""
+
+
+def _prices(subject: Subject) -> list[Finding]:
+    from turnlog.events.clock import now
+    from turnlog.prices import PriceBook
+
+    settings = subject.settings
+    try:
+        price = PriceBook.of(settings.prices).price(settings.model, now())
+    except TurnlogError as error:
+        return [Finding("bad", "prices", str(error))]
+    if price is None:
+        why = f"nothing is known of {settings.model!r}: costs are unknown. Name it in 'prices'."
+        return [Finding("warn", "prices", why)]
+    return [Finding("ok", "prices", f"the price of {settings.model} is known")]
+
+
+async def _clock(subject: Subject) -> list[Finding]:
+    """Tokens, tickets and approvals expire by it."""
+    drifts = _ahead(subject.app.store.url)
+    if not subject.settings.simulated:
+        drifts += await _off(subject.settings.base_url or "https://api.anthropic.com")
+    if not drifts:
+        return [Finding("ok", "clock", "agrees with what could be compared")]
+    return [Finding("bad", "clock", f"{each} Set the clock (NTP).") for each in drifts]
+
+
+def _ahead(url: str) -> list[str]:
+    """Files that were written in the future: the clock has been set back."""
+    late = [(file, file.stat().st_mtime - time.time()) for file in _database_files(url)]
+    return [
+        f"{file.name} was written {ahead:.0f} seconds in the future."
+        for file, ahead in late
+        if ahead > MOST_DRIFT
+    ]
+
+
+async def _off(url: str) -> list[str]:
+    answer = await _ask(url)
+    with suppress(TypeError, ValueError):
+        theirs = parsedate_to_datetime((answer or (0, ""))[1])
+        drift = (datetime.now(UTC) - theirs).total_seconds()
+        if abs(drift) > MOST_DRIFT:
+            return [f"It is {drift:+.0f} seconds off the provider's."]
+    return []
+
+
+def _database_files(url: str) -> Iterator[Path]:
+    scheme, _, folder = url.partition(":")
+    if scheme == "sqlite" and (file := Path(folder) / "turnlog.db").exists():
+        yield file
+
+
+async def _ask(url: str) -> tuple[int, str] | None:
+    """Status and Date of whoever answers there; None: nobody."""
+    import aiohttp
+
+    timeout = aiohttp.ClientTimeout(total=ANSWERS_WITHIN)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout, trust_env=not is_on_loopback(url)) as http,
+            http.get(url, allow_redirects=False) as response,
+        ):
+            return response.status, response.headers.get("date", "")
+    except (aiohttp.ClientError, TimeoutError, OSError):
+        return None
+
+
+CHECKS: tuple[Check, ...] = (
+    _configuration,
+    _folder,
+    _database,
+    _port,
+    _prices,
+    _clock,
+    _others,
+)
+
+
+def register(add: Add) -> None:
+    parser = add(doctor)
+    parser.add_argument("app", nargs="?", metavar="MODULE:APP", help="default: the demo")
+    add_data(parser)
