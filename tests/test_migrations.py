@@ -203,7 +203,8 @@ async def test_newer_tasks_are_refused_too(tmp_path):
 @pytest.mark.parametrize(
     ("command", "code"), [("serve", 2), ("verify", 1), ("bill", 1), ("migrate", 1)]
 )
-def test_a_command_on_a_newer_database_says_so(tmp_path, capsys, command, code):
+def test_a_command_on_a_newer_database_says_so(tmp_path, capsys, monkeypatch, command, code):
+    monkeypatch.setenv("TURNLOG_DATA", "")  # what `serve` sets is taken back
     asyncio.run(proofs(tmp_path))
     newer(tmp_path / "turnlog.db")
     assert main([command, "--data", str(tmp_path)]) == code

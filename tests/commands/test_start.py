@@ -27,7 +27,7 @@ async def started(folder, *args, module=None, **env):
     process = await asyncio.create_subprocess_exec(
         *[sys.executable, "-m", "turnlog", "serve", *args],
         cwd=folder,
-        env=os.environ | env,
+        env={n: v for n, v in os.environ.items() if not n.startswith("TURNLOG_")} | env,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )

@@ -43,13 +43,15 @@ async def _model(
     answering: Callable[[], AbstractAsyncContextManager[None]],
     engines: Engines,
 ) -> Answer:
+    """The first one that can count tokens: all that ship use the same provider."""
     async with answering():
-        engine = engines.get(engines.default)
-        if not hasattr(engine, "count"):
-            return True, f"{engines.default}: an engine of its own, which cannot be asked"
+        every: list[Any] = [engines.get(name) for name in engines.names]
+        able = [engine for engine in every if hasattr(engine, "count")]
+        if not able:
+            return True, f"{', '.join(engines.names)}: cannot be asked without a turn"
         words = [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]
         prompt = Prompt(model=settings.model, system="", messages=words, max_tokens=1)
-        await engine.count(prompt)
+        await able[0].count(prompt)
     where = "simulated" if settings.simulated else settings.base_url or "api.anthropic.com"
     return True, f"{settings.model} answers ({where})"
 

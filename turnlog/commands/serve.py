@@ -93,7 +93,7 @@ def tools(args: argparse.Namespace) -> int:
     """List every tool of every agent: whether it writes, whether a person is asked, and why."""
     from turnlog.tools.listing import table
 
-    listed, servers = asyncio.run(_load_app(args.app).list_tools(args.user))
+    listed, servers = asyncio.run(load_app(args.app).list_tools(args.user))
     for line in table(listed):
         say(line)
     if servers:
