@@ -33,7 +33,7 @@ FROZEN = {  # type: (persistenceState, its own fields)
                                          "stopReason", "model", "tokenUsage", "costUsd"}),
     "tool_use":           ("persisted", {"toolUseId", "toolName", "args"}),
     "approval_requested": ("pending",   {"approvalId", "toolUseId", "toolName", "args",
-                                         "description", "expiresAt"}),
+                                         "description", "expiresAt", "mayDecide", "costSoFarUsd"}),
     "approval_resolved":  ("transient", {"approvalId", "approved", "decidedBy", "reason", "args"}),
     "tool_result":        ("persisted", {"toolUseId", "toolName", "result", "success", "error",
                                          "duration"}),

@@ -111,16 +111,16 @@ def listed(made, **policy):
 def test_each_tool_is_listed_with_whether_it_asks_and_why():
     begins = "its name begins with 'list'"
     says_writes = "the server says: ask for what may write"
-    assert listed(named("list_items")) == ("reads", "no", f"{begins}; {says_writes}")
+    assert listed(named("list_items")) == ("reads", "nobody", f"{begins}; {says_writes}")
     effect, asks, why = listed(named("mark_paid"))
-    assert (effect, asks, why.split(";")[0]) == ("writes", "asks", "its name has 'mark'")
+    assert (effect, asks, why.split(";")[0]) == ("writes", "asker", "its name has 'mark'")
     effect, asks, why = listed(named("frobnicate"))
-    assert (effect, asks) == ("may write", "asks")
+    assert (effect, asks) == ("may write", "asker")
     assert why.startswith("'frobnicate' is not clearly a read")
     always = listed(named("list_items"), agent="always")
-    assert always == ("reads", "asks", f"{begins}; its agent says: always ask")
+    assert always == ("reads", "asker", f"{begins}; its agent says: always ask")
     never = listed(named("pay", writes=True, approval="never"))
-    assert never == ("writes", "no", "it says writes=True; the tool says: never ask")
+    assert never == ("writes", "nobody", "it says writes=True; the tool says: never ask")
 
 
 def test_turnlog_tools_lists_every_tool_of_every_agent(tmp_path, monkeypatch, capsys):
@@ -137,9 +137,9 @@ def test_turnlog_tools_lists_every_tool_of_every_agent(tmp_path, monkeypatch, ca
     assert main(["tools", "shop:app"]) == 0
     lines = [line.split(None, 4) for line in capsys.readouterr().out.splitlines()]
     assert [line[:4] for line in lines[1:]] == [
-        ["shop", "refund_payment", "writes", "asks"],
-        ["shop", "list_orders", "reads", "no"],
-        ["desk", "list_orders", "reads", "asks"],
+        ["shop", "refund_payment", "writes", "asker"],
+        ["shop", "list_orders", "reads", "nobody"],
+        ["desk", "list_orders", "reads", "asker"],
     ]
 
 
@@ -160,7 +160,7 @@ async def test_the_start_names_every_tool_in_the_log(caplog):
     app = create_app([Agent("a", tools=[named("pay")])], settings=settings, store="memory:")
     async with app:
         pass
-    assert "tool pay of a: writes, asks: its name has 'pay'" in caplog.text
+    assert "tool pay of a: writes, asks asker: its name has 'pay'" in caplog.text
 
 
 # and it is so

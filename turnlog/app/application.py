@@ -28,6 +28,7 @@ from turnlog.ports import (
     StartedTurn,
     Store,
     TurnResult,
+    User,
 )
 from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
@@ -117,8 +118,12 @@ class Turnlog:
             self, auth, lambda _: self, self._door, origins, settings.metrics_token
         )
         self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi, settings.identity)
-        policy = Policy(server=settings.approval, seconds=settings.approval_timeout)
-        self.tools = AgentTools(self._agents, self._mcp, policy)
+        policy = Policy(
+            server=settings.approval,
+            server_approver=settings.approver,
+            seconds=settings.approval_timeout,
+        )
+        self.tools = AgentTools(self._agents, self._mcp, policy, alone=not auth.required)
         self._sockets = Sockets(self, auth, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -217,8 +222,11 @@ class Turnlog:
     async def stop_turn(self, user_id: str, session_id: str) -> bool:
         return await self._turns.stop(user_id, session_id)
 
-    async def answer_approval(self, user_id: str, approval_id: str, decision: Decision) -> Approval:
-        return await self._decisions.decide(user_id, approval_id, decision)
+    async def answer_approval(
+        self, user: User | str, approval_id: str, decision: Decision
+    ) -> Approval:
+        user = User(id=user) if isinstance(user, str) else user
+        return await self._decisions.decide(user, approval_id, decision)
 
     async def settle_doubt(
         self, user_id: str, session_id: str, tool_use_id: str, *, happened: bool, note: str | None

@@ -182,6 +182,8 @@ class ApprovalRequested(Event, frozen=True, kw_only=True, tag="approval_requeste
     args: dict[str, Any]
     description: str
     expires_at: str
+    may_decide: str = "asker"  # asker | others | role:NAME | others:NAME
+    cost_so_far_usd: Decimal | None = None  # of the turn; None: unknown
     args_hash: str = ""
 
 

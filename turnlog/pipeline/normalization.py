@@ -95,6 +95,8 @@ def _chunk(chunk: Chunk, call: str, state: TurnState) -> Chunk:
 
 
 def _admitted(event: Event, call: str, agent: AgentRef, state: TurnState, rate: Rate) -> Event:
+    if isinstance(event, k.ApprovalRequested):  # who decides knows what it has cost
+        return replace(event, cost_so_far_usd=money.total(state.costs))
     if not isinstance(event, _OF_AN_ANSWER):
         return event
     draft = state.drafts.get(call)

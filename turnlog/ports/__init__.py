@@ -14,6 +14,7 @@ from turnlog.ports.consent import (
     check_approver,
     check_rule,
     may_decide,
+    rules_of,
 )
 from turnlog.ports.engine import (
     Agent,
@@ -136,5 +137,6 @@ __all__ = [
     "may_decide",
     "no_price",
     "roles_of",
+    "rules_of",
     "too_many_tickets",
 ]

@@ -8,6 +8,7 @@ from turnlog.events.base import Value
 from turnlog.events.cursor import Cursor, before
 from turnlog.ports.bus import LiveEvent
 from turnlog.ports.store import Approval, Decision, Question, Session, Store
+from turnlog.ports.user import User
 from turnlog.telemetry.metrics import Metrics
 
 
@@ -59,8 +60,13 @@ class Backend(Protocol):
         """
         ...
 
-    async def answer_approval(self, user_id: str, approval_id: str, decision: Decision) -> Approval:
-        """The first answer counts. Raises NotFound, AlreadyDecided or BadInput."""
+    async def answer_approval(
+        self, user: User | str, approval_id: str, decision: Decision
+    ) -> Approval:
+        """The first answer counts. A user that is only named has no role.
+
+        Raises NotFound, Forbidden, AlreadyDecided or BadInput.
+        """
         ...
 
     async def settle_doubt(

@@ -1,7 +1,7 @@
 """When a person is asked before a tool runs, and who may decide. Both are rules in words.
 
 A word that nobody knows is refused where it is written; one that gets here all the same means
-that a person is asked, and that nobody but an admin may decide.
+that a person is asked, and that nobody may decide: the question expires.
 """
 
 from collections.abc import Callable
@@ -30,6 +30,13 @@ def may_decide(rule: str, asker: str, user: User) -> bool:
     """Whether the user may decide what the asker's turn waits for."""
     who, _, role = rule.partition(":")
     return is_approver(rule) and _APPROVERS[who](user, asker, role)
+
+
+def rules_of(user: User, *, is_asker: bool) -> list[str]:
+    """Every rule by which the user may decide, for stores that look for them. Not of an admin."""
+    kinds = ("role",) if is_asker else ("role", "others")
+    named = [f"{kind}:{role}" for kind in kinds for role in sorted(user.roles)]
+    return [ASKER if is_asker else "others", *named]
 
 
 def _has(user: User, role: str) -> bool:

@@ -1,6 +1,7 @@
 """Where it stays: the log, the sessions, the turns, and the audit of all of it."""
 
 from collections.abc import Collection, Sequence
+from decimal import Decimal
 from typing import Any, Literal, NamedTuple, Protocol
 
 from turnlog.events.base import Envelope, Stamped, Value
@@ -8,6 +9,7 @@ from turnlog.events.record import Record
 from turnlog.ports.billing import Billing
 from turnlog.ports.tickets import Tickets
 from turnlog.ports.tools import ToolStarted
+from turnlog.ports.user import User
 
 SessionState = Literal["idle", "running", "waiting"]
 
@@ -75,6 +77,9 @@ class Approval(Value, frozen=True, kw_only=True):
     created_at: str
     expires_at: str
     status: str  # pending | approved | rejected | expired | withdrawn
+    asked_by: str  # the user whose turn waits
+    may_decide: str = "asker"  # asker | others | role:NAME | others:NAME
+    cost_so_far_usd: Decimal | None = None  # of the turn, until it asked; None: unknown
     decided_by: str | None = None
     decided_at: str | None = None
     reason: str | None = None
@@ -237,7 +242,10 @@ class Turns(Protocol):
 
 
 class Approvals(Protocol):
-    """What people must decide: approvals, and writes that are in doubt. Each is its user's."""
+    """What people must decide: approvals, and writes that are in doubt.
+
+    Each is its user's. Where others may decide, they find it too.
+    """
 
     async def get_approval(self, user_id: str, approval_id: str) -> Approval:
         """Raises NotFound for an unknown one and for someone else's alike."""
@@ -247,6 +255,21 @@ class Approvals(Protocol):
         self, user_id: str, *, status: str | None = None, limit: int = 100
     ) -> list[Approval]:
         """The user's, oldest first."""
+        ...
+
+    async def approval_to_decide(self, user: User, approval_id: str) -> Approval:
+        """Anybody's, if this user may decide on it.
+
+        Raises NotFound where not, and Forbidden where the user asked for it and others decide.
+        """
+        ...
+
+    async def approvals_to_decide(
+        self, user: User, *, status: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        """Those that the user may decide on, oldest first. Of other users' turns only open ones,
+        and those that this user has decided.
+        """
         ...
 
     async def due_approvals(self, now: str) -> list[tuple[str, Approval]]:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from turnlog.events import kinds as k
+from turnlog.events import money
 from turnlog.events.base import Event, Stamped
 from turnlog.events.usage import searches_of
 from turnlog.ports import ToolStarted, Turn
@@ -131,6 +132,7 @@ def _citation_row(
 
 
 def _approval(event: k.ApprovalRequested, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
+    cost = event.cost_so_far_usd
     row = {
         "approval_id": event.approval_id,
         "tool_use_id": event.tool_use_id,
@@ -139,6 +141,8 @@ def _approval(event: k.ApprovalRequested, place: dict[str, Any], entry: Stamped)
         "description": event.description,
         "expires_at": event.expires_at,
         "args_hash": event.args_hash,
+        "may_decide": event.may_decide,
+        "cost_picousd": None if cost is None else money.picousd(cost),
         "status": "pending",
         "decided_by": None,
         "decided_at": None,

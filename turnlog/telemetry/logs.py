@@ -23,7 +23,8 @@ WITHHELD = "[withheld]"
 NAMES_ONLY = {
     "asking again in %.1f s: %s",
     "tool %s failed",
-    "tool %s of %s: %s, %s: %s",
+    "tool %s of %s: %s, asks %s: %s",
+    "tool %s: nobody can allow it, because there is one user",
     "%s %s failed",
     "No keys from %s, %d known ones stay: %s",
     "the database cannot be written: %s",

@@ -15,13 +15,17 @@ from turnlog.tools.runner import ToolRunner
 from turnlog.tools.tool import Tool, ToolContext
 
 _log = logging.getLogger(__name__)
+NOT_THE_ASKER = "others"  # in a row
 
 
 class AgentTools:
     """Makes the tool box of each turn. `async with` it to have every tool named in the log."""
 
-    def __init__(self, agents: Mapping[str, Agent], mcp: Sources, policy: Policy) -> None:
-        """`policy`: the server's; each agent has its own word in it."""
+    def __init__(
+        self, agents: Mapping[str, Agent], mcp: Sources, policy: Policy, *, alone: bool = False
+    ) -> None:
+        """`policy`: the server's; each agent has its own word in it. `alone`: one user is all."""
+        self._alone = alone
         self._agents = agents
         self._mcp = mcp
         self._server_policy = policy
@@ -47,6 +51,8 @@ class AgentTools:
     async def __aenter__(self) -> None:
         for row in self.own():
             _say(row)
+            if self._alone and row.asks.startswith(NOT_THE_ASKER):
+                _log.warning("tool %s: nobody can allow it, because there is one user", row.tool)
         if self._mcp:
             self._naming = asyncio.create_task(self._name_theirs())
 
@@ -68,8 +74,9 @@ class AgentTools:
         return list(rows(agent, tools, self._policy(agent)))
 
     def _policy(self, agent: Agent) -> Policy:
-        return replace(self._server_policy, agent=agent.approval)
+        rule, approver = agent.approval, agent.approver
+        return replace(self._server_policy, agent=rule, agent_approver=approver)
 
 
 def _say(row: Row) -> None:
-    _log.info("tool %s of %s: %s, %s: %s", row.tool, row.agent, row.effect, row.asks, row.why)
+    _log.info("tool %s of %s: %s, asks %s: %s", row.tool, row.agent, row.effect, row.asks, row.why)

@@ -13,7 +13,7 @@ import msgspec
 from turnlog.events.clock import in_seconds
 from turnlog.events.content import hash_of
 from turnlog.events.kinds import ApprovalRequested, ToolUse
-from turnlog.ports import ApprovalRule
+from turnlog.ports import ASKER, ApprovalRule
 from turnlog.tools.tool import Tool
 
 LONGEST_DESCRIPTION = 300
@@ -27,7 +27,13 @@ class Policy:
 
     server: ApprovalRule = "writes"
     agent: ApprovalRule | None = None
+    server_approver: str = ASKER
+    agent_approver: str | None = None
     seconds: float = 86_400.0
+
+    def approver(self, tool: Tool) -> str:
+        """Who may decide."""
+        return tool.approver or self.agent_approver or self.server_approver
 
     def rule(self, tool: Tool) -> tuple[str, str]:
         """When to ask, and who says so."""
@@ -41,7 +47,7 @@ class Policy:
         return rule != "never" and not (rule == "writes" and tool.writes is False)
 
 
-def request(call: ToolUse, tool: Tool, approval_id: str, seconds: float) -> ApprovalRequested:
+def request(call: ToolUse, tool: Tool, approval_id: str, policy: Policy) -> ApprovalRequested:
     """The question that a person is asked."""
     return ApprovalRequested(
         approval_id=approval_id,
@@ -49,7 +55,8 @@ def request(call: ToolUse, tool: Tool, approval_id: str, seconds: float) -> Appr
         tool_name=call.tool_name,
         args=call.args,
         description=description(tool, call.args),
-        expires_at=in_seconds(seconds),
+        expires_at=in_seconds(policy.seconds),
+        may_decide=policy.approver(tool),
         args_hash=hash_of(call.args),
     )
 

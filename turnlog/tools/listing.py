@@ -28,7 +28,7 @@ HEAD = Row("agent", "tool", "effect", "asks", "why")
 def rows(agent: Agent, tools: Iterable[Tool], policy: Policy) -> Iterator[Row]:
     """A row for each tool, as the runner will treat it."""
     for tool in tools:
-        asks = "asks" if policy.asks_for(tool) else "no"
+        asks = policy.approver(tool) if policy.asks_for(tool) else "nobody"
         yield Row(agent.id, tool.name, EFFECTS[tool.writes], asks, _why(tool, policy))
 
 

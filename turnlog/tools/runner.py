@@ -101,7 +101,7 @@ class ToolRunner:
 
     def _question(self, call: ToolUse) -> Event:
         tool = self._tools[call.tool_name]
-        return approval.request(call, tool, f"appr_{uuid.uuid4().hex}", self._policy.seconds)
+        return approval.request(call, tool, f"appr_{uuid.uuid4().hex}", self._policy)
 
     def _begins_to_write(self, call: ToolUse) -> bool:
         """Whether it must be on disk that this begins, before it does."""

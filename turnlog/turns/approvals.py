@@ -10,14 +10,14 @@ import logging
 
 from msgspec import UNSET
 
-from turnlog.errors import AlreadyDecided, BadInput, Busy, NotFound, TurnOver
+from turnlog.errors import AlreadyDecided, BadInput, Busy, Forbidden, NotFound, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.clock import now, seconds_until
 from turnlog.events.content import hash_of
 from turnlog.pipeline.admission import check_texts
 from turnlog.pipeline.turn import PartsFor
-from turnlog.ports import Approval, Decision, Store, Turn
+from turnlog.ports import Approval, Decision, Store, Turn, User
 from turnlog.turns.active import RunningTurns
 from turnlog.turns.edits import check_edit
 from turnlog.turns.live_turn import LiveTurn
@@ -48,24 +48,28 @@ class Decisions:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watching
 
-    async def decide(self, user_id: str, approval_id: str, decision: Decision) -> Approval:
-        """Raises NotFound, AlreadyDecided or BadInput; the first answer counts, and only it."""
+    async def decide(self, user: User, approval_id: str, decision: Decision) -> Approval:
+        """The first answer counts, and only it.
+
+        Raises NotFound, Forbidden, AlreadyDecided or BadInput.
+        """
         _check_words(decision.reason or "", "reason")
         check_texts(decision.args or {}, "args")
         try:
-            approval = await self._store.get_approval(user_id, approval_id)
-        except NotFound:
-            _log.warning("an approval was answered that is not there, or not this user's")
+            approval = await self._store.approval_to_decide(user, approval_id)
+        except (NotFound, Forbidden):
+            _log.warning("an approval was answered that is not there, or not this user's to decide")
             raise
+        asker = approval.asked_by
         try:
             _refuse_late(approval)
             if decision.args is not None:
-                await check_edit(self._store, self._parts_for, user_id, approval, decision.args)
-            await self._resolve(user_id, approval, _resolved(user_id, approval, decision))
+                await check_edit(self._store, self._parts_for, asker, approval, decision.args)
+            await self._resolve(asker, approval, _resolved(user.id, approval, decision))
         except AlreadyDecided as refused:
-            await self._record_refusal(user_id, approval, str(refused))
+            await self._record_refusal(user.id, approval, str(refused))
             raise
-        return await self._store.get_approval(user_id, approval_id)
+        return await self._store.get_approval(asker, approval_id)
 
     async def settle(
         self, user_id: str, session_id: str, tool_use_id: str, *, happened: bool, note: str | None
@@ -113,7 +117,7 @@ class Decisions:
 
     async def _record_refusal(self, user_id: str, approval: Approval, why: str) -> None:
         refused = k.DecisionRefused(approval_id=approval.id, tried_by=user_id, why=why)
-        await self._annotate(user_id, approval.session_id, approval.turn_id, refused)
+        await self._annotate(approval.asked_by, approval.session_id, approval.turn_id, refused)
 
     async def _annotate(self, user_id: str, session_id: str, turn_id: str, event: Event) -> None:
         turn = Turn(id=turn_id, session_id=session_id, user_id=user_id)

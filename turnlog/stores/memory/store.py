@@ -29,11 +29,12 @@ from turnlog.ports import (
     ToolRun,
     ToolStarted,
     Turn,
+    User,
 )
 from turnlog.projections import approvals as permits
 from turnlog.projections import tables
 from turnlog.stores.leases import NO_LEASE, lease_lost, leased
-from turnlog.stores.memory import billing
+from turnlog.stores.memory import approvals, billing
 from turnlog.stores.memory.tickets import MemoryTickets
 
 
@@ -265,33 +266,29 @@ class MemoryStore(MemoryTickets):
     # what people must decide
 
     async def get_approval(self, user_id: str, approval_id: str) -> Approval:
-        row = self._rows["approvals"].get((approval_id,))
-        if row is None or row["user_id"] != user_id:
-            raise NotFound(f"There is no approval {approval_id!r}.")
-        return permits.approval(row)
+        return approvals.one(self._rows["approvals"].get((approval_id,)), user_id, approval_id)
 
     async def list_approvals(
         self, user_id: str, *, status: str | None = None, limit: int = 100
     ) -> list[Approval]:
-        rows = [row for row in self._rows["approvals"].values() if row["user_id"] == user_id]
-        rows = [row for row in rows if status in (None, row["status"])]
-        return [permits.approval(row) for row in sorted(rows, key=_age)[:limit]]
+        return approvals.of_user(self._rows["approvals"].values(), user_id, status, limit)
+
+    async def approval_to_decide(self, user: User, approval_id: str) -> Approval:
+        return permits.for_decider(self._rows["approvals"].get((approval_id,)), user, approval_id)
+
+    async def approvals_to_decide(
+        self, user: User, *, status: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        return approvals.to_decide(self._rows["approvals"].values(), user, status, limit)
 
     async def due_approvals(self, now: str) -> list[tuple[str, Approval]]:
-        due = [row for row in self._open_approvals() if row["expires_at"] <= now]
-        due.sort(key=lambda row: (row["expires_at"], row["session_id"], row["seq"]))
-        return [(row["user_id"], permits.approval(row)) for row in due]
+        return approvals.due(self._rows["approvals"].values(), now)
 
     async def next_expiry(self) -> str | None:
-        return min((row["expires_at"] for row in self._open_approvals()), default=None)
+        return approvals.next_expiry(self._rows["approvals"].values())
 
     async def list_doubts(self, user_id: str) -> list[ToolRun]:
-        rows = [row for row in self._rows["tool_runs"].values() if row["user_id"] == user_id]
-        rows = [row for row in rows if row["status"] == "in_doubt"]
-        return [permits.tool_run(row) for row in rows]
-
-    def _open_approvals(self) -> list[dict[str, Any]]:
-        return [row for row in self._rows["approvals"].values() if row["status"] == "pending"]
+        return approvals.doubts(self._rows["tool_runs"].values(), user_id)
 
     # bills and budgets
 
@@ -336,7 +333,3 @@ class MemoryStore(MemoryTickets):
 
 def _is_open_in(session: Session, turn: Turn) -> bool:
     return turn.session_id == session.id and turn.state in OPEN
-
-
-def _age(row: dict[str, Any]) -> tuple[str, str, int]:
-    return row["created_at"], row["session_id"], row["seq"]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from turnlog.errors import NotFound
-from turnlog.ports import Approval, ToolRun
+from turnlog.ports import Approval, ToolRun, User, rules_of
 from turnlog.projections import approvals as permits
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.log import as_dicts
@@ -20,6 +20,28 @@ def approval(db: Connection, user_id: str, approval_id: str) -> Approval:
 def approvals(db: Connection, user_id: str, status: str | None, limit: int) -> list[Approval]:
     rows = _rows(db, "list_approvals", user_id=user_id, status=status, limit=limit)
     return [permits.approval(row) for row in rows]
+
+
+def to_decide(db: Connection, user: User, approval_id: str) -> Approval:
+    rows = _rows(db, "find_approval", approval_id=approval_id)
+    return permits.for_decider(rows[0] if rows else None, user, approval_id)
+
+
+def all_to_decide(db: Connection, user: User, status: str | None, limit: int) -> list[Approval]:
+    values: dict[str, object] = {"user_id": user.id, "status": status, "limit": limit}
+    if user.admin:
+        own, others = SQL["decided_by_admin"], SQL["decided_for_others_by_admin"]
+    else:
+        own = _is_one_of("own", rules_of(user, is_asker=True), values)
+        others = _is_one_of("others", rules_of(user, is_asker=False), values)
+    sql = SQL["list_approvals_to_decide"].format(own=own, others=others)
+    return [permits.approval(row) for row in as_dicts(db.execute(sql, values))]
+
+
+def _is_one_of(name: str, rules: list[str], values: dict[str, object]) -> str:
+    named = {f"{name}_{place}": rule for place, rule in enumerate(rules)}
+    values |= named
+    return SQL["decided_by_rules"].format(rules=", ".join(f":{key}" for key in named))
 
 
 def due(db: Connection, now: str) -> list[tuple[str, Approval]]:

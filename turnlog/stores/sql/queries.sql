@@ -152,6 +152,30 @@ SELECT * FROM approvals WHERE approval_id = :approval_id AND user_id = :user_id
 SELECT * FROM approvals WHERE user_id = :user_id AND status = coalesce(:status, status)
 ORDER BY created_at, session_id, seq LIMIT :limit
 
+-- find_approval --
+-- One approval, whoever asked for it: the caller checks who may decide.
+SELECT * FROM approvals WHERE approval_id = :approval_id
+
+-- list_approvals_to_decide --
+-- The user's own, and open ones of others, that the user may decide on; status NULL is any.
+SELECT * FROM approvals
+WHERE status = coalesce(:status, status)
+  AND ((user_id = :user_id AND ({own}))
+    OR (user_id <> :user_id AND ({others}) AND (status = 'pending' OR decided_by = :user_id)))
+ORDER BY created_at, session_id, seq LIMIT :limit
+
+-- decided_by_rules --
+-- Where the rule is one of these.
+may_decide IN ({rules})
+
+-- decided_by_admin --
+-- The same for an admin, who has every role, on what the admin asked for.
+may_decide = 'asker' OR substr(may_decide, 1, 5) = 'role:'
+
+-- decided_for_others_by_admin --
+-- And on what others did.
+may_decide = 'others' OR substr(may_decide, 1, 5) = 'role:' OR substr(may_decide, 1, 7) = 'others:'
+
 -- list_due_approvals --
 -- Everybody's open ones that have expired.
 SELECT * FROM approvals WHERE status = 'pending' AND expires_at <= :now

@@ -18,6 +18,7 @@ from turnlog.ports import (
     ToolRun,
     ToolStarted,
     Turn,
+    User,
 )
 from turnlog.stores.sql import approvals as permits
 from turnlog.stores.sql import billing, log, sessions, tickets, turns
@@ -155,6 +156,14 @@ class SqlStore:
         self, user_id: str, *, status: str | None = None, limit: int = 100
     ) -> list[Approval]:
         return await self._look(lambda db: permits.approvals(db, user_id, status, limit))
+
+    async def approval_to_decide(self, user: User, approval_id: str) -> Approval:
+        return await self._look(lambda db: permits.to_decide(db, user, approval_id))
+
+    async def approvals_to_decide(
+        self, user: User, *, status: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        return await self._look(lambda db: permits.all_to_decide(db, user, status, limit))
 
     async def due_approvals(self, now: str) -> list[tuple[str, Approval]]:
         return await self._look(lambda db: permits.due(db, now))

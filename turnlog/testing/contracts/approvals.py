@@ -1,14 +1,28 @@
 """The contract of what people decide: approvals, turns that wait, and writes that began."""
 
 import pytest
+from msgspec.structs import replace
 
-from turnlog.errors import AlreadyBegun, AlreadyDecided, Busy, NotFound, TurnOver
+from turnlog.errors import AlreadyBegun, AlreadyDecided, Busy, Forbidden, NotFound, TurnOver
 from turnlog.events.kinds import DecisionRefused, ToolSettled
-from turnlog.ports import Store, Turn
+from turnlog.ports import Store, Turn, User
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import Contract, Opened, numbers
 
 LATER = "2026-11-16T12:00:00.000Z"
+FINANCE = frozenset({"finance"})
+RULES = ["asker", "others", "role:finance", "others:finance", "role:100%_a'", "nonsense"]
+ROOT = User(id="root", roles=frozenset({"admin"}))
+# Who may decide on what Alice asked for, by which rules.
+DECIDERS = {
+    User(id="alice"): ["asker"],
+    User(id="alice", roles=FINANCE): ["asker", "role:finance"],
+    User(id="alice", roles=frozenset({"admin"})): ["asker", "role:finance", "role:100%_a'"],
+    User(id="bob"): ["others"],
+    User(id="bob", roles=frozenset({"Finance", "100%_b'", "nonsense"})): ["others"],
+    User(id="fay", roles=FINANCE): ["others", "role:finance", "others:finance"],
+    ROOT: ["others", "role:finance", "others:finance", "role:100%_a'"],
+}
 
 
 class ApprovalsContract(Contract):
@@ -75,6 +89,38 @@ class ApprovalsContract(Contract):
         assert await store.list_approvals("bob", status="approved") == []
         with pytest.raises(NotFound):
             await store.get_approval("bob", "ok-s1")
+
+    async def asking(self, store: Store, session_id: str, may_decide: str) -> None:
+        """Alice's turn waits for the approval `ok-SESSION`, on which these may decide."""
+        turn = await self.begun(store, session_id, "alice")
+        asked = replace(s.approval(f"ok-{session_id}", "a"), may_decide=may_decide)
+        await store.append(turn, s.placed(s.said(s.call("a"), stop="tool_use"), s.used("a"), asked))
+        await store.suspend_turn(turn)
+
+    async def test_approvals_are_found_by_those_who_may_decide(self, store: Store) -> None:
+        for place, rule in enumerate(RULES):
+            await self.asking(store, f"s{place}", rule)
+        for user, rules in DECIDERS.items():
+            listed = await store.approvals_to_decide(user, status="pending")
+            assert [approval.may_decide for approval in listed] == rules
+            for place, rule in enumerate(RULES):
+                if rule in rules:
+                    one = await store.approval_to_decide(user, f"ok-s{place}")
+                    assert (one.asked_by, one.may_decide) == ("alice", rule)
+                    continue
+                with pytest.raises(Forbidden if user.id == "alice" else NotFound):
+                    await store.approval_to_decide(user, f"ok-s{place}")
+        assert len(await store.approvals_to_decide(ROOT, limit=2)) == 2
+
+    async def test_what_others_decided_is_listed_for_nobody_else(self, store: Store) -> None:
+        await self.asking(store, "s", "role:finance")
+        turn = await store.claim_waiting("alice", "s")
+        assert turn is not None
+        await store.append(turn, s.placed(replace(s.decision("ok-s"), decided_by="fay")))
+        fay, kim = User(id="fay", roles=FINANCE), User(id="kim", roles=FINANCE)
+        assert [a.status for a in await store.approvals_to_decide(fay)] == ["approved"]
+        assert await store.approvals_to_decide(kim) == []
+        assert (await store.approval_to_decide(kim, "ok-s")).status == "approved"
 
     async def test_time_is_kept_for_everybody(self, store: Store) -> None:
         assert await store.next_expiry() is None

@@ -1,12 +1,14 @@
 """What people decide, over HTTP: approvals, and writes that are in doubt."""
 
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
 from turnlog.errors import BadInput
-from turnlog.ports import Decision
+from turnlog.events.base import Value
+from turnlog.ports import Approval, Decision, User
 from turnlog.transports.http.request import UserRequest, json_response
 
 STATUSES = ("pending", "approved", "rejected", "expired", "withdrawn")
@@ -18,6 +20,24 @@ class Answer(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     approved: bool
     reason: str | None = None
     args: dict[str, Any] | None = None
+
+
+class ForDecider(Value, frozen=True, kw_only=True):
+    """An approval as somebody sees it who is not its asker."""
+
+    id: str
+    tool_name: str
+    args: dict[str, Any]
+    description: str
+    created_at: str
+    expires_at: str
+    status: str
+    asked_by: str
+    may_decide: str
+    cost_so_far_usd: Decimal | None
+    decided_by: str | None
+    decided_at: str | None
+    reason: str | None
 
 
 class Finding(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -33,16 +53,24 @@ async def approvals(request: UserRequest) -> Response:
         raise BadInput(f"'status' must be one of {', '.join(STATUSES)}, not {status!r}.")
     limit = request.number("limit", 100, least=1, most=1000)
     store = request.backend.store
-    page = await store.list_approvals(request.user.id, status=status, limit=limit)
-    return json_response({"approvals": page})
+    page = await store.approvals_to_decide(request.user, status=status, limit=limit)
+    return json_response({"approvals": [_shown(each, request.user) for each in page]})
 
 
 async def answer(request: UserRequest) -> Response:
     decision = Decision(**msgspec.structs.asdict(await request.body(Answer)))
     approval = await request.backend.answer_approval(
-        request.user.id, request.id("approval_id"), decision
+        request.user, request.id("approval_id"), decision
     )
-    return json_response(approval)
+    return json_response(_shown(approval, request.user))
+
+
+def _shown(approval: Approval, user: User) -> Approval | ForDecider:
+    """Who decides for another user learns what is to be decided, and not where it stands."""
+    if approval.asked_by == user.id:
+        return approval
+    fields = ForDecider.__struct_fields__
+    return ForDecider(**{name: getattr(approval, name) for name in fields})
 
 
 async def doubts(request: UserRequest) -> Response:

@@ -90,7 +90,7 @@ ROUTES: tuple[Route, ...] = (
           "The proof that nothing is missing.", "{first, last, count, gaps, …, ok}"),
 
     Route("GET",   "/api/approvals", "user", approvals.approvals,
-          "What the user is asked to allow, oldest first.", "{approvals}",
+          "What the user may decide, oldest first.", "{approvals}",
           query=("status", "limit")),
     Route("POST",  "/api/approvals/{approval_id}", "user", approvals.answer,
           "Allow a call, refuse it, or allow it with other arguments; once.", "The approval.",

@@ -222,7 +222,7 @@ class Sockets:
 
     async def _respond(self, client: Client, request: requests.Respond) -> Answer:
         decision = Decision(approved=request.approved, reason=request.reason, args=request.args)
-        await self._backend.answer_approval(client.user.id, request.approval_id, decision)
+        await self._backend.answer_approval(client.user, request.approval_id, decision)
         return {}
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

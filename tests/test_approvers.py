@@ -1,0 +1,188 @@
+"""Who may decide: the asker, a role, or anyone but the asker; over HTTP and sockets, in the log."""
+
+from decimal import Decimal
+
+import pytest
+
+from turnlog import Agent, Settings, create_app, tool
+from turnlog.events import kinds as k
+from turnlog.simulator import Reply, ToolCall
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing.apps import SECRET, is_problem
+from turnlog.testing.office import office
+from turnlog.testing.tabs import serve_sockets, tab
+from turnlog.tokens import mint
+
+PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))
+DONE = Reply("Done.")
+
+
+def bearer(user, *roles):
+    return {"authorization": f"Bearer {mint(SECRET, user, roles=roles)}"}
+
+
+ALICE, BOB = bearer("alice"), bearer("bob")
+FAY, KIM, ROOT = bearer("fay", "finance"), bearer("kim", "finance"), bearer("root", "admin")
+ALICE_FINANCE = bearer("alice", "finance")
+EVERYBODY = {
+    "alice": ALICE,
+    "alice+finance": ALICE_FINANCE,
+    "bob": BOB,
+    "fay": FAY,
+    "root": ROOT,
+    "auditor": bearer("eve", "auditor"),
+}
+# fmt: off
+MAY = {
+    "asker":          {"alice", "alice+finance"},
+    "others":         {"bob", "fay", "root", "auditor"},
+    "role:finance":   {"alice+finance", "fay", "root"},
+    "others:finance": {"fay", "root"},
+}
+# fmt: on
+STORES = {"memory": lambda folder: MemoryStore(), "sqlite": SqliteStore}
+
+
+@pytest.fixture(params=["memory", pytest.param("sqlite", marks=pytest.mark.slow)])
+def store(request, tmp_path):
+    return STORES[request.param](tmp_path)
+
+
+@pytest.mark.parametrize("rule", MAY)
+async def test_those_who_may_decide_find_it_and_nobody_else(rule, store):
+    async with office(PAY, DONE, secret=SECRET, approver=rule, store=store) as desk:
+        session, _ = await desk.asked(headers=ALICE)
+        (asked,) = [e for e in await desk.kept(session) if isinstance(e, k.ApprovalRequested)]
+        assert asked.may_decide == rule
+        for name, headers in EVERYBODY.items():
+            listed = [each["id"] for each in await desk.pending(headers)]
+            assert listed == ([asked.approval_id] if name in MAY[rule] else []), name
+
+
+@pytest.mark.parametrize("rule", MAY)
+async def test_nobody_else_can_decide_and_nothing_is_paid(rule, store):
+    async with office(PAY, DONE, secret=SECRET, approver=rule, store=store) as desk:
+        session, _ = await desk.asked(headers=ALICE)
+        (asked,) = [e for e in await desk.kept(session) if isinstance(e, k.ApprovalRequested)]
+        before = await desk.kept(session)
+        for name, headers in EVERYBODY.items():
+            if name not in MAY[rule]:
+                refused = await desk.answer({"id": asked.approval_id}, headers)
+                status = (403, "forbidden") if "alice" in name else (404, "not_found")
+                is_problem(refused, *status)
+        assert (desk.world.paid, await desk.kept(session)) == ([], before)
+        decider = EVERYBODY[min(MAY[rule])]
+        assert (await desk.answer({"id": asked.approval_id}, decider)).status_code == 200
+        await desk.rest()
+        assert desk.world.paid == [("Bob", 5)]
+
+
+async def test_who_decides_for_another_sees_what_is_needed_and_no_more():
+    async with office(PAY, DONE, secret=SECRET, approver="role:finance") as desk:
+        session, _ = await desk.asked("My secret plan: pay", headers=ALICE)
+        (shown,) = await desk.pending(FAY)
+        assert shown["args"] == {"amount": 5} and shown["description"] == "Pay 5 to Bob"
+        assert (shown["askedBy"], shown["mayDecide"]) == ("alice", "role:finance")
+        hidden = {"sessionId", "turnId", "toolUseId", "argsHash"}
+        assert not hidden & shown.keys()
+        decided = (await desk.answer(shown, FAY, reason="Fine.")).json()
+        assert not hidden & decided.keys()
+        assert session not in str(shown) + str(decided)
+        is_problem(await desk.http.get(f"/api/sessions/{session}", headers=FAY), 404, "not_found")
+        assert await desk.pending(FAY) == [] and await desk.pending(KIM, status="") == []
+        assert [each["decidedBy"] for each in await desk.pending(FAY, status="")] == ["fay"]
+        await desk.rest()
+
+
+async def test_the_log_says_who_might_decide_and_who_did():
+    async with office(PAY, DONE, secret=SECRET, approver="others") as desk:
+        session, _ = await desk.asked(headers=ALICE)
+        (shown,) = await desk.pending(BOB)
+        await desk.answer(shown, BOB, args={"amount": 3}, reason="Less.")
+        await desk.rest()
+        kept = await desk.kept(session)
+        (asked,) = [e for e in kept if isinstance(e, k.ApprovalRequested)]
+        (decided,) = [e for e in kept if isinstance(e, k.ApprovalResolved)]
+        assert (asked.may_decide, decided.decided_by, decided.args) == (
+            "others",
+            "bob",
+            {"amount": 3},
+        )
+        assert desk.world.paid == [("Bob", 3)]
+        (proof,) = [(await desk.http.get(f"/api/sessions/{session}/verify", headers=ALICE)).json()]
+        assert proof["ok"]
+
+
+async def test_the_second_of_two_deciders_is_too_late():
+    async with office(PAY, DONE, secret=SECRET, approver="role:finance") as desk:
+        session, _ = await desk.asked(headers=ALICE)
+        (shown,) = await desk.pending(FAY)
+        assert (await desk.answer(shown, KIM, approved=False)).status_code == 200
+        is_problem(await desk.answer(shown, FAY), 409, "already_decided")
+        await desk.rest()
+        kept = await desk.kept(session)
+        assert [e.tried_by for e in kept if isinstance(e, k.DecisionRefused)] == ["fay"]
+        assert desk.world.paid == []
+
+
+async def test_the_tool_s_approver_counts_before_its_agent_s():
+    @tool(writes=True, approver="role:audit")
+    async def close_books() -> str:
+        """Close the books."""
+        return "closed"
+
+    call = Reply(ToolCall("close_books", {}, "toolu_1"))
+    async with office(call, secret=SECRET, more=[close_books], approver="others") as desk:
+        await desk.asked(headers=ALICE)
+        assert await desk.pending(BOB) == []
+        assert len(await desk.pending(bearer("ann", "audit"))) == 1
+
+
+async def test_over_sockets_the_same_people_decide():
+    async with office(PAY, DONE, secret=SECRET, approver="role:finance") as desk:
+        await desk.asked(headers=ALICE)
+        (shown,) = await desk.pending(FAY)
+        answer = {"approvalId": shown["id"], "approved": True}
+        async with serve_sockets(desk.app) as url:
+            for user, roles, error in (
+                ("alice", [], "forbidden"),
+                ("bob", [], "not_found"),
+                ("fay", ["finance"], None),
+                ("kim", ["finance"], "already_decided"),
+            ):
+                async with tab(url, auth={"token": mint(SECRET, user, roles=roles)}) as one:
+                    told = await one.ask("approval:respond", answer)
+                    assert told.get("error", {}).get("code") == error, (user, told)
+        await desk.rest()
+        assert desk.world.paid == [("Bob", 5)]
+
+
+async def test_an_approver_loses_the_right_with_the_token():
+    async with office(PAY, secret=SECRET, approver="role:finance") as desk:
+        await desk.asked(headers=ALICE)
+        (shown,) = await desk.pending(FAY)
+        without = bearer("fay")
+        assert await desk.pending(without) == []
+        is_problem(await desk.answer(shown, without), 404, "not_found")
+
+
+async def test_what_the_turn_has_cost_so_far_is_asked_with_it():
+    async with office(PAY, DONE, secret=SECRET) as desk:
+        session, (shown,) = await desk.asked(headers=ALICE)
+        kept = await desk.kept(session)
+        (message,) = [e for e in kept if isinstance(e, k.Message)]
+        (asked,) = [e for e in kept if isinstance(e, k.ApprovalRequested)]
+        assert asked.cost_so_far_usd == message.cost_usd and message.cost_usd > 0
+        assert Decimal(str(shown["costSoFarUsd"])) == message.cost_usd
+
+
+async def test_one_user_alone_is_warned_of_what_nobody_can_allow(caplog):
+    @tool(approver="others")
+    async def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    async with create_app([Agent("a", tools=[pay])], settings=Settings(), store="memory:"):
+        pass
+    assert "tool pay: nobody can allow it, because there is one user" in caplog.text
