@@ -145,6 +145,8 @@ class ApprovalRequested(Envelope):
     args: dict[str, Any]
     description: str
     expiresAt: str
+    mayDecide: str
+    costSoFarUsd: float | None
 
 
 class ApprovalResolved(Envelope):
