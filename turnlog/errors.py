@@ -30,6 +30,24 @@ class TooLarge(BadInput):
     code = "too_large"
 
 
+class Unreadable(BadInput):
+    """A file is not what it should be, or cannot be read within the limits."""
+
+    code = "unreadable_file"
+
+
+class QuotaUsedUp(TooLarge):
+    """The user's files would take up more than they may."""
+
+    code = "quota_exceeded"
+
+    def __init__(self, used: int, size: int, quota: int) -> None:
+        super().__init__(
+            f"Your files take up {used} bytes; {size} more would exceed the {quota} that you may"
+            " use. Delete some first."
+        )
+
+
 class Unauthorized(TurnlogError):
     """Nobody, or somebody whose token does not hold."""
 
@@ -52,6 +70,13 @@ class Busy(TurnlogError):
         super().__init__("This session is still answering. Wait for it to finish, or stop it.")
         self.turn_id = turn_id
         self.waiting = waiting  # for a person's approval
+
+
+class BeingDeleted(TurnlogError):
+    """The same content is being deleted at this moment."""
+
+    code = "being_deleted"
+    retryable = True
 
 
 class TooMany(TurnlogError):

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from turnlog.config import Settings
-from turnlog.ports import Bus, Engine, KeepRaw, Model
+from turnlog.files.library import FileLibrary
+from turnlog.files.workers import Workers
+from turnlog.ports import Bus, Engine, KeepRaw, Model, Store
+from turnlog.stores.files.urls import blobs_beside
 from turnlog.telemetry.metrics import Metrics
 from turnlog.transports import wire
 from turnlog.turns.engines import Make
@@ -37,6 +40,14 @@ def _langgraph(
     from turnlog.engines.langgraph.engine import LangGraphEngine
 
     return LangGraphEngine(_claude(key, url, settings, metrics, raw), soon=soon)
+
+
+def library(settings: Settings, store: Store) -> FileLibrary:
+    """Where users' files are kept and read."""
+    blobs = blobs_beside(store.url, settings.files_url, settings.data)
+    workers = Workers(settings.file_workers)
+    alone = store.url.startswith(("sqlite:", "memory:"))  # one server to a place
+    return FileLibrary(store.files, blobs, workers, settings.file_limits, alone=alone)
 
 
 def _memory_bus(settings: Settings) -> Bus:

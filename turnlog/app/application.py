@@ -9,6 +9,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from turnlog.app import for_clients
+from turnlog.app.adapters import library
 from turnlog.config import Settings
 from turnlog.contrib.tasks import agent as tasks
 from turnlog.contrib.tasks.storage import tasks_beside
@@ -78,6 +79,7 @@ class Turnlog:
         self.store = store
         self.metrics = metrics or Metrics()
         self.tasks = tasks_beside(store.url, settings.data)
+        self.files = library(settings, store)
         self._connections = connections
         self._agents = {agent.id: agent for agent in agents}
         self._first_agent = agents[0]
@@ -142,6 +144,7 @@ class Turnlog:
             stack.push_async_callback(self._bus.close)
             await stack.enter_async_context(self._notes)
             await stack.enter_async_context(self.tasks)
+            await stack.enter_async_context(self.files)
             await stack.enter_async_context(self._answering())
             await stack.enter_async_context(self._door)
             await stack.enter_async_context(self._mcp)

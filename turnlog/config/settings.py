@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from turnlog.errors import ConfigError
+from turnlog.files.library import FileLimits
 from turnlog.pipeline.admission import Limits
 from turnlog.ports import ASKER, RULES, ApprovalRule, check_approver, check_rule
 from turnlog.projections.billing.budgets import Budget
@@ -34,6 +35,14 @@ class Settings:
     messages_a_minute: int = 120  # of one user
     approval: ApprovalRule = "writes"  # when tools ask a person first: always, never, or writes
     approver: str = ASKER  # who may decide: asker, others, role:NAME, others:NAME
+    files_url: str | None = None  # file:FOLDER, s3://BUCKET/PREFIX; default: beside the log
+    file_workers: int = 2  # processes that read files
+    image_bytes: int = 10_000_000  # of one image
+    image_side: int = 1568  # pixels of what a model is given of an image
+    pdf_bytes: int = 50_000_000  # of one PDF
+    pdf_pages: int = 10_000
+    document_bytes: int = 10_000_000  # of one document that is neither
+    files_quota: int = 1_000_000_000  # bytes of all files of one user
     approval_timeout: float = 86_400.0  # seconds that an approval stays open
     grace: float = 10.0  # seconds that running turns get when the server stops
     log_format: str = "text"  # or json
@@ -84,6 +93,18 @@ class Settings:
         )
 
     @property
+    def file_limits(self) -> FileLimits:
+        """What files may take up."""
+        return FileLimits(
+            image_bytes=self.image_bytes,
+            pdf_bytes=self.pdf_bytes,
+            document_bytes=self.document_bytes,
+            pdf_pages=self.pdf_pages,
+            image_side=self.image_side,
+            quota=self.files_quota,
+        )
+
+    @property
     def store_url(self) -> str:
         """Where the log is."""
         return self.database_url or f"sqlite:{self.data}"
@@ -112,6 +133,13 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "max_tokens": (int, 1, 1_000_000),
     "max_calls": (int, 1, 10_000),
     "max_characters": (int, 1, 10_000_000),
+    "file_workers": (int, 1, 64),
+    "image_bytes": (int, 1, 100_000_000),
+    "image_side": (int, 64, 8_000),
+    "pdf_bytes": (int, 1, 1_000_000_000),
+    "pdf_pages": (int, 1, 100_000),
+    "document_bytes": (int, 1, 100_000_000),
+    "files_quota": (int, 0, 10**15),
     "thinking_budget": (int, 1_000, 100_000),
     "searches_a_session": (int, 0, 10_000),
     "grace": (float, 0, 3_600),

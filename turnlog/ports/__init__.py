@@ -32,6 +32,7 @@ from turnlog.ports.engine import (
     TurnResult,
     handover_tool,
 )
+from turnlog.ports.files import Blobs, File, FileTable, Library, Page, Part, Stored, Upload
 from turnlog.ports.guard import NO_GUARD, CallGuard, Verdict
 from turnlog.ports.model import CallOutput, CallStarted, KeepRaw, Model, Prompt, UnreadableCall
 from turnlog.ports.store import (
@@ -79,6 +80,7 @@ __all__ = [
     "Batch",
     "Batches",
     "Billing",
+    "Blobs",
     "Bus",
     "CallFailed",
     "CallGuard",
@@ -90,8 +92,11 @@ __all__ = [
     "Engine",
     "EventLog",
     "Evidence",
+    "File",
+    "FileTable",
     "Hidden",
     "KeepRaw",
+    "Library",
     "LiveEvent",
     "Model",
     "NO_GUARD",
@@ -101,6 +106,8 @@ __all__ = [
     "OnSignal",
     "OpenCall",
     "Output",
+    "Page",
+    "Part",
     "Prompt",
     "Question",
     "RULES",
@@ -116,6 +123,7 @@ __all__ = [
     "Standing",
     "StartedTurn",
     "Store",
+    "Stored",
     "Team",
     "Ticket",
     "Tickets",
@@ -128,6 +136,7 @@ __all__ = [
     "TurnResult",
     "Turns",
     "UnreadableCall",
+    "Upload",
     "User",
     "Verdict",
     "check_approver",

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from turnlog.events.base import Value
 from turnlog.events.cursor import Cursor, before
 from turnlog.ports.bus import LiveEvent
+from turnlog.ports.files import Library
 from turnlog.ports.store import Approval, Decision, Question, Session, Store
 from turnlog.ports.user import User
 from turnlog.telemetry.metrics import Metrics
@@ -33,6 +34,9 @@ class Backend(Protocol):
 
     @property
     def metrics(self) -> Metrics: ...
+
+    @property
+    def files(self) -> Library: ...
 
     def follow(
         self, user_id: str, session_id: str, after: Cursor | None

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from turnlog.events.base import Envelope, Stamped, Value
 from turnlog.events.record import Record
 from turnlog.ports.billing import Billing
+from turnlog.ports.files import FileTable
 from turnlog.ports.tickets import Tickets
 from turnlog.ports.tools import ToolStarted
 from turnlog.ports.user import User
@@ -313,6 +314,11 @@ class Store(EventLog, Sessions, Turns, Approvals, Tickets, Audit, Billing, Proto
     @property
     def url(self) -> str:
         """Where it is, without secrets: sqlite:FOLDER, memory:"""
+        ...
+
+    @property
+    def files(self) -> FileTable:
+        """What is known of users' files. Their bytes are elsewhere: see ports/files.py."""
         ...
 
     async def open(self, *, server: str | None = None) -> None:

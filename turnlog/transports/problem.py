@@ -16,6 +16,7 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
     errors.Forbidden: (403, "Forbidden"),
     errors.NotFound: (404, "Not found"),
     errors.Busy: (409, "Busy"),
+    errors.BeingDeleted: (409, "Busy"),
     errors.Reused: (409, "Conflict"),
     errors.AlreadyDecided: (409, "Already decided"),
     errors.TooMany: (429, "Too many"),
@@ -33,6 +34,12 @@ def response(status: int, title: str, detail: str, code: str) -> Response:
     }
     headers = {"www-authenticate": "Bearer"} if status == 401 else {}
     return Response(msgspec.json.encode(document), status, headers, "application/problem+json")
+
+
+async def of(request: Request, error: Exception) -> Response:
+    """For any error."""
+    told = explained if isinstance(error, errors.TurnlogError) else unexplained
+    return await told(request, error)
 
 
 async def explained(request: Request, error: Exception) -> Response:

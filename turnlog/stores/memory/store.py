@@ -35,6 +35,7 @@ from turnlog.projections import approvals as permits
 from turnlog.projections import tables
 from turnlog.stores.leases import NO_LEASE, lease_lost, leased
 from turnlog.stores.memory import approvals, billing
+from turnlog.stores.memory.attached import AttachedFiles
 from turnlog.stores.memory.tickets import MemoryTickets
 
 
@@ -53,6 +54,7 @@ class MemoryStore(MemoryTickets):
         self._tickets = beside._tickets if beside else {}
         empty: tables.Rows = {table: {} for table in tables.STORED}
         self._rows: tables.Rows = beside._rows if beside else empty
+        self.files: AttachedFiles = beside.files if beside else AttachedFiles()
 
     @property
     def url(self) -> str:

@@ -4,7 +4,7 @@ Each method gives a step to `_look` or `_change`: a function of a connection.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from turnlog.events.base import Envelope, Stamped
@@ -22,6 +22,7 @@ from turnlog.ports import (
 )
 from turnlog.stores.sql import approvals as permits
 from turnlog.stores.sql import billing, log, sessions, tickets, turns
+from turnlog.stores.sql.attached import AttachedFiles
 from turnlog.stores.sql.connection import Connection
 
 T = TypeVar("T")
@@ -29,6 +30,10 @@ T = TypeVar("T")
 
 class SqlStore:
     """What SQLite's store and PostgreSQL's have in common."""
+
+    @cached_property
+    def files(self) -> AttachedFiles:
+        return AttachedFiles(self._look, self._change)
 
     _me: str  # the name of this process, as an owner of turns
 

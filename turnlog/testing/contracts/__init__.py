@@ -20,6 +20,7 @@ pytest.register_assert_rewrite(
         for name in (
             "billing",
             "bus",
+            "files",
             "leases",
             "log",
             "permits",
@@ -35,6 +36,7 @@ from turnlog.testing.contracts.approvals import ApprovalsContract  # noqa: E402
 from turnlog.testing.contracts.base import Contract  # noqa: E402
 from turnlog.testing.contracts.billing import BillingContract  # noqa: E402
 from turnlog.testing.contracts.bus import BusContract  # noqa: E402
+from turnlog.testing.contracts.files import FilesContract  # noqa: E402
 from turnlog.testing.contracts.leases import LeasesContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
 from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
@@ -52,6 +54,7 @@ class StoreContract(
     TicketsContract,
     AuditContract,
     BillingContract,
+    FilesContract,
 ):
     """All that a Store promises."""
 

@@ -134,7 +134,7 @@ def _middleware(auth: Auth, origins: Sequence[str]) -> list[Middleware]:
     cors = Middleware(
         CORSMiddleware,
         allow_origins=list(origins),
-        allow_methods=["GET", "POST", "PATCH"],
+        allow_methods=["GET", "POST", "PATCH", "DELETE"],
         allow_headers=["authorization", "content-type", "last-event-id"],
     )
     return [

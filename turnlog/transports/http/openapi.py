@@ -23,9 +23,12 @@ QUERY: dict[str, Json] = {
     "internal": {"type": "boolean"},
     "limit": {"type": "integer", "minimum": 1},
     "search": {"type": "string", "maxLength": 200},
+    "page": {"type": "integer", "minimum": 1},
+    "pages": {"type": "string", "pattern": r"^\d+(-\d+)?(,\d+(-\d+)?)*$"},
     "startDate": {"type": "string", "format": "date"},
     "status": {"type": "string", "enum": list(STATUSES)},
     "timezone": {"type": "string"},
+    "width": {"type": "integer", "minimum": 16, "maximum": 1600},
 }
 
 

@@ -8,7 +8,16 @@ import msgspec
 from starlette.responses import HTMLResponse, Response
 
 from turnlog.transports import mcp_server
-from turnlog.transports.http import approvals, billing, openapi, sessions, status, tickets, turns
+from turnlog.transports.http import (
+    approvals,
+    billing,
+    files,
+    openapi,
+    sessions,
+    status,
+    tickets,
+    turns,
+)
 from turnlog.transports.http.request import UserRequest, json_response
 
 Handler = Callable[[UserRequest], Awaitable[Response]]
@@ -46,6 +55,7 @@ async def docs(request: UserRequest) -> Response:
 
 
 SESSION = "/api/sessions/{session_id}"
+FILE = "/api/files/{file_id}"
 # fmt: off
 ROUTES: tuple[Route, ...] = (
     Route("GET",   "/",             "none", status.welcome, "What runs here.", "A page."),
@@ -88,6 +98,26 @@ ROUTES: tuple[Route, ...] = (
           query=("after", "limit", "internal")),
     Route("GET",   f"{SESSION}/verify", "user", turns.verify,
           "The proof that nothing is missing.", "{first, last, count, gaps, …, ok}"),
+
+    Route("POST",  f"{SESSION}/files", "user", files.upload_image,
+          "Send an image: multipart, the part `file`. With `Accept: text/event-stream` the answer"
+          " is `progress`, then `file` or `problem`.", "{fileId, mediaType, size, dimensions}"),
+    Route("POST",  f"{SESSION}/files/pdf", "user", files.upload_pdf, "The same for a PDF.",
+          "{fileId, pages, textLength, metadata, size}"),
+    Route("POST",  f"{SESSION}/files/document", "user", files.upload_document,
+          "The same for text, Markdown, CSV, HTML, Word, Excel and e-mail.",
+          "{fileId, mediaType, pages, textLength, metadata, size}"),
+    Route("GET",   "/api/files", "user", files.find, "The user's files, newest first.",
+          "{files, cursor}", query=("limit", "cursor")),
+    Route("GET",   FILE, "user", files.get, "What is known of a file.", "The file."),
+    Route("DELETE", FILE, "user", files.delete, "Delete a file.", "Nothing.", 204),
+    Route("GET",   f"{FILE}/content", "user", files.content, "The file itself.", "Its bytes."),
+    Route("GET",   f"{FILE}/thumbnail", "user", files.thumbnail,
+          "A small picture of an image, or of a page of a PDF.", "JPEG or PNG.",
+          query=("page", "width")),
+    Route("GET",   f"{FILE}/pages", "user", files.pages,
+          "The text of some pages, as in `1,3-5`; with `Accept: application/pdf` the pages.",
+          "{fileId, pages: [{page, text}]}", query=("pages",)),
 
     Route("GET",   "/api/approvals", "user", approvals.approvals,
           "What the user may decide, oldest first.", "{approvals}",

@@ -1,0 +1,251 @@
+"""What is read from a file: pixels, pages and text; and hostile ones, which end in a sentence."""
+
+import asyncio
+import io
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from turnlog.errors import Unreadable
+from turnlog.files.formats import EXCEL, FORMATS, WORD
+from turnlog.files.inspection import Inspection
+from turnlog.files.workers import Workers
+from turnlog.testing import made_files as made
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+async def workers():
+    pool = Workers(1)
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
+def inspect(workers, tmp_path):
+    async def inspect(content, media_type, **limits):
+        (tmp_path / "original").write_bytes(content)
+        inspection = Inspection(workers, limits.get("side", 1568), limits.get("pages", 5000))
+        steps = []
+        facts = await inspection.inspect(
+            media_type, tmp_path / "original", tmp_path, lambda *step: steps.append(step)
+        )
+        return facts | {"steps": steps}
+
+    return inspect
+
+
+def pages_in(folder):
+    return [json.loads(line) for line in (folder / "text").read_text().splitlines()]
+
+
+def given(folder):
+    return Image.open(io.BytesIO((folder / "model").read_bytes()))
+
+
+# images
+
+
+async def test_a_large_image_is_fitted(inspect, tmp_path):
+    facts = await inspect(made.picture("JPEG", (3000, 1500)), "image/jpeg")
+    assert (facts["width"], facts["height"]) == (3000, 1500)
+    assert given(tmp_path).size == (1568, 784)
+
+
+async def test_a_photo_is_turned_upright_and_says_nothing_of_place_or_camera(inspect, tmp_path):
+    facts = await inspect(made.photo_with_place((60, 40)), "image/jpeg")
+    assert (facts["width"], facts["height"]) == (40, 60)
+    upright = given(tmp_path)
+    assert upright.size == (40, 60)
+    assert upright.getpixel((38, 2))[1] < 90  # the red corner is at the upper right now
+    content = (tmp_path / "model").read_bytes()
+    assert b"SecretCamera" not in content and not upright.getexif()
+
+
+@pytest.mark.parametrize(
+    ("form", "mode", "kept_as"),
+    [
+        ("PNG", "RGB", "PNG"),  # few colors: line art
+        ("PNG", "RGBA", "PNG"),
+        ("PNG", "P", "PNG"),
+        ("PNG", "LA", "PNG"),
+        ("PNG", "1", "PNG"),
+        ("GIF", "P", "PNG"),
+        ("WEBP", "RGB", "PNG"),
+        ("JPEG", "CMYK", "JPEG"),
+        ("JPEG", "L", "JPEG"),
+    ],
+)
+async def test_every_kind_of_pixels_is_taken(inspect, tmp_path, form, mode, kept_as):
+    await inspect(made.picture(form, mode=mode, **({"lossless": True} if form == "WEBP" else {})),
+                  Image.MIME[form])  # fmt: skip
+    image = given(tmp_path)
+    assert image.format == kept_as
+    assert image.convert("RGB").getpixel((3, 3))[0] > image.convert("RGB").getpixel((3, 3))[2] or (
+        mode in ("L", "LA", "1")
+    )
+
+
+async def test_a_photo_in_a_png_becomes_a_jpeg(inspect, tmp_path):
+    await inspect(made.noise("PNG", (300, 300)), "image/png")
+    assert given(tmp_path).format == "JPEG"
+
+
+async def test_the_first_frame_stands_for_a_film(inspect, tmp_path):
+    frames = [Image.new("RGB", (20, 20), color) for color in ("blue", "green")]
+    out = io.BytesIO()
+    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:])
+    facts = await inspect(out.getvalue(), "image/gif")
+    assert facts["metadata"]["frames"] == 2
+    assert given(tmp_path).convert("RGB").getpixel((5, 5)) == (0, 0, 255)
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type", "why"),
+    [
+        (made.bomb(), "image/png", "too many"),
+        (made.noise("PNG")[:3000], "image/png", "damaged"),
+        (made.noise("JPEG")[:700], "image/jpeg", "damaged"),
+        (made.picture("GIF")[:20], "image/gif", "can be read|damaged"),
+        (b"\x89PNG\r\n\x1a\n" + b"junk" * 50, "image/png", "can be read|cannot be read|damaged"),
+        (made.picture("PNG"), "image/jpeg", "not the kind of image"),
+    ],
+    ids=["bomb", "cut PNG", "cut JPEG", "cut GIF", "junk", "mislabeled"],
+)
+async def test_a_hostile_image_is_refused_with_a_sentence(inspect, content, media_type, why):
+    with pytest.raises(Unreadable, match=why):
+        await inspect(content, media_type)
+
+
+# PDFs
+
+
+async def test_pages_text_and_metadata_of_a_pdf(inspect, tmp_path):
+    facts = await inspect(made.pdf("First page", "Second\npage", title="Q3"), "application/pdf")
+    assert (facts["pages"], facts["metadata"]["Title"], facts["locked"]) == (2, "Q3", False)
+    assert pages_in(tmp_path) == ["First page", "Second\npage"]
+    assert facts["text_length"] == len("First pageSecond\npage")
+
+
+async def test_a_long_pdf_is_read_in_parts_with_progress(inspect, tmp_path):
+    facts = await inspect(
+        made.pdf(*(f"This is page {n}" for n in range(1, 451))), "application/pdf"
+    )
+    assert facts["steps"][-1] == (450, 450) and len(facts["steps"]) == 3
+    assert pages_in(tmp_path)[449] == "This is page 450"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (made.pdf("x")[:60], "damaged"),
+        (b"%PDF-1.7\n" + b"junk" * 100, "damaged"),
+        (made.pdf(*["x"] * 6), "6 pages; 5 are taken"),
+    ],
+    ids=["cut", "junk", "long"],
+)
+async def test_a_hostile_pdf_is_refused_with_a_sentence(inspect, content, why):
+    with pytest.raises(Unreadable, match=why):
+        await inspect(content, "application/pdf", pages=5)
+
+
+# documents
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type", "text"),
+    [
+        ("Grüße".encode(), "text/plain", "Grüße"),
+        ("Grüße".encode("cp1252"), "text/plain", "Grüße"),
+        ("Grüße".encode("utf-16"), "text/plain", "Grüße"),
+        (b"a\r\nb\rc\x07", "text/markdown", "a\nb\nc"),
+        (b"a;b\n1;2\n", "text/csv", "a;b\n1;2\n"),
+        (
+            b"<title>T</title><style>p{}</style><h1>Head</h1><p>one <b>two</b><script>x()</script>",
+            "text/html",
+            "# Head\n\none two",
+        ),
+        (
+            made.letter("Ducks", "They swim.", attached="more.zip"),
+            "message/rfc822",
+            "From: ann@example.com\nTo: bob@example.com\nSubject: Ducks\n\nThey swim.\n\n"
+            "Attached, and not read: more.zip",
+        ),
+        (made.word("One.", "Two."), WORD, "# Report\nOne.\nTwo.\nleft | right"),
+    ],
+    ids=["UTF-8", "Windows", "UTF-16", "line ends", "CSV", "HTML", "e-mail", "Word"],
+)
+async def test_documents_become_text(inspect, tmp_path, content, media_type, text):
+    facts = await inspect(content, media_type)
+    assert pages_in(tmp_path) == [text]
+    assert (facts["pages"], facts["text_length"]) == (1, len(text))
+
+
+async def test_a_workbook_has_a_page_for_each_sheet(inspect, tmp_path):
+    facts = await inspect(made.workbook(Sums=[["a", 1], ["b", 2.5]], Notes=[["x"]]), EXCEL)
+    assert pages_in(tmp_path) == ["# Sums\na | 1\nb | 2.5", "# Notes\nx"]
+    assert facts["metadata"] == {"sheets": ["Sums", "Notes"]}
+
+
+LAUGHS = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><x>&b;</x>'
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type", "why"),
+    [
+        (made.packed(word__document_xml=LAUGHS), WORD, "document type"),
+        (made.packed(xl__workbook_xml=LAUGHS), EXCEL, "document type"),
+        (made.packed(some__thing_xml=b"<a/>"), WORD, "not the kind"),
+        (made.word("x")[:500], WORD, "damaged"),
+        (made.packed(word__document_xml=b"<x>" + bytes(201_000_000)), WORD, "too large"),
+        (b"no headers at all", "message/rfc822", "not an e-mail"),
+    ],
+    ids=["laughs", "laughing workbook", "another zip", "cut", "bomb", "no e-mail"],
+)
+async def test_a_hostile_document_is_refused_with_a_sentence(inspect, content, media_type, why):
+    with pytest.raises(Unreadable, match=why):
+        await inspect(content, media_type)
+
+
+# processes
+
+
+async def test_a_process_that_is_killed_costs_one_job_and_is_replaced(workers, tmp_path):
+    (tmp_path / "a").write_bytes(made.pdf("x"))
+    await workers.run("pdf", path=tmp_path / "a", most_pages=5)
+    os.kill(workers._idle[0]._process.pid, signal.SIGSTOP)
+    with pytest.raises(Unreadable, match="too long"):
+        await workers.run("pdf", seconds=0.2, path=tmp_path / "a", most_pages=5)
+    assert (await workers.run("pdf", path=tmp_path / "a", most_pages=5))["pages"] == 1
+    os.kill(workers._idle[0]._process.pid, signal.SIGKILL)
+    await workers._idle[0]._process.wait()
+    assert (await workers.run("pdf", path=tmp_path / "a", most_pages=5))["pages"] == 1
+
+
+async def test_memory_is_bounded(tmp_path):
+    (tmp_path / "a").write_bytes(made.picture("PNG", (7000, 7000)))
+    small = Workers(1, memory=400_000_000)
+    with pytest.raises(Unreadable, match="memory|failed|read"):
+        await small.run("image", path=tmp_path / "a", into=tmp_path, media_type="image/png", fit=99)
+    await small.close()
+
+
+async def test_a_process_that_reads_files_knows_no_secret(workers, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    (tmp_path / "a").write_bytes(made.pdf("x"))
+    await workers.run("pdf", path=tmp_path / "a", most_pages=5)
+    pid = workers._idle[0]._process.pid
+    environment = await asyncio.to_thread(Path(f"/proc/{pid}/environ").read_bytes)
+    assert b"sk-secret" not in environment
+
+
+def test_every_document_format_has_a_reader():
+    from turnlog.files.reading.documents import READERS
+
+    documents = {name for name, format_ in FORMATS.items() if format_.kind == "document"}
+    assert documents == READERS.keys()

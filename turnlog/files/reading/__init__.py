@@ -1,0 +1,1 @@
+"""What runs in a worker process: files that nobody trusts, made into pages, pixels and text."""

@@ -1,0 +1,203 @@
+"""Files that users attach: what is known of them, where their bytes are, and who keeps both."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
+
+from turnlog.events.base import Value
+
+FileKind = Literal["image", "pdf", "document"]
+Part = Literal["original", "model", "text"]  # as it came; the fitted image; the pages as text
+OnProgress = Callable[[int, int], None]  # pages read so far, and of how many
+Chunks = AsyncIterator[bytes]
+
+
+class File(Value, frozen=True, kw_only=True):
+    """One file of one user. Its bytes are in `Blobs`, under its user and its hash."""
+
+    id: str
+    user_id: str
+    session_id: str  # where it was uploaded
+    created_at: str
+    name: str
+    kind: FileKind
+    media_type: str
+    size: int
+    sha256: str
+    width: int | None = None
+    height: int | None = None
+    pages: int | None = None
+    text_length: int | None = None  # characters
+    model_type: str = ""  # of the part `model`, which is what a model is given of an image
+    model_size: int = 0
+    locked: bool = False  # encrypted, although it opens without a password
+    metadata: dict[str, Any] = {}
+    deleted: bool = False  # its bytes are being removed
+
+    @property
+    def dimensions(self) -> dict[str, int] | None:
+        if self.width is None or self.height is None:
+            return None
+        return {"width": self.width, "height": self.height}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What `user_message_sent` holds of it; the last four stay in the log."""
+        facts: dict[str, Any] = {
+            "id": self.id,
+            "name": self.name,
+            "mediaType": self.media_type,
+            "size": self.size,
+            "sha256": self.sha256,
+            "pages": self.pages,
+            "dimensions": self.dimensions,
+            "modelType": self.model_type or None,
+            "modelSize": self.model_size or None,
+            "textLength": self.text_length,
+            "locked": self.locked or None,
+        }
+        return {name: value for name, value in facts.items() if value is not None}
+
+
+class FileTable(Protocol):
+    """The rows of files. Every question names the user who asks, but for the audit's.
+
+    Promises: a user has one row for one content; a row that is being deleted is found by nobody
+    but `every`.
+    """
+
+    async def add(self, file: File, *, quota: int) -> File:
+        """Keep it. Where the user has this content, its row gets the new name and facts, and
+        keeps its id. Raises QuotaUsedUp where the user's files would be larger than `quota`
+        bytes, and BeingDeleted while that content is being deleted.
+        """
+        ...
+
+    async def get(self, user_id: str, file_id: str) -> File:
+        """Raises NotFound for an unknown file and for someone else's alike."""
+        ...
+
+    async def find(self, user_id: str, sha256: str) -> File | None:
+        """The user's file with this content."""
+        ...
+
+    async def page(self, user_id: str, *, limit: int, after: str | None = None) -> list[File]:
+        """The user's files, newest first; those that come after the one with id `after`."""
+        ...
+
+    async def used(self, user_id: str) -> int:
+        """How many bytes the user's files have."""
+        ...
+
+    async def mark_deleted(self, user_id: str, file_id: str) -> File:
+        """From now on nobody finds it. Raises NotFound."""
+        ...
+
+    async def forget(self, user_id: str, file_id: str) -> None:
+        """Remove the row of a deleted file."""
+        ...
+
+    async def every(self, *, limit: int, after: str = "") -> list[File]:
+        """Everybody's, deleted ones too, by id: for the sweep and the audit."""
+        ...
+
+
+class Stored(NamedTuple):
+    """What lies in `Blobs` for one content of one user."""
+
+    place: str
+    seconds: float  # since it was written
+    parts: frozenset[str]
+
+
+class Blobs(Protocol):
+    """The bytes of files: under a place, which is a user and a hash, by the name of the part.
+
+    Promises: a part is there as a whole or not at all, also when the process is killed.
+    """
+
+    @property
+    def url(self) -> str:
+        """Where it is, without secrets."""
+        ...
+
+    async def open(self) -> None:
+        """Raises StoreUnusable."""
+        ...
+
+    async def close(self) -> None: ...
+
+    def incoming(self) -> AbstractAsyncContextManager[Path]:
+        """An empty folder on this machine for one upload. It is gone afterwards."""
+        ...
+
+    async def put(self, place: str, part: Part, file: Path) -> None:
+        """Take the file over; what was there is replaced."""
+        ...
+
+    async def has(self, place: str, part: Part) -> bool: ...
+
+    async def read(self, place: str, part: Part) -> bytes:
+        """Raises NotFound."""
+        ...
+
+    def stream(self, place: str, part: Part) -> Chunks:
+        """The same in pieces. Raises NotFound before the first of them."""
+        ...
+
+    def local(self, place: str, part: Part) -> AbstractAsyncContextManager[Path]:
+        """The part as a file on this machine, to read. Raises NotFound."""
+        ...
+
+    async def delete(self, place: str) -> None:
+        """All parts. What is not there is deleted already."""
+        ...
+
+    def every(self) -> AsyncIterator[Stored]: ...
+
+
+class Upload(NamedTuple):
+    """A file on its way in."""
+
+    user_id: str
+    session_id: str
+    kind: FileKind
+    name: str  # as the client sent it
+    chunks: Chunks
+    on_progress: OnProgress = lambda done, of: None
+
+
+class Page(NamedTuple):
+    """One page of a file as text. Names as on the wire."""
+
+    page: int
+    text: str
+
+
+class Library(Protocol):
+    """A user's files, as transports and turns see them."""
+
+    async def receive(self, upload: Upload) -> File:
+        """Keep an upload. Raises TooLarge, Unreadable, QuotaUsedUp, TooMany or NotFound."""
+        ...
+
+    async def get(self, user_id: str, file_id: str) -> File: ...
+
+    async def page(self, user_id: str, *, limit: int, after: str | None = None) -> list[File]: ...
+
+    async def delete(self, user_id: str, file_id: str) -> None: ...
+
+    def content(self, file: File) -> Chunks: ...
+
+    async def thumbnail(self, file: File, *, page: int, width: int) -> bytes:
+        """As PNG or JPEG. Raises BadInput for a page that is not there."""
+        ...
+
+    async def pages(self, user_id: str, file_id: str, wanted: Sequence[int]) -> list[Page]:
+        """The text of these pages, from 1 on. Raises BadInput for one that is not there."""
+        ...
+
+    async def extract(self, file: File, wanted: Sequence[int]) -> bytes:
+        """A PDF of these pages of a PDF."""
+        ...

@@ -1,0 +1,32 @@
+"""Where the bytes of files are, by URL: `file:FOLDER` and `s3://BUCKET/PREFIX`. One row a kind."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from turnlog.errors import ConfigError
+from turnlog.ports import Blobs
+from turnlog.stores.files.folder import FolderBlobs, TemporaryBlobs
+
+
+def blobs_beside(store_url: str, url: str | None, data: str) -> Blobs:
+    """At `url`; else beside the log: gone with a store in memory, in `files/` with any other."""
+    scheme, _, rest = store_url.partition(":")
+    if url is None:
+        if scheme == "memory":
+            return TemporaryBlobs()
+        folder = Path(rest if scheme == "sqlite" else data) / "files"
+        return FolderBlobs(folder, alone=scheme == "sqlite")
+    kind, colon, place = url.partition(":")
+    if not colon or kind not in KINDS:
+        raise ConfigError(f"{url!r} is no place for files. There are: {', '.join(EXAMPLES)}.")
+    return KINDS[kind](place, scheme == "sqlite")
+
+
+def _folder(place: str, alone: bool) -> Blobs:
+    if not place or place.startswith("//"):
+        raise ConfigError("A folder for files is named like file:FOLDER, or file:/absolute/FOLDER.")
+    return FolderBlobs(place, alone=alone)
+
+
+KINDS: dict[str, Callable[[str, bool], Blobs]] = {"file": _folder}
+EXAMPLES = ("file:FOLDER",)

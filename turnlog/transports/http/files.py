@@ -1,0 +1,185 @@
+"""Files over HTTP: uploaded, listed, looked at, given out and deleted."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response, StreamingResponse
+
+from turnlog.errors import BadInput, TurnlogError
+from turnlog.ports import File, Upload
+from turnlog.ports.files import FileKind, OnProgress
+from turnlog.transports.http.progress import ProgressStream
+from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.http.uploads import Form
+
+MOST_PAGES = 200  # given out at once
+SHOWN_IN_A_BROWSER = ("image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf")
+# A file is its user's: no script of it runs, whatever is in it.
+HARMLESS = {
+    "content-security-policy": "default-src 'none'; img-src 'self'; object-src 'self'; sandbox",
+    "cache-control": "private, max-age=3600",
+}
+_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
+
+
+async def upload_image(request: UserRequest) -> Response:
+    return await _upload(request, "image", _image)
+
+
+async def upload_pdf(request: UserRequest) -> Response:
+    return await _upload(request, "pdf", _pdf)
+
+
+async def upload_document(request: UserRequest) -> Response:
+    return await _upload(request, "document", _document)
+
+
+async def find(request: UserRequest) -> Response:
+    """The user's files, page by page."""
+    limit = request.number("limit", 50, least=1, most=200)
+    files = await request.backend.files.page(
+        request.user.id, limit=limit + 1, after=request.query("cursor")
+    )
+    cursor = files[limit - 1].id if len(files) > limit else None
+    return json_response({"files": [shown(file) for file in files[:limit]], "cursor": cursor})
+
+
+async def get(request: UserRequest) -> Response:
+    return json_response(shown(await _file(request)))
+
+
+async def content(request: UserRequest) -> Response:
+    file = await _file(request)
+    headers = HARMLESS | {
+        "content-disposition": _disposition(file),
+        "content-length": str(file.size),
+        "etag": f'"{file.sha256}"',
+    }
+    if request.http.headers.get("if-none-match") == headers["etag"]:
+        return Response(status_code=304, headers={"etag": headers["etag"]})
+    chunks = request.backend.files.content(file)
+    first = await anext(chunks, b"")  # here, so that what is not there is a 404
+    return StreamingResponse(_after(first, chunks), headers=headers, media_type=file.media_type)
+
+
+async def thumbnail(request: UserRequest) -> Response:
+    page = request.number("page", 1, least=1, most=1_000_000)
+    width = request.number("width", 320, least=16, most=1600)
+    picture = await request.backend.files.thumbnail(await _file(request), page=page, width=width)
+    kind = "image/jpeg" if picture.startswith(b"\xff\xd8") else "image/png"
+    return Response(picture, headers=HARMLESS, media_type=kind)
+
+
+async def pages(request: UserRequest) -> Response:
+    """The text of some pages; the pages themselves with `Accept: application/pdf`."""
+    file = await _file(request)
+    wanted = page_numbers(request.query("pages") or "", file.pages or 1)
+    if request.accepts("application/pdf"):
+        pdf = await request.backend.files.extract(file, wanted)
+        return Response(pdf, headers=HARMLESS, media_type="application/pdf")
+    texts = await request.backend.files.pages(request.user.id, file.id, wanted)
+    return json_response({"fileId": file.id, "pages": [page._asdict() for page in texts]})
+
+
+async def delete(request: UserRequest) -> Response:
+    await request.backend.files.delete(request.user.id, request.id("file_id"))
+    return Response(status_code=204)
+
+
+def page_numbers(text: str, pages: int) -> list[int]:
+    """`1,3-5` as numbers; nothing is all of them, or as many as are given out at once."""
+    if not text:
+        return list(range(1, min(pages, MOST_PAGES) + 1))
+    numbers: list[int] = []
+    for piece in text.split(","):
+        match = _RANGE.fullmatch(piece.strip())
+        first = int(match[1]) if match else 0
+        last = int(match[2] or match[1]) if match else 0
+        if not match or not first <= last:
+            raise BadInput("'pages' must be like 1,3-5.")
+        if last > pages:
+            raise BadInput(f"There is no page {last}: the file has {pages}.")
+        numbers += range(first, last + 1)
+        if len(numbers) > MOST_PAGES:
+            raise BadInput(f"{MOST_PAGES} pages are given out at once, not more.")
+    return numbers
+
+
+def shown(file: File) -> dict[str, Any]:
+    """A file as its user sees it."""
+    facts: dict[str, Any] = {
+        "id": file.id,
+        "name": file.name,
+        "kind": file.kind,
+        "mediaType": file.media_type,
+        "size": file.size,
+        "sha256": file.sha256,
+        "createdAt": file.created_at,
+        "sessionId": file.session_id,
+        "dimensions": file.dimensions,
+        "pages": file.pages,
+        "textLength": file.text_length,
+        "metadata": file.metadata,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _image(file: File) -> dict[str, Any]:
+    return {
+        "fileId": file.id,
+        "mediaType": file.media_type,
+        "size": file.size,
+        "dimensions": file.dimensions,
+    }
+
+
+def _pdf(file: File) -> dict[str, Any]:
+    return {
+        "fileId": file.id,
+        "pages": file.pages,
+        "textLength": file.text_length,
+        "metadata": file.metadata,
+        "size": file.size,
+    }
+
+
+def _document(file: File) -> dict[str, Any]:
+    return _pdf(file) | {"mediaType": file.media_type}
+
+
+async def _upload(
+    request: UserRequest, kind: FileKind, answer: Callable[[File], dict[str, Any]]
+) -> Response:
+    session_id = request.id("session_id")
+    session = await request.backend.store.get_session(request.user.id, session_id)
+    form = Form(request.http)
+    upload = Upload(request.user.id, session.id, kind, await form.begin(), form.chunks())
+
+    async def receive(on_progress: OnProgress) -> dict[str, Any]:
+        try:
+            file = await request.backend.files.receive(upload._replace(on_progress=on_progress))
+            return answer(file)
+        except TurnlogError:
+            await form.drain()  # a client that still writes would not read the answer
+            raise
+
+    if request.accepts("text/event-stream"):
+        return ProgressStream(request.http, receive)
+    return json_response(await receive(lambda done, of: None))
+
+
+async def _file(request: UserRequest) -> File:
+    return await request.backend.files.get(request.user.id, request.id("file_id"))
+
+
+async def _after(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for chunk in rest:
+        yield chunk
+
+
+def _disposition(file: File) -> str:
+    how = "inline" if file.media_type in SHOWN_IN_A_BROWSER else "attachment"
+    return f"{how}; filename*=UTF-8''{quote(file.name, safe='')}"
