@@ -36,6 +36,7 @@ from turnlog.projections.billing.calendar import zone
 from turnlog.projections.outcome import outcome
 from turnlog.stores.raw_ledger import keeping_raw
 from turnlog.telemetry.metrics import Metrics
+from turnlog.tools import client_tools
 from turnlog.tools.agent_tools import AgentTools
 from turnlog.tools.approval import Policy
 from turnlog.tools.listing import Row
@@ -125,7 +126,7 @@ class Turnlog:
             server_approver=settings.approver,
             seconds=settings.approval_timeout,
         )
-        self.tools = AgentTools(self._agents, self._mcp, policy, alone=not auth.required)
+        self.tools = AgentTools(self._agents, self._mcp, policy, store, alone=not auth.required)
         self._sockets = Sockets(self, auth, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -216,6 +217,7 @@ class Turnlog:
         return session
 
     async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
+        client_tools.check(question.client_tools)
         return await self._turns.start(user_id, session_id, question)
 
     async def change_session(self, user_id: str, session_id: str, **changes: Any) -> Session:

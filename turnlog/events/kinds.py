@@ -41,13 +41,16 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
 
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
-    log_only: ClassVar[frozenset[str]] = frozenset({"enableThinking", "thinkingBudget"})
+    log_only: ClassVar[frozenset[str]] = frozenset(
+        {"enableThinking", "thinkingBudget", "clientTools"}
+    )
 
     message_id: str
     content: str
     files: list[dict[str, Any]] = []  # id, name, mediaType, size, sha256 of each
     enable_thinking: bool | None = None  # what the message itself wished for
     thinking_budget: int | None = None
+    client_tools: list[dict[str, Any]] = []  # that the client runs in this turn
 
 
 class ThinkingStart(Event, frozen=True, kw_only=True, tag="thinking_start"):
@@ -68,10 +71,13 @@ class ThinkingChunk(Event, frozen=True, kw_only=True, tag="thinking_chunk"):
 class ThinkingComplete(Event, frozen=True, kw_only=True, tag="thinking_complete"):
     """The thought is whole. The live signal; `thinking` is what is kept."""
 
+    log_only: ClassVar[frozenset[str]] = frozenset({"signature"})
+
     message_id: str
     content: str
     block_index: int
     duration: int  # milliseconds
+    signature: str = ""  # for protocols that show it
 
 
 class Thinking(Event, frozen=True, kw_only=True, tag="thinking"):

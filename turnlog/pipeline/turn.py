@@ -123,6 +123,7 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
         content=question.message,
         enable_thinking=question.enable_thinking,
         thinking_budget=question.thinking_budget,
+        client_tools=question.client_tools,
     )
     await deliver([Batch([sent])], state, parts, open_turn)
     return state

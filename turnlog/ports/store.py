@@ -62,6 +62,7 @@ class Question(Value, frozen=True, kw_only=True):
     thinking_budget: int | None = None
     request_id: str | None = None
     on_busy: Literal["reject", "enqueue"] = "reject"
+    client_tools: list[dict[str, Any]] = []  # that the client runs: name, description, parameters
 
 
 class Approval(Value, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ class ToolStarted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ToolOutput = Event | ToolStarted
+CLIENT_RESULT = "__result__"  # in the arguments that answer a call which the client runs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from turnlog.ports import Agent, Standing, Turn
+from turnlog.events.kinds import UserMessageSent
+from turnlog.ports import Agent, EventLog, Standing, Turn
+from turnlog.tools import client_tools
 from turnlog.tools.approval import Policy
 from turnlog.tools.listing import Row, rows
 from turnlog.tools.mcp.source import Sources
@@ -22,20 +24,34 @@ class AgentTools:
     """Makes the tool box of each turn. `async with` it to have every tool named in the log."""
 
     def __init__(
-        self, agents: Mapping[str, Agent], mcp: Sources, policy: Policy, *, alone: bool = False
+        self,
+        agents: Mapping[str, Agent],
+        mcp: Sources,
+        policy: Policy,
+        log: EventLog,
+        *,
+        alone: bool = False,
     ) -> None:
         """`policy`: the server's; each agent has its own word in it. `alone`: one user is all."""
         self._alone = alone
         self._agents = agents
         self._mcp = mcp
         self._server_policy = policy
+        self._log = log
         self._naming: asyncio.Task[None] | None = None
 
     async def box(self, agent: Agent, turn: Turn, standing: Standing) -> ToolRunner:
-        """The agent's tools, acting for the turn's user."""
-        tools = await self._mcp.tools_for(agent, turn.user_id)
+        """The agent's tools and those that the client runs, acting for the turn's user."""
+        tools = [*await self._mcp.tools_for(agent, turn.user_id)]
+        tools += client_tools.made(await self._of_client(turn), tools)
         context = partial(ToolContext.of, turn)
         return ToolRunner(tools, context, standing=standing, policy=self._policy(agent))
+
+    async def _of_client(self, turn: Turn) -> list[client_tools.ClientTool]:
+        """The turn's question says what the client brought."""
+        after = turn.first_seq - 1
+        (first,) = await self._log.read(turn.user_id, turn.session_id, after=after, limit=1)
+        return first.event.client_tools if isinstance(first.event, UserMessageSent) else []
 
     def own(self) -> list[Row]:
         """A row for each tool that an agent has itself. Asks no server."""

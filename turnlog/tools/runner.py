@@ -21,6 +21,7 @@ from turnlog.events.base import Event
 from turnlog.events.content import hash_of
 from turnlog.events.kinds import ToolResult, ToolUse
 from turnlog.ports import ApprovalState, Standing, ToolOutput, ToolSpec, ToolStarted
+from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.tools import approval
 from turnlog.tools.call import called
 from turnlog.tools.tool import NotDone, Tool, ToolContext
@@ -221,6 +222,8 @@ def _note(permission: ApprovalState | None) -> str | None:
     """What the model should know of the person's decision."""
     if permission is None:
         return None
+    if CLIENT_RESULT in permission.args:
+        return None  # the client ran it
     if permission.edited and permission.outcome == "approved":
         args = msgspec.json.encode(permission.args).decode()
         return f"The user changed the arguments before allowing this: {args}"

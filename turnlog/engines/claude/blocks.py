@@ -128,6 +128,7 @@ class Open:
             content=self.block["thinking"],
             block_index=self.position,
             duration=duration,
+            signature=self.block.get("signature", ""),
         )
 
     def _close_json(self, text: str) -> None:

@@ -65,9 +65,9 @@ class UserRequest:
         """Whether the client names this type itself."""
         return media_type in self.http.headers.get("accept", "")
 
-    async def body(self, kind: type[T]) -> T:
+    async def body(self, kind: type[T], most: int = MOST_BYTES) -> T:
         """The request's JSON, checked. An empty body is an empty object."""
-        raw = await _bounded(self.http)
+        raw = await self.raw(most)
         try:
             return msgspec.json.decode(raw or b"{}", type=kind)
         except msgspec.ValidationError as error:
@@ -77,16 +77,20 @@ class UserRequest:
         except RecursionError:
             raise BadInput("The body is nested too deep.") from None
 
+    async def raw(self, most: int = MOST_BYTES) -> bytes:
+        """The request's body. Raises TooLarge."""
+        return await _bounded(self.http, most)
+
 
 def json_response(value: Any, status: int = 200) -> Response:
     return Response(_encode(value), status, media_type="application/json")
 
 
-async def _bounded(request: Request) -> bytes:
+async def _bounded(request: Request, most: int) -> bytes:
     try:
         async with asyncio.timeout(SLOWEST_BODY):
-            return await read_bounded(request.stream(), MOST_BYTES)
+            return await read_bounded(request.stream(), most)
     except TooMuch:
-        raise TooLarge(f"The body is larger than {MOST_BYTES} bytes.") from None
+        raise TooLarge(f"The body is larger than {most} bytes.") from None
     except (ClientDisconnect, TimeoutError):
         raise BadInput("The body did not arrive as a whole.") from None

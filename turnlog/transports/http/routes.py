@@ -19,6 +19,7 @@ from turnlog.transports.http import (
     turns,
 )
 from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.protocols import ui_stream
 
 Handler = Callable[[UserRequest], Awaitable[Response]]
 Who = Literal["none", "guest", "user", "admin", "scraper", "mcp"]
@@ -137,6 +138,16 @@ ROUTES: tuple[Route, ...] = (
     Route("GET",   "/api/billing/user/{user_id}", "user", billing.user,
           "The same of a user, for the user and for admins. `startDate` is in, `endDate` is not.",
           "The bill.", query=("startDate", "endDate", "timezone", "format")),
+
+    Route("POST",  f"{SESSION}/ui-stream", "user", ui_stream.send,
+          "The Vercel AI SDK's `useChat`: a question, or answers to approvals.",
+          "A UI-message stream.", body=ui_stream.UiRequest, example=ui_stream.EXAMPLE),
+    Route("GET",   f"{SESSION}/ui-stream", "user", ui_stream.resume,
+          "The answer that is being written, for `useChat` that comes back; 204 without one.",
+          "A UI-message stream."),
+    Route("GET",   f"{SESSION}/ui-messages", "user", ui_stream.messages,
+          "The session as UIMessages, for `useChat` to begin with.", "{messages}",
+          query=("limit",)),
 
     Route("POST",  mcp_server.PATH, "mcp", None,
           "The task tools, for MCP clients (streamable HTTP).", "JSON-RPC."),

@@ -1,0 +1,146 @@
+"""A turn told to one client of another protocol: started or found, followed, decided, streamed."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from turnlog.events.base import Stamped
+from turnlog.events.kinds import Complete, Error, ResyncRequired
+from turnlog.ports import Backend, Decision, StartedTurn
+from turnlog.telemetry.metrics import Metrics
+from turnlog.transports import sse
+from turnlog.transports.protocols.story import Failed, Step, Story
+
+Steps = AsyncGenerator[list[Step], None]
+encode = msgspec.json.Encoder(decimal_format="number").encode
+ENDS = (Complete, Error, ResyncRequired)
+_SILENT = "The server stopped before the answer was over. Ask for the session again."
+
+
+async def told(
+    backend: Backend, user_id: str, turn: StartedTurn, after: int | None = None
+) -> Steps:
+    """The steps of a turn, batch by batch, until it is over or waits for somebody.
+
+    `after`: only what follows this number. An empty batch is a sign of life.
+    """
+    story, silent, over = Story(), after is not None, False
+    async with aclosing(backend.follow_turn(user_id, turn)) as batches:
+        async for batch in batches:
+            steps: list[Step] = []
+            for live in batch:
+                if silent and after is not None and live.entry.position > after:
+                    silent = False
+                    steps += story.again()
+                new = list(story.take(live.entry))
+                steps += [] if silent else new
+                over = over or isinstance(live.entry.event, ENDS)
+            if not batch and story.approvals and await is_waiting(backend, user_id, turn):
+                steps.append(story.waits())
+                over = True
+            yield steps
+            if over:
+                return
+    yield [*story.close(), Failed(_SILENT, "interrupted")]
+
+
+async def is_waiting(backend: Backend, user_id: str, turn: StartedTurn) -> bool:
+    newest = await backend.store.newest_turn(user_id, turn.session_id)
+    return newest is not None and newest.id == turn.turn_id and newest.state == "waiting"
+
+
+async def newest(backend: Backend, user_id: str, session_id: str) -> StartedTurn | None:
+    """The session's newest turn, over or not. Raises NotFound for another user's session."""
+    await backend.store.get_session(user_id, session_id)
+    turn = await backend.store.newest_turn(user_id, session_id)
+    if turn is None:
+        return None
+    return StartedTurn(turn_id=turn.id, session_id=session_id, first_seq=turn.first_seq)
+
+
+async def is_running(backend: Backend, user_id: str, session_id: str) -> bool:
+    turn = await backend.store.newest_turn(user_id, session_id)
+    return turn is not None and turn.state == "running"
+
+
+async def last_number(backend: Backend, user_id: str, session_id: str) -> int:
+    page = await backend.store.tail(user_id, session_id, limit=1)
+    return page[-1].position if page else -1
+
+
+async def decide(
+    backend: Backend, user_id: str, session_id: str, decisions: Mapping[str, Decision]
+) -> tuple[StartedTurn | None, int]:
+    """Answer what the session's turn waits for. The turn, and the number before the answers."""
+    before = await last_number(backend, user_id, session_id)
+    turn = await newest(backend, user_id, session_id)
+    for approval_id, decision in decisions.items():
+        await backend.answer_approval(user_id, approval_id, decision)
+    return turn, before
+
+
+async def page_of(
+    backend: Backend, user_id: str, session_id: str, *, limit: int, before: int | None = None
+) -> list[Stamped]:
+    """The newest kept events that a user may see, oldest first, beginning with a whole turn."""
+    page = await backend.store.tail(user_id, session_id, limit=limit, before=before)
+    shown = [entry for entry in page if not entry.envelope.internal]
+    if len(page) == limit:  # the turn at the top may be cut
+        first = shown[0].turn_id if shown else ""
+        whole = [entry for entry in shown if entry.turn_id != first]
+        shown = whole or shown
+    return shown
+
+
+class Frames(StreamingResponse):
+    """Steps, through a protocol's table, as server-sent events. Counted while it is open."""
+
+    def __init__(
+        self,
+        steps: Steps,
+        tell: Callable[[Step], Iterable[Any]],
+        metrics: Metrics,
+        *,
+        frame: Callable[[Any], bytes] | None = None,
+        last: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__((), headers={**sse.HEADERS, **(headers or {})})
+        self._steps = steps
+        self._tell = tell
+        self._metrics = metrics
+        self._frame = frame or _frame
+        self._last = last
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._metrics.watching("sse"):
+            await super().__call__(scope, receive, send)
+
+    async def stream_response(self, send: Send) -> None:
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        await send(start)
+        async for body in self._bodies():
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": self._last, "more_body": False})
+
+    async def _bodies(self) -> AsyncIterator[bytes]:
+        """One write a batch: what arrived together goes out together."""
+        async with aclosing(self._steps) as batches:
+            async for steps in batches:
+                told = [self._frame(each) for step in steps for each in self._tell(step)]
+                yield b"".join(told) or sse.ALIVE
+
+
+def _frame(event: Any) -> bytes:
+    return b"data: %s\n\n" % encode(event)
+
+
+def all_steps(entries: Sequence[Stamped]) -> list[Step]:
+    """The steps of events that are over; the turn at the end may wait."""
+    story = Story()
+    steps = [step for entry in entries for step in story.take(entry)]
+    return [*steps, story.waits()] if story.approvals else steps
