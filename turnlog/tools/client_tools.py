@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from turnlog.errors import BadInput, ToolError
-from turnlog.ports import ToolSpec
+from turnlog.ports import ASKER, ToolSpec
 from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.tools.tool import Tool
 
@@ -55,6 +55,7 @@ def _made(tool: ClientTool) -> Tool:
         arguments=None,
         writes=False,
         approval="always",
+        approver=ASKER,
         describe=lambda _: describe,
     )
 
