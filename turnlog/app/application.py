@@ -53,6 +53,7 @@ from turnlog.turns.budgets import Budgets
 from turnlog.turns.claims import ClaimNotes
 from turnlog.turns.drafts import DraftKeeper
 from turnlog.turns.engines import Engines
+from turnlog.turns.estimates import Estimates
 from turnlog.turns.follow import Following, Live
 from turnlog.turns.healer import Healer
 from turnlog.turns.limits import UserLimits
@@ -103,6 +104,7 @@ class Turnlog:
         )
         self.rest = self._turns.all_at_rest  # no turn runs here, and what follows is done
         self._message_ids = MessageIds(store)
+        self.estimates = Estimates(store, self._parts_for, self._budgets, self._book.rate)
         self._decisions = Decisions(store, self._turns, self._parts_for)
         self._healer = Healer(self._turns)
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation

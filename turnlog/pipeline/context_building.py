@@ -8,14 +8,15 @@ Out: a Seat: the agent with its prompt, and what is to be recorded about the his
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import Protocol
 
 import msgspec
 
+from turnlog.events.base import Stamped
 from turnlog.events.kinds import HistoryAnchored
 from turnlog.pipeline.admission import Limits
 from turnlog.ports import (
     Agent,
-    EventLog,
     OpenCall,
     Prompt,
     Question,
@@ -35,13 +36,21 @@ from turnlog.projections.history.messages import (
 )
 
 
+class ReadableLog(Protocol):
+    """As much of an EventLog as a prompt is made of."""
+
+    async def read(
+        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
+    ) -> list[Stamped]: ...
+
+
 async def build_context(
     agent: Agent,
     team: Mapping[str, Agent],
     question: Question,
     session: Session,
     tools: ToolBox,
-    log: EventLog,
+    log: ReadableLog,
     limits: Limits,
     open_calls: Sequence[OpenCall] = (),
     *,

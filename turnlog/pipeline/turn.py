@@ -118,15 +118,19 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
         state.turn = await parts.store.begin_turn(state.turn, first)
         return state.turn.first_seq
 
-    sent = k.UserMessageSent(
+    await deliver([Batch([sent(question)])], state, parts, open_turn)
+    return state
+
+
+def sent(question: Question) -> k.UserMessageSent:
+    """The event that a question begins its turn with."""
+    return k.UserMessageSent(
         message_id=new_id(),
         content=question.message,
         enable_thinking=question.enable_thinking,
         thinking_budget=question.thinking_budget,
         client_tools=question.client_tools,
     )
-    await deliver([Batch([sent])], state, parts, open_turn)
-    return state
 
 
 async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:

@@ -4,7 +4,7 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 `turnlog.testing.contracts`. What a Protocol lacks, nobody can do: the log has no update.
 """
 
-from turnlog.ports.backend import Backend, StartedTurn
+from turnlog.ports.backend import Backend, Estimate, Estimating, StartedTurn
 from turnlog.ports.billing import Billing, Charge, Rate, Spent, no_price
 from turnlog.ports.bus import Batches, Bus, Encode, LiveEvent, OnSignal, Signal
 from turnlog.ports.consent import (
@@ -90,6 +90,8 @@ __all__ = [
     "Decision",
     "Encode",
     "Engine",
+    "Estimate",
+    "Estimating",
     "EventLog",
     "Evidence",
     "File",

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from datetime import tzinfo
+from decimal import Decimal
 from typing import Any, Protocol
 
 from turnlog.events.base import Value
@@ -24,6 +25,22 @@ class StartedTurn(Value, frozen=True, kw_only=True):
     def after(self) -> Cursor:
         """The cursor just before its first event."""
         return before(self.first_seq)
+
+
+class Estimate(Value, frozen=True, kw_only=True):
+    """What a message would cost at least."""
+
+    input_tokens: int
+    estimated_cost_usd: Decimal | None  # None: the model has no known price
+    would_exceed_budget: bool
+
+
+class Estimating(Protocol):
+    """Tells what a message would cost, before it is sent."""
+
+    async def of(self, user_id: str, session_id: str, question: Question) -> Estimate:
+        """Raises what sending the message would raise: NotFound, BadInput, TooLarge."""
+        ...
 
 
 class Backend(Protocol):
@@ -100,6 +117,9 @@ class Backend(Protocol):
     async def budgets(self, user_id: str, session_id: str | None = None) -> list[dict[str, Any]]:
         """How far each of the user's budgets is used up."""
         ...
+
+    @property
+    def estimates(self) -> Estimating: ...
 
     def config(self, user_id: str) -> dict[str, Any]:
         """What a user interface needs to know: model, agents with their tools as far as they are

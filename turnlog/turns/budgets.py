@@ -58,6 +58,14 @@ class Budgets:
             return NO_GUARD
         return _Guard(self, mine, turn)
 
+    async def allow(self, turn: Turn, next_call: Spent) -> bool:
+        """Whether a call of that size may be made now."""
+        for budget in budgets_of(turn.user_id, self.rows):
+            spent = await self.spent(budget, turn.user_id, turn.session_id)
+            if not budget.allows(spent, next_call):
+                return False
+        return True
+
     async def states(self, user_id: str, session_id: str | None) -> list[dict[str, Any]]:
         """How far each of a user's budgets is used up; those for a session where one is named."""
         states = []
@@ -116,7 +124,7 @@ class _Guard:
 
     async def _first_call(self, prompt: Prompt, model: Model) -> Spent:
         """What it costs at least: its prompt. Near a limit the model counts."""
-        guess = self._cost(prompt.model, estimated_tokens(_size(prompt)))
+        guess = self._cost(prompt.model, estimated_tokens(size_of(prompt)))
         if not await self._is_near(guess):
             return guess
         try:
@@ -137,7 +145,8 @@ class _Guard:
         return Spent(tokens, picousd(total(costs) or usd(0)))
 
 
-def _size(prompt: Prompt) -> int:
+def size_of(prompt: Prompt) -> int:
+    """Bytes of all that the model is told."""
     tools = [(spec.name, spec.description, spec.input_schema) for spec in prompt.tools]
     return len(msgspec.json.encode((prompt.system, prompt.messages, tools)))
 

@@ -89,6 +89,10 @@ ROUTES: tuple[Route, ...] = (
     Route("POST",  f"{SESSION}/messages", "user", turns.send,
           "Ask. With `Accept: text/event-stream` the answer streams until `complete` or `error`;"
           " otherwise 202.", "{turnId}", 202, body=turns.NewMessage, example={"message": "Hi"}),
+    Route("POST",  f"{SESSION}/estimate", "user", turns.estimate,
+          "What a message would cost, before it is sent; nothing is kept.",
+          "{inputTokens, estimatedCostUsd, wouldExceedBudget}",
+          body=turns.NewMessage, example={"message": "Hi"}),
     Route("POST",  f"{SESSION}/stop", "user", turns.stop,
           "Stop what runs, on whichever node; what was shown is kept.", "{stopped}"),
     Route("GET",   f"{SESSION}/stream", "user", turns.stream,

@@ -37,6 +37,13 @@ async def send(request: UserRequest) -> Response:
     return json_response({"turnId": turn.turn_id}, 202)
 
 
+async def estimate(request: UserRequest) -> Response:
+    """What a message would cost, before it is sent."""
+    question = Question(**msgspec.structs.asdict(await request.body(NewMessage)))
+    session_id = request.id("session_id")
+    return json_response(await request.backend.estimates.of(request.user.id, session_id, question))
+
+
 async def stop(request: UserRequest) -> Response:
     stopped = await request.backend.stop_turn(request.user.id, request.id("session_id"))
     return json_response({"stopped": stopped})

@@ -1,0 +1,105 @@
+"""What a message would cost, before it is sent. Nothing is kept, and no answer is asked for.
+
+The estimate is of the first model call: all that the model would be told, at the full price of
+input. What the answer costs is known when it is there.
+"""
+
+import logging
+
+from turnlog.errors import EngineFailed
+from turnlog.events.base import Envelope, Stamped
+from turnlog.events.clock import now
+from turnlog.events.money import picousd, total, usd
+from turnlog.events.record import numbered
+from turnlog.pipeline.admission import admit
+from turnlog.pipeline.context_building import build_context
+from turnlog.pipeline.turn import Parts, PartsFor, sent
+from turnlog.pipeline.turn_state import new_id
+from turnlog.ports import (
+    Engine,
+    Estimate,
+    EventLog,
+    Model,
+    Prompt,
+    Question,
+    Rate,
+    Spent,
+    Standing,
+    Store,
+    Turn,
+)
+from turnlog.projections.billing.budgets import estimated_tokens
+from turnlog.turns.budgets import Budgets, size_of
+
+_log = logging.getLogger(__name__)
+
+
+class Estimates:
+    """Builds the prompt as a turn would, and counts it."""
+
+    def __init__(self, store: Store, parts_for: PartsFor, budgets: Budgets, rate: Rate) -> None:
+        self._store = store
+        self._parts_for = parts_for
+        self._budgets = budgets
+        self._rate = rate
+
+    async def of(self, user_id: str, session_id: str, question: Question) -> Estimate:
+        """Raises what sending the message would raise: NotFound, BadInput, TooLarge."""
+        session = await self._store.get_session(user_id, session_id)
+        parts = self._parts_for(session, lambda batch: None)
+        admit(question, parts.limits)
+        turn = Turn(id=new_id(), session_id=session.id, user_id=user_id)
+        prompt = await self._prompt(question, turn, parts)
+        tokens = await _counted(prompt, parts.engine)
+        cost = total(self._rate(prompt.model, {"input_tokens": tokens}, now()))
+        needed = Spent(tokens, picousd(cost or usd(0)))
+        return Estimate(
+            input_tokens=tokens,
+            estimated_cost_usd=cost,
+            would_exceed_budget=not await self._budgets.allow(turn, needed),
+        )
+
+    async def _prompt(self, question: Question, turn: Turn, parts: Parts) -> Prompt:
+        agent = parts.agent
+        tools = await parts.tools_for(agent, turn, Standing())
+        log = _LogWith(self._store, question, turn, parts)
+        seat, _ = await build_context(
+            agent, parts.team, question, parts.session, tools, log, parts.limits
+        )
+        return seat.prompt
+
+
+class _LogWith:
+    """The log as it would be with the question at its end."""
+
+    def __init__(self, log: EventLog, question: Question, turn: Turn, parts: Parts) -> None:
+        self._log = log
+        self._question = question
+        self._turn = turn
+        self._agent = parts.agent.ref
+
+    async def read(
+        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
+    ) -> list[Stamped]:
+        events = await self._log.read(user_id, session_id, after=after, limit=limit)
+        place = events[-1].position + 1 if events else after + 1
+        asked = Envelope(
+            event=sent(self._question),
+            event_id=new_id(),
+            time=now(),
+            agent=self._agent,
+            index=0,
+            internal=False,
+            kept=True,
+        )
+        return [*events, numbered(asked, session_id, self._turn.id, place)]
+
+
+async def _counted(prompt: Prompt, answerer: Model | Engine) -> int:
+    """By the model, where it can count; else a guess."""
+    if not isinstance(answerer, Engine):
+        try:
+            return await answerer.count(prompt)
+        except EngineFailed as failure:
+            _log.warning("the request could not be counted: %s", failure)
+    return estimated_tokens(size_of(prompt))
