@@ -19,6 +19,7 @@ HOUSE = Path(turnlog.__file__).parent
 PACKAGES = {
     "turnlog.stores.sql": "stores/sql",
     "turnlog.stores.sqlite": "stores/sqlite",
+    "turnlog.stores.postgres": "stores/postgres",
     "turnlog.contrib.tasks": "contrib/tasks",
 }
 VERBS = re.compile(

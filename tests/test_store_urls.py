@@ -12,13 +12,13 @@ from turnlog.stores.urls import STORES, open_store, store_at
 from turnlog.testing import samples as s
 
 REFUSED = {
-    "mysql://root:secret@host/db": "'mysql' is no kind of store. There are: sqlite:FOLDER, memory:",
-    "turnlog-data": "That is no URL. There are: sqlite:FOLDER, memory:",
+    "mysql://root:secret@host/db": "'mysql' is no kind of store. There are: sqlite:FOLDER",
+    "turnlog-data": "That is no URL. There are: sqlite:FOLDER, postgresql://HOST/NAME, memory:",
     "": "That is no URL",
     "sqlite:": "is named by its folder: sqlite:FOLDER",
     "sqlite:///turnlog-data": "sqlite:FOLDER, or sqlite:/absolute/FOLDER",
     "memory:x": "has no name",
-    "postgresql://me:secret@host/db": "The PostgreSQL store is not installed",
+    "postgresql:turnlog": "named as postgresql://USER:PASSWORD@HOST/NAME",
 }
 
 
@@ -32,6 +32,11 @@ def test_what_is_no_store_is_refused_in_a_sentence(url, why):
 @pytest.mark.parametrize("url", ["memory:", "sqlite:some/folder", "sqlite:/abs/folder"])
 def test_a_store_knows_its_url(url):
     assert store_at(url).url == url
+
+
+def test_the_url_of_a_store_has_no_secret():
+    store = store_at("postgresql://me:secret@host:5433/db?sslmode=require")
+    assert store.url == "postgresql://host:5433/db"
 
 
 def test_every_scheme_has_a_row():

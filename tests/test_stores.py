@@ -6,8 +6,10 @@ from contextlib import AsyncExitStack
 import pytest
 
 from turnlog.contrib.tasks.memory import MemoryTasks
+from turnlog.contrib.tasks.postgres import PostgresTasks
 from turnlog.contrib.tasks.sqlite import SqliteTasks
 from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.postgres.store import PostgresStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.contracts import StoreContract, TasksContract
 
@@ -49,6 +51,27 @@ class TestSqliteStore(StoreContract):
         store._owners._lock = os.open(os.devnull, os.O_RDONLY)
 
 
+@pytest.mark.slow
+class TestPostgresStore(StoreContract):
+    @pytest.fixture
+    async def opened(self, database):
+        stores = []
+
+        async def open_one():
+            stores.append(PostgresStore(database))
+            await stores[-1].open()
+            return stores[-1]
+
+        yield open_one
+        for store in stores:
+            await store.close()
+
+    async def dies(self, store):
+        """It was last seen long ago."""
+        await store._nodes.fall_silent()
+        await store._writers.fetch("leave_node", {"id": store._nodes.me})
+
+
 class TestMemoryTasks(TasksContract):
     @pytest.fixture
     def opened(self):
@@ -58,6 +81,23 @@ class TestMemoryTasks(TasksContract):
             return tasks
 
         return open_one
+
+
+@pytest.mark.slow
+class TestPostgresTasks(TasksContract):
+    @pytest.fixture
+    async def opened(self, database):
+        async with AsyncExitStack() as stack:
+
+            async def open_one():
+                store = PostgresStore(database)
+                await store.open()
+                stack.push_async_callback(store.close)
+                tasks = PostgresTasks(store)
+                await stack.enter_async_context(tasks)
+                return tasks
+
+            yield open_one
 
 
 class TestSqliteTasks(TasksContract):

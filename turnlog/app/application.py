@@ -80,7 +80,7 @@ class Turnlog:
         self.settings = settings
         self.store = store
         self.metrics = metrics or Metrics()
-        self.tasks = tasks_beside(store.url, settings.data)
+        self.tasks = tasks_beside(store, settings.data)
         self.files = library(settings, store)
         self._connections = connections
         self._agents = {agent.id: agent for agent in agents}

@@ -1,4 +1,4 @@
-"""Stores by their URL: `sqlite:FOLDER` and `memory:`. One row a store."""
+"""Stores by their URL: `sqlite:FOLDER`, `postgresql://…` and `memory:`. One row a store."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -54,11 +54,16 @@ def _memory(rest: str, metrics: Metrics | None, read_only: bool) -> Store:
 
 
 def _postgresql(rest: str, metrics: Metrics | None, read_only: bool) -> Store:
-    raise ConfigError(
-        "The PostgreSQL store is not installed: this version of turnlog does not have it."
-        " Use sqlite:FOLDER."
-    )
+    try:
+        from turnlog.stores.postgres.store import PostgresStore
+    except ImportError as error:
+        raise ConfigError(
+            f"PostgreSQL needs the package {error.name!r}: pip install 'turnlog[cluster]'."
+        ) from None
+    if not rest.startswith("//"):
+        raise ConfigError("A PostgreSQL store is named as postgresql://USER:PASSWORD@HOST/NAME.")
+    return PostgresStore(f"postgresql:{rest}", metrics, read_only=read_only)
 
 
 STORES: dict[str, Make] = {"sqlite": _sqlite, "memory": _memory, "postgresql": _postgresql}
-EXAMPLES = ("sqlite:FOLDER", "memory:")
+EXAMPLES = ("sqlite:FOLDER", "postgresql://HOST/NAME", "memory:")

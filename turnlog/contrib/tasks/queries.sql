@@ -22,12 +22,12 @@ SELECT count(*) FROM tasks WHERE user_id = :user_id
 -- take_number --
 -- The user's next number.
 INSERT INTO task_numbers VALUES (:user_id, 1)
-ON CONFLICT (user_id) DO UPDATE SET last = last + 1 RETURNING last
+ON CONFLICT (user_id) DO UPDATE SET last = task_numbers.last + 1 RETURNING last
 
 -- add_task --
 -- A task that is not done yet.
 INSERT INTO tasks (id, user_id, title, description, completed, created_at, updated_at, key)
-VALUES (:id, :user_id, :title, :description, FALSE, :at, :at, :key)
+VALUES (:id, :user_id, :title, :description, 0, :at, :at, :key)
 
 -- delete_task --
 -- For good.

@@ -8,9 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from turnlog.contrib.tasks.task import MOST_TASKS, Task
-from turnlog.errors import NotFound, StoreUnusable, TooLarge
-from turnlog.stores.sql.statements import read_statements, update
+from turnlog.contrib.tasks import steps
+from turnlog.contrib.tasks.steps import SQL
+from turnlog.contrib.tasks.task import Task
+from turnlog.errors import StoreUnusable
 from turnlog.stores.sqlite.files import connect, connect_reader, make_private
 from turnlog.stores.sqlite.migrations import migrate
 from turnlog.stores.sqlite.owners import alone
@@ -18,7 +19,6 @@ from turnlog.stores.sqlite.readers import Readers
 from turnlog.stores.sqlite.writer import Writer
 
 _PACKAGE = "turnlog.contrib.tasks"
-SQL = read_statements(_PACKAGE)
 
 
 class SqliteTasks:
@@ -54,59 +54,16 @@ class SqliteTasks:
         self, user_id: str, *, title: str, description: str, at: str, key: str | None = None
     ) -> Task:
         values = {"title": title, "description": description, "at": at}
-        return await self._writer.run(lambda db: _add(db, user_id, key, values))
+        return await self._writer.run(lambda db: steps.add(db, user_id, key, values))
 
     async def list_tasks(self, user_id: str, *, completed: bool | None = None) -> list[Task]:
-        return await self._readers.run(lambda db: _all_of(db, user_id, completed))
+        return await self._readers.run(lambda db: steps.all_of(db, user_id, completed))
 
     async def update_task(self, user_id: str, task_id: int, **changes: Any) -> Task:
-        return await self._writer.run(lambda db: _change(db, user_id, task_id, changes))
+        return await self._writer.run(lambda db: steps.change(db, user_id, task_id, changes))
 
     async def delete_task(self, user_id: str, task_id: int) -> Task:
-        return await self._writer.run(lambda db: _delete(db, user_id, task_id))
-
-
-def _add(db: sqlite3.Connection, user_id: str, key: str | None, values: dict[str, str]) -> Task:
-    place = {"user_id": user_id, "key": key}
-    if row := db.execute(SQL["get_task_of_key"], place).fetchone():
-        return _task(row)
-    (count,) = db.execute(SQL["count_tasks"], place).fetchone()
-    if count >= MOST_TASKS:
-        raise TooLarge(f"There are {MOST_TASKS} tasks already: delete some first.")
-    (number,) = db.execute(SQL["take_number"], place).fetchone()
-    db.execute(SQL["add_task"], values | place | {"id": number})
-    return _find(db, user_id, number)
-
-
-def _find(db: sqlite3.Connection, user_id: str, task_id: int) -> Task:
-    row = db.execute(SQL["get_task"], {"user_id": user_id, "id": task_id}).fetchone()
-    if row is None:
-        raise NotFound(f"There is no task {task_id}.")
-    return _task(row)
-
-
-def _all_of(db: sqlite3.Connection, user_id: str, completed: bool | None) -> list[Task]:
-    rows = db.execute(SQL["list_tasks"], {"user_id": user_id, "completed": completed})
-    return [_task(row) for row in rows]
-
-
-def _change(db: sqlite3.Connection, user_id: str, task_id: int, changes: dict[str, Any]) -> Task:
-    _find(db, user_id, task_id)
-    if changes:
-        place = {"user_id": user_id, "id": task_id}
-        db.execute(update("tasks", tuple(changes), tuple(place)), changes | place)
-    return _find(db, user_id, task_id)
-
-
-def _delete(db: sqlite3.Connection, user_id: str, task_id: int) -> Task:
-    task = _find(db, user_id, task_id)
-    db.execute(SQL["delete_task"], {"user_id": user_id, "id": task_id})
-    return task
-
-
-def _task(row: tuple[Any, ...]) -> Task:
-    values = dict(zip(Task.__struct_fields__, row, strict=True))
-    return Task(**(values | {"completed": bool(values["completed"])}))
+        return await self._writer.run(lambda db: steps.delete(db, user_id, task_id))
 
 
 # tasks that an older version kept in the store's own database

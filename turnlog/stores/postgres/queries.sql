@@ -1,0 +1,88 @@
+-- The SQL that only PostgreSQL has, but its migrations. What it shares with others is in
+-- stores/sql/queries.sql, which says how these files are read.
+
+-- ── a transaction ──
+
+-- begin --
+-- Each statement sees what others have committed: the lock of the session makes it safe.
+BEGIN
+
+-- commit --
+-- On disk.
+COMMIT
+
+-- roll_back --
+-- As if nothing had been written.
+ROLLBACK
+
+-- lock_session --
+-- One change of a session at a time; and the number of this transaction.
+SELECT pg_current_xact_id()::text FROM sessions WHERE id = :id FOR NO KEY UPDATE
+
+-- get_transaction --
+-- The number of this transaction, if it has written anything.
+SELECT pg_current_xact_id_if_assigned()::text
+
+-- get_outcome --
+-- What became of a transaction whose commit was not answered.
+SELECT pg_xact_status(cast(:number AS text)::xid8)
+
+-- ── nodes ──
+
+-- enter_node --
+-- A process that works here, seen just now.
+INSERT INTO nodes (id, address, started_at, seen_at)
+VALUES (:id, :address, clock_timestamp(), clock_timestamp())
+
+-- see_node --
+-- It lives. By the clock of the database, whatever the clocks of the nodes say.
+INSERT INTO nodes (id, address, started_at, seen_at)
+VALUES (:id, :address, clock_timestamp(), clock_timestamp())
+ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp()
+
+-- leave_node --
+-- It works here no more.
+DELETE FROM nodes WHERE id = :id
+
+-- forget_nodes --
+-- Those that died long ago.
+DELETE FROM nodes WHERE seen_at < clock_timestamp() - interval '1 day'
+
+-- list_living_nodes --
+-- Those that were seen within so many seconds.
+SELECT id FROM nodes
+WHERE seen_at > clock_timestamp() - make_interval(secs => cast(:seconds AS double precision))
+
+-- ── the schema ──
+
+-- has_schema --
+-- Whether anything was made here.
+SELECT to_regclass('schema_changes') IS NOT NULL
+
+-- lock_schema --
+-- One who migrates at a time. The number stands for "turnlog".
+SELECT pg_advisory_lock(8390880602276557383)
+
+-- unlock_schema --
+-- The next one may.
+SELECT pg_advisory_unlock(8390880602276557383)
+
+-- make_schema --
+-- The list of what was applied.
+CREATE TABLE IF NOT EXISTS schema_changes (
+    number     INTEGER PRIMARY KEY,
+    needs      INTEGER NOT NULL, -- the oldest program, by the schema it knows, that may go on
+    applied_at TIMESTAMPTZ NOT NULL DEFAULT now()
+)
+
+-- get_schema --
+-- The newest change, and the oldest program that can work with all of them.
+SELECT coalesce(max(number), 0), coalesce(max(needs), 0) FROM schema_changes
+
+-- add_schema --
+-- A change was applied.
+INSERT INTO schema_changes (number, needs) VALUES (:number, :needs)
+
+-- drop_schema --
+-- A change was taken back.
+DELETE FROM schema_changes WHERE number = :number

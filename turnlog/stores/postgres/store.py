@@ -1,0 +1,128 @@
+"""A store for many nodes: PostgreSQL, every commit on disk before it is answered.
+
+A change of a session takes the lock of its row first, so that changes of one session come one
+after the other, on whichever nodes. All of it is one transaction.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from turnlog.errors import NotFound, StoreUnusable
+from turnlog.stores.postgres.migrations import alone, migrate, migrations, refuse_newer
+from turnlog.stores.postgres.nodes import Nodes
+from turnlog.stores.postgres.pool import Pool
+from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.store import SqlStore
+from turnlog.telemetry.metrics import Metrics
+
+T = TypeVar("T")
+
+
+class PostgresStore(SqlStore):
+    """A Store in the database that the URL names."""
+
+    def __init__(
+        self, url: str, metrics: Metrics | None = None, *, read_only: bool = False
+    ) -> None:
+        self._url = url
+        self._metrics = metrics or Metrics()
+        self._read_only = read_only
+        self._nodes = Nodes()
+        self._me = self._nodes.me
+        self._readers = Pool(url, writes=False)
+        self._writers = Pool(url, writes=True)
+        self._changes: set[asyncio.Task[Any]] = set()
+
+    @property
+    def url(self) -> str:
+        parts = urlsplit(self._url)
+        place = parts.netloc.rpartition("@")[2]
+        return urlunsplit((parts.scheme, place, parts.path, "", ""))
+
+    async def open(self, *, server: str | None = None) -> None:
+        """Make the tables or bring them up to date; say to other nodes that this one lives."""
+        if self._read_only and server is not None:
+            raise StoreUnusable("A store that is opened for reading only runs no turns.")
+        try:
+            await self._prepare()
+            await self._readers.open()
+            if not self._read_only:
+                await self._writers.open()
+                await self._nodes.enter(self._writers, server or "")
+                self._metrics.store_queue.ask(lambda: len(self._changes))
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+            await self.close()
+            why = str(error) or type(error).__name__
+            raise StoreUnusable(f"The database at {self.url!r}: {why}.") from error
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        if self._changes:
+            await asyncio.wait(self._changes)
+        if self._writers.is_open:
+            await self._nodes.leave(self._writers)
+        await self._writers.close()
+        await self._readers.close()
+
+    # for what is kept beside the log
+
+    async def make_tables(self, sql: str) -> None:
+        """Run this, one process at a time. It must be safe to run again."""
+        async with self._writers.connection() as db:
+            await alone(db, lambda: db.execute(sql))
+
+    async def look(self, read: Callable[[Connection], T]) -> T:
+        return await self._look(read)
+
+    async def change(self, work: Callable[[Connection], T]) -> T:
+        return await self._change(work)
+
+    # inside
+
+    async def _prepare(self) -> None:
+        db = await asyncpg.connect(self._url, timeout=10.0)
+        try:
+            if not self._read_only:
+                await migrate(db)
+                return
+            newest = await refuse_newer(db)
+            if newest == 0:
+                raise NotFound(f"There is no turnlog database at {self.url!r}.")
+            if newest < migrations()[-1].number:
+                raise StoreUnusable(
+                    "An older version of turnlog has written this database. Run `turnlog migrate`."
+                )
+        finally:
+            await db.close()
+
+    async def _look(self, read: Callable[[Connection], T]) -> T:
+        return await self._readers.look(read)
+
+    async def _change(self, work: Callable[[Connection], T]) -> T:
+        """A caller that is cancelled stops waiting; the change is carried out all the same."""
+        if self._read_only:
+            raise StoreUnusable("This store is opened for reading only.")
+        if not self._writers.is_open:
+            raise RuntimeError("the store is closed")
+        change = asyncio.create_task(self._counted(work))
+        self._changes.add(change)
+        change.add_done_callback(self._changes.discard)
+        return await asyncio.shield(change)
+
+    async def _counted(self, work: Callable[[Connection], T]) -> T:
+        try:
+            result = await self._writers.change(work)
+        except Exception:
+            self._metrics.store_commits.add(1, "failed")
+            raise
+        self._metrics.store_commits.add(1, "success")
+        return result
+
+    def _works(self, db: Connection, owners: Collection[str]) -> Collection[str]:
+        return self._nodes.living(db) & set(owners)

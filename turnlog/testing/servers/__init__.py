@@ -1,0 +1,1 @@
+"""PostgreSQL and Valkey for tests: started here, ended here, by their own process ids."""

@@ -1,0 +1,101 @@
+"""A server that a test starts, kills and starts again. It ends with the process that made it."""
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1  # prctl(2), Linux
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class ChildServer:
+    """A process of ours, and how to know that it answers."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        answers: Callable[[], bool],
+        *,
+        env: dict[str, str] | None = None,
+        user: str | None = None,
+    ) -> None:
+        self._command = command
+        self._log = folder / "server.log"
+        self._answers = answers
+        self._env = env
+        self._who: dict[str, Any] = (
+            {"user": user, "group": "nogroup", "extra_groups": []} if user else {}
+        )
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Returns when it answers. Raises RuntimeError if it ends before that."""
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self._command,
+                stdout=log,
+                stderr=log,
+                env=self._env,
+                preexec_fn=_end_with_parent,
+                **self._who,
+            )
+        while not self._answers():
+            try:
+                self.process.wait(0.02)
+            except subprocess.TimeoutExpired:
+                continue
+            raise RuntimeError(f"{self._command[0]} ended:\n{self._log.read_text()[-2000:]}")
+
+    def kill(self) -> None:
+        """kill -9: it gets no chance to do anything."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """At once, but in order: SIGQUIT for PostgreSQL, and Valkey takes it too."""
+        self._end(signal.SIGQUIT)
+
+    def pause(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(how)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def _signal(self, how: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(how)
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _end_with_parent() -> None:
+    """Whoever is left alone ends: a killed test run leaves nothing behind."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGQUIT)
+    if os.getppid() == 1:  # it died in between
+        os._exit(1)
