@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import asyncpg
 import greenlet
 
-from turnlog.errors import NotFound
 from turnlog.stores.postgres.statements import SQL, numbered
 from turnlog.stores.sql.connection import Conflict
 
@@ -44,11 +43,8 @@ class StepConnection:
         except asyncpg.IntegrityConstraintViolationError as error:
             raise Conflict(str(error)) from error
 
-    def lock(self, session_id: str) -> None:
-        row = self.execute(SQL["lock_session"], {"id": session_id}).fetchone()
-        if row is None:
-            raise NotFound(f"There is no session {session_id!r}.")
-        self.transaction = row[0]
+    def lock(self, name: str) -> None:
+        self.transaction = self.execute(SQL["lock"], {"name": name}).fetchone()[1]
 
 
 def _wait_for(answer: Awaitable[T]) -> T:

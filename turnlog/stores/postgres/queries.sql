@@ -15,9 +15,9 @@ COMMIT
 -- As if nothing had been written.
 ROLLBACK
 
--- lock_session --
--- One change of a session at a time; and the number of this transaction.
-SELECT pg_current_xact_id()::text FROM sessions WHERE id = :id FOR NO KEY UPDATE
+-- lock --
+-- One transaction at a time has this name, until it is over; and its number.
+SELECT pg_advisory_xact_lock(hashtextextended(:name, 0)), pg_current_xact_id()::text
 
 -- get_transaction --
 -- The number of this transaction, if it has written anything.

@@ -1,6 +1,6 @@
 """A store for many nodes: PostgreSQL, every commit on disk before it is answered.
 
-A change of a session takes the lock of its row first, so that changes of one session come one
+A change of a session takes the lock with its id first, so that changes of one session come one
 after the other, on whichever nodes. All of it is one transaction.
 """
 

@@ -27,6 +27,6 @@ class Connection(Protocol):
         """Raises Conflict."""
         ...
 
-    def lock(self, session_id: str) -> None:
-        """Nobody else changes this session until the transaction is over."""
+    def lock(self, name: str) -> None:
+        """Nobody else has this lock until the transaction is over: of a session, by its id."""
         ...

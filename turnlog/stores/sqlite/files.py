@@ -53,7 +53,7 @@ class SqliteConnection(sqlite3.Connection):
         except sqlite3.IntegrityError as error:
             raise Conflict(str(error)) from error
 
-    def lock(self, session_id: str) -> None:
+    def lock(self, name: str) -> None:
         """Who writes is alone already."""
 
 

@@ -171,9 +171,12 @@ CREATE TABLE approvals (
     status      TEXT   NOT NULL,
     decided_by  TEXT,
     decided_at  TEXT,
-    reason      TEXT
+    reason      TEXT,
+    may_decide  TEXT   NOT NULL DEFAULT 'asker',
+    cost_picousd BIGINT -- NULL is unknown
 );
 CREATE INDEX approvals_of_user ON approvals (user_id, status, created_at);
+CREATE INDEX approvals_for_others ON approvals (status, may_decide) WHERE may_decide <> 'asker';
 CREATE INDEX approvals_of_session ON approvals (session_id);
 CREATE INDEX open_approvals ON approvals (expires_at) WHERE status = 'pending';
 
@@ -204,6 +207,30 @@ CREATE TABLE tickets (
 );
 CREATE INDEX tickets_of_user ON tickets (user_id);
 CREATE INDEX tickets_that_expire ON tickets (expires_at);
+
+-- Files that users attach. Their bytes are in a folder or an object storage, by user and hash.
+CREATE TABLE files (
+    id          TEXT PRIMARY KEY,
+    user_id     TEXT    NOT NULL,
+    session_id  TEXT    NOT NULL, -- where it was uploaded
+    created_at  TEXT    COLLATE "C" NOT NULL,
+    name        TEXT    NOT NULL,
+    kind        TEXT    NOT NULL CHECK (kind IN ('image', 'pdf', 'document')),
+    media_type  TEXT    NOT NULL,
+    size        BIGINT  NOT NULL,
+    sha256      TEXT    NOT NULL,
+    width       INTEGER,
+    height      INTEGER,
+    pages       INTEGER,
+    text_length BIGINT,
+    model_type  TEXT    NOT NULL,
+    model_size  BIGINT  NOT NULL,
+    locked      INTEGER NOT NULL,
+    metadata    JSON    NOT NULL,
+    deleted     INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX one_file_a_content ON files (user_id, sha256);
+CREATE INDEX files_in_order ON files (user_id, created_at DESC, id DESC);
 
 -- Processes that work here. One that was not seen for some seconds is dead to the others.
 CREATE TABLE nodes (
