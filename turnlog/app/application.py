@@ -205,6 +205,7 @@ class Turnlog:
         title: str | None = None,
         agent: str | None = None,
         engine: str | None = None,
+        session_id: str | None = None,
     ) -> Session:
         if agent is not None and agent not in self._agents:
             raise BadInput(f"There is no agent {agent!r}. There are: {', '.join(self._agents)}.")
@@ -214,6 +215,7 @@ class Turnlog:
             title,
             thinking_budget=self.settings.thinking_budget,
             engine=self._engines.named(engine),
+            session_id=session_id,
         )
         await self.store.create_session(session)
         return session

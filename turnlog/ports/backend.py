@@ -103,7 +103,12 @@ class Backend(Protocol):
         title: str | None = None,
         agent: str | None = None,
         engine: str | None = None,
-    ) -> Session: ...
+        session_id: str | None = None,
+    ) -> Session:
+        """`session_id`: of a protocol whose clients name conversations; never a client's own
+        words, which might be somebody else's.
+        """
+        ...
 
     async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
         """Returns once the user's message is on disk. The turn goes on without the caller."""

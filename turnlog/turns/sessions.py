@@ -11,11 +11,13 @@ from turnlog.ports import Session
 MOST_TITLE = 200
 
 
-def new_session(user_id: str, agent_id: str, title: str | None, **settings: Any) -> Session:
+def new_session(
+    user_id: str, agent_id: str, title: str | None, session_id: str | None = None, **settings: Any
+) -> Session:
     if title is not None:
         _check_title(title)
     return Session(
-        id=new_id(),
+        id=session_id or new_id(),
         user_id=user_id,
         title=title or "",
         agent_id=agent_id,

@@ -20,6 +20,7 @@ from turnlog.transports.http import (
 )
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import ui_stream
+from turnlog.transports.protocols.agui import run as agui
 
 Handler = Callable[[UserRequest], Awaitable[Response]]
 Who = Literal["none", "guest", "user", "admin", "scraper", "mcp"]
@@ -152,6 +153,9 @@ ROUTES: tuple[Route, ...] = (
     Route("GET",   f"{SESSION}/ui-messages", "user", ui_stream.messages,
           "The session as UIMessages, for `useChat` to begin with.", "{messages}",
           query=("limit",)),
+
+    Route("POST",  "/agui", "user", agui.run, "AG-UI: a run of a thread.", "AG-UI events.",
+          body=agui.RunInput, example=agui.EXAMPLE),
 
     Route("POST",  mcp_server.PATH, "mcp", None,
           "The task tools, for MCP clients (streamable HTTP).", "JSON-RPC."),

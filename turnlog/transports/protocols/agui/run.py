@@ -1,0 +1,147 @@
+"""AG-UI 1.0 at `/agui`: a thread is a session, a run is a turn or what goes on with one.
+
+A run that ends in an interrupt waits for a person; `resume` of the next run answers. Tools of the
+client are offered to the model, and their results come with the next run, too. A run with a
+`runId` that the thread has seen is told again; a run without anything new shows the thread.
+"""
+
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from turnlog.errors import BadInput
+from turnlog.ports import Backend, Decision, Question, Session, StartedTurn
+from turnlog.ports.tools import CLIENT_RESULT
+from turnlog.transports.http.request import UserRequest
+from turnlog.transports.protocols import reading, telling
+from turnlog.transports.protocols import story as s
+from turnlog.transports.protocols.agui.events import Nothing, Snapshot, Teller
+from turnlog.transports.protocols.files import file_ids
+from turnlog.transports.protocols.threads import session_of
+
+Json = dict[str, Any]
+MOST_BYTES = 16_000_000  # of a request: clients send the whole conversation
+MOST_SHOWN = 1000  # events of a thread that is shown again
+EXAMPLE = {"threadId": "t", "runId": "r", "messages": [{"role": "user", "content": "Hi"}]}
+
+
+class RunInput(msgspec.Struct, kw_only=True, rename="camel"):
+    """RunAgentInput. Of the messages only what is new is read: the log has the others."""
+
+    thread_id: str
+    run_id: str
+    messages: list[Json] = []
+    tools: list[Json] = []
+    context: list[Json] = []
+    state: Any = None
+    forwarded_props: Any = None
+    resume: list[Json] = []
+
+
+async def run(request: UserRequest) -> Response:
+    given = await request.body(RunInput, MOST_BYTES)
+    backend, user_id = request.backend, request.user.id
+    props = given.forwarded_props if isinstance(given.forwarded_props, dict) else {}
+    agent = props.get("agent")
+    session = await session_of(backend, user_id, given.thread_id, agent)
+    teller = Teller(given.thread_id, given.run_id, session)
+    turn, before = await _turn(request, given, session)
+    if turn is None:
+        steps = _shown_again(backend, user_id, session)
+    else:
+        steps = telling.told(backend, user_id, turn, before)
+    return telling.Frames(steps, teller.tell, backend.metrics)
+
+
+async def _turn(
+    request: UserRequest, given: RunInput, session: Session
+) -> tuple[StartedTurn | None, int | None]:
+    """What the run is about: a question, answers, the turn that runs; or nothing new."""
+    backend, user_id = request.backend, request.user.id
+    if decisions := await _decisions(backend, user_id, session.id, given):
+        return await telling.decide(backend, user_id, session.id, decisions)
+    last = given.messages[-1] if given.messages else {}
+    if last.get("role") == "user":
+        question = _question(given, last)
+        return await backend.start_turn(user_id, session.id, question), None
+    if await telling.is_running(backend, user_id, session.id):
+        return await telling.newest(backend, user_id, session.id), None
+    return None, None
+
+
+async def _shown_again(backend: Backend, user_id: str, session: Session) -> telling.Steps:
+    page = await telling.page_of(backend, user_id, session.id, limit=MOST_SHOWN)
+    told = telling.all_steps(page)
+    kinds = (s.Began, s.Waits)  # which tools are the client's, and what is open
+    open_steps = [step for step in told if isinstance(step, kinds)]
+    waits = bool(told) and isinstance(told[-1], s.Waits)
+    yield [Snapshot(reading.turns(page)), *open_steps, *([] if waits else [Nothing()])]
+
+
+# what the client says
+
+
+def _question(given: RunInput, message: Json) -> Question:
+    content = message.get("content") or ""
+    text: list[Json] = [{"type": "text", "text": content}]
+    parts: list[Json] = text if isinstance(content, str) else content
+    texts = [part["text"] for part in parts if part.get("type") == "text"]
+    others = [part.get("source") or {} for part in parts if part.get("type") != "text"]
+    context = [f"{c.get('description')}: {c.get('value')}" for c in given.context]
+    return Question(
+        message="\n".join([*context, *texts]),
+        file_ids=file_ids(str(source.get("value", "")) for source in others),
+        request_id=given.run_id,
+        client_tools=[
+            {name: tool.get(name) for name in ("name", "description", "parameters")}
+            for tool in given.tools
+        ],
+    )
+
+
+async def _decisions(
+    backend: Backend, user_id: str, session_id: str, given: RunInput
+) -> dict[str, Decision]:
+    """Answers to interrupts, and results of the client's own tools, by approval."""
+    found = {str(entry.get("interruptId")): _decision(entry) for entry in given.resume}
+    results = []
+    for message in reversed(given.messages):
+        if message.get("role") != "tool":
+            break
+        results.append(message)
+    if results:
+        open_calls = {
+            approval.tool_use_id: approval.id
+            for approval in await backend.store.list_approvals(user_id, status="pending")
+            if approval.session_id == session_id
+        }
+        for message in results:
+            approval_id = open_calls.get(str(message.get("toolCallId")))
+            if approval_id is not None:
+                found[approval_id] = _result(message)
+    return found
+
+
+def _decision(entry: Json) -> Decision:
+    payload = entry.get("payload")
+    if entry.get("status") == "cancelled":
+        return Decision(approved=False)
+    if isinstance(payload, bool):
+        return Decision(approved=payload)
+    if not isinstance(payload, dict) or not isinstance(payload.get("approved"), bool):
+        raise BadInput('The payload of a resumed interrupt must be {"approved": true} or false.')
+    return Decision(
+        approved=payload["approved"], reason=payload.get("reason"), args=payload.get("args")
+    )
+
+
+def _result(message: Json) -> Decision:
+    if message.get("error"):
+        return Decision(approved=False, reason=str(message["error"]))
+    content = message.get("content")
+    try:
+        value = msgspec.json.decode(content) if isinstance(content, str) else content
+    except msgspec.DecodeError:
+        value = content
+    return Decision(approved=True, args={CLIENT_RESULT: value})
