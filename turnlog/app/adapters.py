@@ -1,12 +1,15 @@
 """The adapters by name: what a setting or an argument of `create_app` may choose."""
 
+import re
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any
 
 from turnlog.config import Settings
+from turnlog.errors import ConfigError
 from turnlog.files.library import FileLibrary
 from turnlog.files.workers import Workers
-from turnlog.ports import Bus, Engine, KeepRaw, Model, Store
+from turnlog.ports import Agent, Bus, Engine, KeepRaw, Model, Store
 from turnlog.stores.files.urls import blobs_beside
 from turnlog.telemetry.metrics import Metrics
 from turnlog.transports import wire
@@ -59,6 +62,21 @@ def _memory_bus(settings: Settings) -> Bus:
 ENGINES: dict[str, Make] = {"claude": _claude, "langgraph": _langgraph}
 # What has to be installed for an engine: the package, and our extra that brings it.
 NEEDS = {"langgraph": ("langgraph", "langgraph")}
+
+
+def graph_engine(graph: Any, settings: Settings) -> Engine:
+    """The engine of a graph that somebody brings. It is under the name `langgraph`."""
+    if not installed("langgraph"):
+        raise ConfigError("A graph needs LangGraph. Install it: pip install 'turnlog[langgraph]'.")
+    from turnlog.engines.langgraph.graph import GraphEngine
+
+    return GraphEngine(graph, approval_timeout=settings.approval_timeout)
+
+
+def graph_agent(graph: Any) -> Agent:
+    """The agent that the whole graph is."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", getattr(graph, "name", None) or "")
+    return Agent("graph" if name in ("", "LangGraph") else name.strip("_-")[:64] or "graph")
 
 
 def installed(engine: str) -> bool:

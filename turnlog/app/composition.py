@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
-from turnlog.app.adapters import BUSES, ENGINES, NEEDS, installed
+from turnlog.app.adapters import BUSES, ENGINES, NEEDS, graph_agent, graph_engine, installed
 from turnlog.app.application import Connection, Turnlog
 from turnlog.config import Settings, load
 from turnlog.contrib import demo
@@ -30,6 +31,7 @@ def create_app(
     store: Store | str | None = None,  # or its URL; without one, the settings' database_url
     bus: Bus | str = "memory",
     engine: Model | Engine | str | None = None,  # default: claude
+    graph: Any = None,  # a compiled LangGraph graph of your own: instead of agents and engine
     engines: Mapping[str, Model | Engine] = MappingProxyType({}),  # others, which a session names
     connections: Sequence[Connection] = (),  # opened with the server, closed after it
     metrics: Metrics | None = None,  # where a store of your own counts into the same ones
@@ -40,6 +42,11 @@ def create_app(
     """
     settings = settings or load()
     endpoint = endpoint_from(settings.contrib)  # also checked where nobody uses it
+    if graph is not None:
+        if agents or engine:
+            raise ConfigError("A graph brings its own agents: leave out `agents` and `engine`.")
+        agents, engine = [graph_agent(graph)], "langgraph"
+        engines = {**engines, engine: graph_engine(graph, settings)}
     if agents is None:
         erp = BusinessCentral(endpoint)
         agents, connections = demo.agents(erp_agent(erp), TASKS), [erp]

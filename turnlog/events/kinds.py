@@ -230,6 +230,13 @@ class TurnResumed(Internal, frozen=True, kw_only=True, tag="turn_resumed"):
     """The turn's process had died; another one goes on with it."""
 
 
+class EnginePaused(Internal, frozen=True, kw_only=True, tag="engine_paused"):
+    """An engine that owns its loop waits for people. With this state any process goes on."""
+
+    engine: str
+    state: str  # as that engine writes it
+
+
 class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):
     """The tool answered, failed, was refused or was cut off: its one and only result."""
 

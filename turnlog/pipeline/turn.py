@@ -172,6 +172,10 @@ async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
         answers=dict(state.answers),
         may_be_shorter=state.last_message is None,
         guard=parts.guard_for(state.turn),
+        standing=state.standing,
+        paused=state.paused,
+        user_id=state.turn.user_id,
+        session_id=state.turn.session_id,
     )
     drafts = parts.drafts_for(state)
     pacer = parts.pacer_for(lambda batch: _show_chunks(batch, state, parts, drafts))

@@ -95,6 +95,7 @@ class TurnState:
         self.open_calls: dict[str, OpenCall] = {}
         self.standing = Standing()  # which calls are approved, refused or begun
         self.resumptions = 0
+        self.paused: k.EnginePaused | None = None  # where an engine waits for people
         self.suspended = False  # it waits for a person, and no process holds it
         self.delivering = asyncio.Lock()  # a decision may come while the turn goes on
         self.drafts: dict[str, Draft] = {}  # by call: answers that are being written
@@ -188,6 +189,8 @@ class TurnState:
                 self._decided(event)
             case k.TurnResumed():
                 self.resumptions += 1
+            case k.EnginePaused():
+                self.paused = event
 
     def _answered(self, message: k.Message, agent: AgentRef) -> None:
         drafts = self.drafts.items()

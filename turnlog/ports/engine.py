@@ -10,11 +10,11 @@ import msgspec
 from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import TokenUsage
 from turnlog.events.internal import HANDOVER
-from turnlog.events.kinds import Message, ToolUse
+from turnlog.events.kinds import EnginePaused, Message, ToolUse
 from turnlog.ports.consent import ApprovalRule, check_approver, check_rule
 from turnlog.ports.guard import NO_GUARD, CallGuard
 from turnlog.ports.model import CallStarted, Prompt
-from turnlog.ports.tools import ToolBox, ToolStarted
+from turnlog.ports.tools import Standing, ToolBox, ToolStarted
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,10 @@ class Ask:
     answers: Mapping[str, Message] = field(default_factory=dict)  # the newest of each agent
     may_be_shorter: bool = True  # whether less may be told: not in mid-turn
     guard: CallGuard = NO_GUARD  # asked before and after each model call
+    standing: Standing = field(default_factory=Standing)  # what people have decided
+    paused: EnginePaused | None = None  # where this engine waits for people
+    user_id: str = ""  # who asks
+    session_id: str = ""
 
 
 class SpeakerChanged(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,116 @@
+"""Graphs that wait for people: `interrupt()` is an approval, and survives a restart."""
+
+from types import SimpleNamespace
+
+import pytest
+from graphs import PAID, app_of, asking_graph, check, claude, decided, get_weather, pay, talk
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langgraph.checkpoint.memory import InMemorySaver
+
+from turnlog import Agent
+from turnlog.engines.langgraph.graph import GraphEngine
+from turnlog.errors import EngineFailed
+from turnlog.events import kinds as k
+from turnlog.ports import Ask, OpenCall, Standing
+from turnlog.simulator import Reply, ToolCall
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.testing import samples as s
+
+pytestmark = pytest.mark.slow  # imports LangChain
+
+
+def paying(model):
+    return create_agent(model, tools=[pay, get_weather], checkpointer=InMemorySaver())
+
+
+PAYS = [Reply(ToolCall("pay", {"amount": 7}, "toolu_p")), Reply("It is done.")]
+
+
+@pytest.mark.parametrize(("approved", "outcome"), [(True, "paid 7"), (False, "not paid")])
+async def test_interrupt_inside_a_tool_asks_a_person(approved, outcome):
+    PAID.clear()
+    async with claude(*PAYS) as model, (app := app_of(paying(model))):
+        session, live = await talk(app, "Pay 7")
+        (asked,) = [e for e in live if e["type"] == "approval_requested"]
+        assert (asked["toolUseId"], asked["description"]) == ("toolu_p", "Pay 7?")
+        live += await decided(app, session, live, asked, approved=approved)
+        await check(app, session.id, live)
+    assert next(e["result"] for e in live if e["type"] == "tool_result") == outcome
+    assert live[-1]["type"] == "complete" and [(7, approved)] == PAID
+
+
+async def test_a_graph_that_waits_goes_on_after_a_restart():
+    PAID.clear()
+    store = MemoryStore()
+    async with claude(*PAYS) as model:
+        async with (app := app_of(paying(model), store)):
+            session, live = await talk(app, "Pay 7")
+        async with (app := app_of(paying(model), store)):
+            asked = next(e for e in live if e["type"] == "approval_requested")
+            live += await decided(app, session, live, asked, approved=True)
+            await check(app, session.id, live)
+    assert PAID == [(7, True)] and live[-1]["type"] == "complete"
+
+
+async def test_two_interrupts_at_once_each_get_their_own_answer():
+    PAID.clear()
+    calls = [ToolCall("pay", {"amount": n}, f"toolu_{n}") for n in (1, 2)]
+    async with claude(Reply(*calls), Reply("Done.")) as model, (app := app_of(paying(model))):
+        session, live = await talk(app, "Pay 1 and 2")
+        asked = {e["toolUseId"]: e for e in live if e["type"] == "approval_requested"}
+        live += await decided(app, session, live, asked["toolu_2"], approved=False)
+        live += await decided(app, session, live, asked["toolu_1"], approved=True)
+        await check(app, session.id, live)
+    results = {e["toolUseId"]: e["result"] for e in live if e["type"] == "tool_result"}
+    assert results == {"toolu_1": "paid 1", "toolu_2": "not paid"}
+    assert sorted(PAID) == [(1, True), (2, False)]
+
+
+async def test_interrupt_outside_of_any_tool_is_a_call_of_its_own_and_takes_an_answer():
+    async with (app := app_of(asking_graph())):
+        session, live = await talk(app, "Hi")
+        (asked,) = [e for e in live if e["type"] == "approval_requested"]
+        assert (asked["toolName"], asked["description"]) == ("interrupt", "What is your name?")
+        live += await decided(app, session, live, asked, approved=True, reason="Ada")
+        await check(app, session.id, live)
+    assert [e["content"] for e in live if e["type"] == "message"] == ["", "Hello, Ada."]
+
+
+async def test_the_middleware_for_people_in_the_loop_gets_its_decisions():
+    script = [Reply(ToolCall("get_weather", {"city": "sf"}, "toolu_1")), Reply("Ok.")]
+    async with claude(*script) as model:
+        middleware = HumanInTheLoopMiddleware(interrupt_on={"get_weather": True})
+        graph = create_agent(model, tools=[get_weather], middleware=[middleware])
+        async with (app := app_of(graph)):
+            session, live = await talk(app, "weather?")
+            asked = next(e for e in live if e["type"] == "approval_requested")
+            assert asked["toolUseId"] == "toolu_1"
+            live += await decided(app, session, live, asked, approved=False, reason="Too hot")
+            await check(app, session.id, live)
+    result = next(e for e in live if e["type"] == "tool_result")
+    assert not result["success"] and "Too hot" in result["error"]
+
+
+# a process that died
+
+
+@pytest.mark.parametrize("paused", [False, True])
+async def test_calls_that_may_have_begun_in_a_process_that_died_are_in_doubt_and_not_run_again(
+    paused,
+):
+    """While it ran, or after a person had allowed a call and before its result was kept."""
+    call = OpenCall(call=s.used("toolu_p", tool="pay"), agent=Agent("graph").ref)
+    pause = k.EnginePaused(engine="langgraph", state="") if paused else None
+    standing = Standing(started={"toolu_p"} if paused else set())
+    team = SimpleNamespace(agents={"graph": Agent("graph")})
+    ask = Ask(
+        speaker="graph", team=team, open_calls=[call], paused=pause, standing=standing
+    )  # fmt: skip
+    batches = []
+    with pytest.raises(EngineFailed) as failed:
+        async for batch in GraphEngine(asking_graph()).answer(ask):
+            batches.append(batch)
+    (result,) = (output for batch in batches for output in batch.outputs)
+    assert (result.tool_use_id, result.in_doubt) == ("toolu_p", True)
+    assert (failed.value.code, failed.value.retryable) == ("interrupted", True)

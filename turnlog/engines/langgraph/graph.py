@@ -1,0 +1,276 @@
+"""A graph that somebody else wrote, as an engine: `create_app(graph=compiled)`.
+
+Each turn is one run. It is told the history as `messages`; its state is the log's, so the graph's
+own checkpointer is left aside. Tools run inside the graph. Where a process dies while they run,
+nobody knows what became of them: they are in doubt, and are not run again.
+"""
+
+import logging
+import uuid
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphRecursionError
+from langgraph.types import Command
+
+from turnlog.engines.langgraph.conversation import conversation
+from turnlog.engines.langgraph.pauses import Interrupted, message_of, packed, unpacked
+from turnlog.engines.langgraph.reading import Reading
+from turnlog.errors import ConfigError, EngineFailed, TooManyCalls, TurnlogError
+from turnlog.events import kinds as k
+from turnlog.events.base import AgentRef
+from turnlog.ports import (
+    Agent,
+    Ask,
+    Batch,
+    CallStarted,
+    Hidden,
+    Model,
+    OpenCall,
+    Prompt,
+    ToolStarted,
+    Verdict,
+)
+from turnlog.speaking.speakers import Batches
+
+_log = logging.getLogger(__name__)
+STEPS_A_CALL = 4  # of a graph
+IN_DOUBT = "In doubt: the server stopped while this ran. It may or may not have taken effect."
+INTERRUPTED = "The server stopped while the graph ran. Please ask again."
+
+
+class GraphEngine:
+    """Runs one compiled graph."""
+
+    def __init__(self, graph: Any, *, approval_timeout: float = 86_400.0) -> None:
+        """Raises ConfigError for what is no compiled graph of messages."""
+        if not hasattr(graph, "astream") or not hasattr(graph, "get_input_jsonschema"):
+            raise ConfigError(f"{graph!r} is no compiled graph: call .compile() on it.")
+        if "messages" not in graph.get_input_jsonschema().get("properties", {}):
+            raise ConfigError("The graph takes no `messages`: build it on MessagesState.")
+        self._graph = graph
+        self._seconds = approval_timeout
+
+    async def open(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    async def answer(self, ask: Ask) -> Batches:
+        root = next(iter(ask.team.agents.values()))
+        opened = {each.call.tool_use_id: each for each in ask.open_calls}
+        reading = Reading(root.ref, self._graph.name, opened)
+        if not opened and not ask.answers:
+            seat = await ask.team.seat(root.id)
+            verdict = await ask.guard.before(seat.prompt, _UNCOUNTED)
+            if records := [*seat.records, *verdict.records]:
+                yield Batch(records)
+            _obey(verdict)
+            given = {"messages": conversation(seat.prompt.messages)}
+            run = _Run(given, InMemorySaver(), str(uuid.uuid4()), {})
+        elif _may_go_on(ask):
+            assert ask.paused is not None
+            saver, thread, asked = unpacked(ask.paused.state)
+            decided = {call: each for call, each in asked.items() if _is_decided(call, ask)}
+            run = _Run(_resume(decided, ask), saver, thread, asked)
+            if starting := _starting(decided, opened, ask):
+                yield Batch(starting)
+            for batch in _own_results(decided, opened, ask):
+                yield batch
+        else:
+            for each in ask.open_calls:
+                yield Batch([_in_doubt(each)], each.agent)
+            raise EngineFailed("interrupted", INTERRUPTED, retryable=True)
+        async with aclosing(self._batches(run, ask, root, reading)) as batches:
+            async for batch in batches:
+                yield batch
+
+    async def _batches(self, run: "_Run", ask: Ask, root: Agent, reading: Reading) -> Batches:
+        calls = iter(range(ask.max_calls))
+        async with aclosing(self._stream(run, ask)) as stream:
+            async for part in stream:
+                for batch in reading.feed(*part):
+                    if _begins(batch) and next(calls, None) is None:
+                        raise TooManyCalls
+                    yield batch
+                    if (message := _message(batch)) is not None:
+                        goes_on = message.stop_reason == "tool_use"
+                        verdict = await ask.guard.after(goes_on=goes_on)
+                        if verdict.records:
+                            yield Batch(verdict.records, batch.agent)
+                        _obey(verdict)
+        for batch in reading.rest():
+            yield batch
+        if reading.interrupts:
+            for batch in self._pause(run, root.ref, reading, ask):
+                yield batch
+
+    async def _stream(self, run: "_Run", ask: Ask) -> AsyncGenerator[Any, None]:
+        """(namespace, mode, payload) of all nodes. What goes wrong in them is told as ours."""
+        graph = self._graph.copy({"checkpointer": run.saver})
+        identity = {"user_id": ask.user_id, "session_id": ask.session_id}
+        config = {
+            "configurable": {**identity, "thread_id": run.thread},
+            "recursion_limit": STEPS_A_CALL * (ask.max_calls + 1),
+        }
+        modes = ["messages", "tasks"]
+        try:
+            streaming = graph.astream(
+                run.given, config, stream_mode=modes, subgraphs=True, durability="exit"
+            )
+            async with aclosing(streaming) as parts:
+                async for part in parts:
+                    yield part
+        except GraphRecursionError:
+            raise TooManyCalls from None
+        except TurnlogError:
+            raise
+        except Exception as error:
+            _log.warning("the graph failed", exc_info=True)
+            raise _failure(error) from None
+
+    def _pause(self, run: "_Run", root: AgentRef, reading: Reading, ask: Ask) -> Iterator[Batch]:
+        """The questions of the graph, and its state, for whoever goes on."""
+        waiting: dict[str, Interrupted] = {}
+        asked_before = {each.id: call for call, each in run.asked.items()}
+        questions: list[Batch] = []
+        for each in reading.interrupts.values():
+            opened = reading.open_calls.get(asked_before.get(each.id, ""))
+            call = opened.call if opened else each.call or _of_middleware(each, reading)
+            if call is None or (not opened and call.tool_use_id in {*waiting, *run.asked}):
+                call = each.as_call()
+                reading.open_calls[call.tool_use_id] = OpenCall(call=call, agent=root)
+                yield Batch([message_of(call), call], root, call.tool_use_id)
+            waiting[call.tool_use_id] = each
+            if call.tool_use_id not in ask.standing.approvals:
+                agent = reading.open_calls[call.tool_use_id].agent
+                questions.append(Batch([each.question(call, self._seconds)], agent))
+        state = packed(run.saver, run.thread, waiting)
+        yield Batch([k.EnginePaused(engine="langgraph", state=state)], root)
+        yield from questions
+
+
+class _Run:
+    """One run of the graph: from the start, or on from where it waits."""
+
+    def __init__(
+        self, given: Any, saver: InMemorySaver, thread: str, asked: dict[str, Interrupted]
+    ) -> None:
+        self.given = given
+        self.saver = saver
+        self.thread = thread
+        self.asked = asked  # by call, what was asked before
+
+
+def _may_go_on(ask: Ask) -> bool:
+    """Whether it waits for people, and nothing that they decided on has begun."""
+    open_ids = {each.call.tool_use_id for each in ask.open_calls}
+    return ask.paused is not None and not (open_ids & ask.standing.started)
+
+
+def _is_decided(call: str, ask: Ask) -> bool:
+    approval = ask.standing.approvals.get(call)
+    return approval is not None and approval.outcome != "pending"
+
+
+def _resume(decided: dict[str, Interrupted], ask: Ask) -> Command[Any]:
+    approvals = ask.standing.approvals
+    return Command(resume={each.id: each.answer(approvals[c]) for c, each in decided.items()})
+
+
+def _starting(
+    decided: dict[str, Interrupted], opened: dict[str, OpenCall], ask: Ask
+) -> list[ToolStarted]:
+    """These are allowed, and may take effect from here on: a process that dies now leaves them in
+    doubt."""
+    approvals = ask.standing.approvals
+    return [
+        ToolStarted(
+            tool_use_id=call,
+            tool_name=opened[call].call.tool_name,
+            args=approvals[call].args,
+            args_hash=approvals[call].args_hash,
+            idempotency_key=call,
+        )
+        for call in decided
+        if call in opened and approvals[call].outcome == "approved"
+    ]
+
+
+def _own_results(
+    decided: dict[str, Interrupted], opened: dict[str, OpenCall], ask: Ask
+) -> Iterator[Batch]:
+    """A call that stands for an interrupt alone is answered by the person's decision."""
+    for call, each in decided.items():
+        if call in opened and call.startswith("toolu_turnlog_"):
+            this = opened.pop(call)
+            answer = each.answer(ask.standing.approvals[call])
+            yield Batch([_result(this.call, answer)], this.agent)
+
+
+def _result(call: k.ToolUse, value: Any) -> k.ToolResult:
+    return k.ToolResult(
+        tool_use_id=call.tool_use_id,
+        tool_name=call.tool_name,
+        result=value,
+        success=True,
+        duration=0,
+    )
+
+
+def _in_doubt(opened: OpenCall) -> k.ToolResult | Hidden:
+    result = k.ToolResult(
+        tool_use_id=opened.call.tool_use_id,
+        tool_name=opened.call.tool_name,
+        result=None,
+        success=False,
+        duration=0,
+        error=IN_DOUBT,
+        in_doubt=True,
+    )
+    return Hidden(event=result) if opened.hidden else result
+
+
+def _of_middleware(each: Interrupted, reading: Reading) -> k.ToolUse | None:
+    """The open call that LangChain's middleware asks about, if it is one and the same."""
+    if each.actions is None or len(each.actions) != 1:
+        return None
+    wanted = (each.actions[0].get("name"), each.actions[0].get("args"))
+    calls = [opened.call for opened in reading.open_calls.values()]
+    alike = [call for call in calls if (call.tool_name, call.args) == wanted]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _failure(error: Exception) -> EngineFailed:
+    """In words for the user. The error's own may hold secrets: they stay in the log."""
+    status = getattr(error, "status_code", None)
+    retryable = status in (408, 409, 429) or (isinstance(status, int) and status >= 500)
+    why = f"The graph failed ({type(error).__name__})."
+    return EngineFailed("graph_failed", why, retryable=retryable)
+
+
+def _begins(batch: Batch) -> bool:
+    return any(isinstance(output, CallStarted) for output in batch.outputs)
+
+
+def _message(batch: Batch) -> k.Message | None:
+    events = (o.event if isinstance(o, Hidden) else o for o in batch.outputs)
+    return next((event for event in events if isinstance(event, k.Message)), None)
+
+
+def _obey(verdict: Verdict) -> None:
+    if verdict.refusal is not None:
+        raise verdict.refusal
+
+
+class _Uncounted:
+    """Nobody counts the tokens of a graph before it runs."""
+
+    async def count(self, prompt: Prompt) -> int:
+        raise EngineFailed("not_counted", "A graph cannot count its tokens.")
+
+
+_UNCOUNTED: Model = _Uncounted()  # type: ignore[assignment]  # a guard only counts with it

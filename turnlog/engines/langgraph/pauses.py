@@ -1,0 +1,125 @@
+"""A graph that waits for a person: `interrupt()` as an approval, and its state in the log.
+
+The state is kept with the approvals, so any process can go on, also after a restart.
+
+| the person | what `interrupt()` returns |
+|---|---|
+| approves | True; with a reason, that text |
+| refuses, or does not answer in time | False |
+
+An interrupt of LangChain's HumanInTheLoopMiddleware gets its decisions in the form it expects.
+"""
+
+import base64
+import json
+import secrets
+import uuid
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from turnlog.events import kinds as k
+from turnlog.events.clock import in_seconds
+from turnlog.events.content import TokenUsage, hash_of
+from turnlog.ports import ApprovalState
+
+ASKS = "interrupt"  # the name of a call that is made of an interrupt outside of any tool
+LONGEST = 300  # characters of what a person is asked
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """One `interrupt()`, and the call that it is about, if it is about one."""
+
+    id: str
+    value: Any
+    call: k.ToolUse | None = None
+
+    @property
+    def actions(self) -> list[dict[str, Any]] | None:
+        """What LangChain's middleware asks about; None: it is another interrupt."""
+        value = self.value if isinstance(self.value, dict) else {}
+        actions = value.get("action_requests")
+        return actions if isinstance(actions, list) and "review_configs" in value else None
+
+    def as_call(self) -> k.ToolUse:
+        """A call of its own, so that it can be approved like any other."""
+        value = json.loads(json.dumps(self.value, default=str))
+        args = value if isinstance(value, dict) else {"value": value}
+        call_id = f"toolu_turnlog_{secrets.token_hex(12)}"
+        return k.ToolUse(tool_use_id=call_id, tool_name=ASKS, args=args)
+
+    def question(self, call: k.ToolUse, seconds: float) -> k.ApprovalRequested:
+        return k.ApprovalRequested(
+            approval_id=f"appr_{uuid.uuid4().hex}",
+            tool_use_id=call.tool_use_id,
+            tool_name=call.tool_name,
+            args=call.args,
+            description=self._words(call),
+            expires_at=in_seconds(seconds),
+            args_hash=hash_of(call.args),
+        )
+
+    def _words(self, call: k.ToolUse) -> str:
+        value = self.value if isinstance(self.value, dict) else {"question": self.value}
+        named = [value[n] for n in ("question", "description", "message") if value.get(n)]
+        actions = [str(each.get("description") or each.get("name")) for each in self.actions or ()]
+        words = " ".join(map(str, actions or named or [call.tool_name, json.dumps(call.args)]))
+        line = " ".join(words.split())
+        return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+    def answer(self, decision: ApprovalState) -> Any:
+        """What `interrupt()` returns."""
+        approved, reason = decision.outcome == "approved", decision.reason
+        if self.actions is not None:
+            told = {"type": "approve"} if approved else {"type": "reject"}
+            told |= {"message": reason or "User rejected"} if not approved else {}
+            return {"decisions": [told] * len(self.actions)}
+        return (reason or True) if approved else False
+
+
+def message_of(call: k.ToolUse) -> k.Message:
+    """The answer that a call of our own stands in, as every call does."""
+    block = {"type": "tool_use", "id": call.tool_use_id, "name": ASKS, "input": call.args}
+    usage = TokenUsage()
+    return k.Message(
+        message_id="", blocks=[block], stop_reason="tool_use", model="", token_usage=usage
+    )
+
+
+# the state of a graph, as text
+
+
+def packed(saver: InMemorySaver, thread: str, waiting: Mapping[str, Interrupted]) -> str:
+    """The newest checkpoint of the graph and of its subgraphs, and what waits for whom."""
+    newest: dict[str, Any] = {}
+    for entry in saver.list({"configurable": {"thread_id": thread}}):
+        place = entry.config["configurable"]["checkpoint_ns"]
+        newest.setdefault(place, (entry.checkpoint, entry.metadata, entry.pending_writes or []))
+    asked = {call: (each.id, each.value) for call, each in waiting.items()}
+    kind, state = saver.serde.dumps_typed({"thread": thread, "newest": newest, "asked": asked})
+    return f"{kind}:{base64.b64encode(zlib.compress(state)).decode()}"
+
+
+def unpacked(state: str) -> tuple[InMemorySaver, str, dict[str, Interrupted]]:
+    """The other way round: a saver with that state, its thread, and by call what waits."""
+    saver = InMemorySaver()
+    kind, _, text = state.partition(":")
+    kept = saver.serde.loads_typed((kind, zlib.decompress(base64.b64decode(text))))
+    for place, (checkpoint, metadata, writes) in kept["newest"].items():
+        config: Any = {"configurable": {"thread_id": kept["thread"], "checkpoint_ns": place}}
+        config = saver.put(config, checkpoint, metadata, checkpoint["channel_versions"])
+        for task, own in _by_task(writes):
+            saver.put_writes(config, own, task)
+    asked = {call: Interrupted(id, value) for call, (id, value) in kept["asked"].items()}
+    return saver, kept["thread"], asked
+
+
+def _by_task(writes: list[Any]) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
+    tasks: dict[str, list[tuple[str, Any]]] = {}
+    for task, channel, value in writes:
+        tasks.setdefault(task, []).append((channel, value))
+    yield from tasks.items()
