@@ -1,0 +1,100 @@
+"""The vocabulary of the audit: events that are kept, and never on a user's wire."""
+
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from msgspec import UNSET, UnsetType
+
+from turnlog.events.base import Event
+
+
+class Internal(Event, frozen=True, kw_only=True):
+    """For the audit only: kept, and never on a user's wire."""
+
+    kept: ClassVar[bool] = True
+    internal: ClassVar[bool] = True
+
+
+class DecisionRefused(Internal, frozen=True, kw_only=True, tag="decision_refused"):
+    """Somebody tried to decide on an approval who may not, or too late, or twice."""
+
+    approval_id: str
+    tried_by: str
+    why: str
+
+
+class ToolSettled(Internal, frozen=True, kw_only=True, tag="tool_settled"):
+    """A person found out what became of a call that was in doubt."""
+
+    tool_use_id: str
+    tool_name: str
+    happened: bool
+    decided_by: str
+    note: str | None = None
+
+
+class TurnResumed(Internal, frozen=True, kw_only=True, tag="turn_resumed"):
+    """The turn's process had died; another one goes on with it."""
+
+
+class EnginePaused(Internal, frozen=True, kw_only=True, tag="engine_paused"):
+    """An engine that owns its loop waits for people. With this state any process goes on."""
+
+    engine: str
+    state: str  # as that engine writes it
+
+
+class HistoryAnchored(Internal, frozen=True, kw_only=True, tag="history_anchored"):
+    """From here on the model is told only what came at or after `anchor`."""
+
+    anchor: int
+
+
+class WebSearched(Internal, frozen=True, kw_only=True, tag="web_searched"):
+    """The model searched the web: what it asked for and what it was given. For the audit."""
+
+    message_id: str
+    query: str
+    results: list[dict[str, Any]]  # title and url
+    error: str | UnsetType = UNSET
+
+
+class HistoryRepaired(Internal, frozen=True, kw_only=True, tag="history_repaired"):
+    """What the log holds breaks rules of the API: the model is told it without that, from here on.
+
+    Recorded once, and again when something else is repaired.
+    """
+
+    repairs: list[dict[str, str]]  # the rule, and its place in the messages
+
+
+class BudgetWarned(Internal, frozen=True, kw_only=True, tag="budget_warned"):
+    """Most of a budget is used up. Nothing was refused."""
+
+    who: str
+    per: str  # session | day | month
+    spent_usd: Decimal
+    spent_tokens: int
+    limit_usd: Decimal | None = None
+    limit_tokens: int | None = None
+
+
+class BudgetExceeded(Internal, frozen=True, kw_only=True, tag="budget_exceeded"):
+    """A call was refused, because a budget is used up or the call would not fit into it."""
+
+    who: str
+    per: str
+    spent_usd: Decimal
+    spent_tokens: int
+    limit_usd: Decimal | None = None
+    limit_tokens: int | None = None
+    next_call_usd: Decimal | None = None  # what the refused call would have cost at least
+    next_call_tokens: int = 0  # an estimate, or the model's own count
+
+
+class ClaimUnfounded(Internal, frozen=True, kw_only=True, tag="claim_unfounded"):
+    """The answer claims what no tool result of its turn bears out. For the audit."""
+
+    message_id: str
+    claim: str  # the sentence
+    why: str
