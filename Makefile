@@ -11,7 +11,7 @@ NPM = "$(NODE)/bin/node" "$(NODE)/lib/node_modules/npm/bin/npm-cli.js"
 
 .PHONY: serve quick test check soak bench coverage docs lock clean
 
-serve: .venv/.run
+serve: .venv/.run .venv/.site
 	$(BIN)/turnlog serve
 
 # Lint, types, imports and the fast tests: under a minute on two cores.
@@ -20,7 +20,7 @@ quick: .venv/.dev
 	@begin=$$(date +%s); $(MAKE) --no-print-directory check && $(PYTEST) $(QUICK) && \
 	    echo "make quick took $$(($$(date +%s) - begin)) seconds"
 
-test: .venv/.npm check
+test: .venv/.npm .venv/.site check
 	$(PYTEST) -m "not soak"
 
 check: .venv/.dev
@@ -29,7 +29,7 @@ check: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-soak: .venv/.npm
+soak: .venv/.npm .venv/.site
 	$(BIN)/pytest -q -m soak
 
 # How much of the core the fast tests run, room by room.
@@ -59,6 +59,12 @@ docs: .venv/.run
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	touch $@
 
+# The web UI, with the Node that the wheel brings. It is built again when its sources change.
+.venv/.site: .venv/.run $(shell find web/src web/public web/*.* -type f 2>/dev/null)
+	@echo "Building the web UI (once, about half a minute) ..."
+	$(BIN)/python hatch_build.py
+	touch $@
+
 # Clients of others that the tests run, with exactly the pinned packages.
 .venv/.npm: .venv/.dev tests/node/package-lock.json
 	mkdir -p .venv/npm && cp tests/node/package.json tests/node/package-lock.json .venv/npm/
@@ -71,6 +77,7 @@ lock: .venv/.dev
 	$(LOCK) pyproject.toml --extra langgraph --group build -o requirements/run.txt
 	$(LOCK) pyproject.toml --all-extras --group dev -c requirements/run.txt -o requirements/dev.txt
 	$(NPM) install --prefix tests/node --package-lock-only --omit-lockfile-registry-resolved
+	$(NPM) install --prefix web --package-lock-only --omit-lockfile-registry-resolved
 
 clean:
 	rm -rf .venv .venv-lock .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -98,7 +98,8 @@ async def test_a_second_question_waits_for_the_first_answer():
         assert (await server.ask(session)).status_code == 202
 
 
-async def test_the_front_page_and_the_health_check_answer():
+async def test_the_front_page_and_the_health_check_answer(monkeypatch):
+    monkeypatch.setattr("turnlog.transports.http.site.built", dict)  # no web UI
     async with served() as server:
         assert "turnlog runs" in (await server.http.get("/")).text
         assert (await server.http.get("/healthz")).json() == {"status": "ok"}

@@ -10,6 +10,7 @@ from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports.http import openapi
 from turnlog.transports.http.routes import ROUTES, Route
+from turnlog.transports.http.site import Site
 
 
 def made(**settings):
@@ -32,8 +33,8 @@ TABLE = [(route.method, route.path) for route in ROUTES]
 
 
 def served():
-    """What the application answers."""
-    routes = made()._asgi.routes
+    """What the application answers, beside the files of the web UI."""
+    routes = made()._asgi.routes[len(Site().routes()) :]
     return [(method, route.path) for route in routes for method in route.methods - {"HEAD"}]
 
 

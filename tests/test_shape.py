@@ -49,8 +49,19 @@ def test_there_are_pins():
     assert [pins.name for pins in PINS] == ["dev.txt", "run.txt"]
 
 
-def test_npm_pins_hold_versions_and_hashes_and_no_address_of_a_registry():
-    lock = json.loads((ROOT / "tests" / "node" / "package-lock.json").read_text())
+SCRIPTS = sorted([*ROOT.glob("web/src/**/*.ts*"), *ROOT.glob("web/src/**/*.css")])
+LONGEST_SCRIPT = 200  # lines; types that are written by `make docs` aside
+
+
+def test_no_file_of_the_web_ui_is_too_long_to_read():
+    assert SCRIPTS
+    long = [f for f in SCRIPTS if len(f.read_text().splitlines()) > LONGEST_SCRIPT]
+    assert [name(f) for f in long if f.name != "events.ts"] == []
+
+
+@pytest.mark.parametrize("folder", ["tests/node", "web"])
+def test_npm_pins_hold_versions_and_hashes_and_no_address_of_a_registry(folder):
+    lock = json.loads((ROOT / folder / "package-lock.json").read_text())
     packages = {name: package for name, package in lock["packages"].items() if name}
     assert packages
     assert [n for n, package in packages.items() if "resolved" in package] == []

@@ -68,6 +68,8 @@ class Performance:
 
     rows: list[tuple[str, ...]]
     broken: list[str]
+    live: list[Shown]  # as it was streamed
+    log: list[Shown]  # as a reload shows it
 
 
 async def perform(page: Page, store: Store, send: Send, engine: str = "claude") -> Performance:
@@ -121,7 +123,7 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
         *([f"{sim.pending} replies of the script were not asked for"] if sim.pending else []),
         *([f"turns still run: {evidence.running}"] if evidence.running else []),
     ]
-    return Performance(_rows(teams.in_order(live, page), bool(page.team)), broken)
+    return Performance(_rows(teams.in_order(live, page), bool(page.team)), broken, live, log)
 
 
 def _patience(page: Page) -> float:

@@ -26,6 +26,7 @@ def pages(root: Path) -> dict[Path, str]:
         root / "docs" / "erp-tools.md": _HEAD + _erp_tools(),
         root / "docs" / "http.md": _HEAD + _routes(),
         root / "clients" / "typescript" / "src" / "events.ts": event_types.typescript(),
+        root / "web" / "src" / "wire" / "events.ts": event_types.typescript(),
         root / "turnlog" / "client" / "events.py": event_types.python(),
     }
 

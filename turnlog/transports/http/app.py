@@ -20,6 +20,7 @@ from turnlog.transports import problem, tickets
 from turnlog.transports.auth import Auth
 from turnlog.transports.http.request import NOBODY, UserRequest
 from turnlog.transports.http.routes import ROUTES, Handler, Route, Who
+from turnlog.transports.http.site import Site
 from turnlog.transports.mcp_server import McpDoor
 from turnlog.transports.origins import Door
 
@@ -48,10 +49,11 @@ def http_app(
     by_path: dict[str, list[Route]] = {}
     for route in ROUTES:
         by_path.setdefault(route.path, []).append(route)
+    table = [_starlette_route(routes, guards, backend, mcp) for routes in by_path.values()]
     app = Starlette(
         lifespan=lifespan,
         middleware=_middleware(auth, origins),
-        routes=[_starlette_route(routes, guards, backend, mcp) for routes in by_path.values()],
+        routes=[*Site(origins).routes(), *table],
         exception_handlers={
             TurnlogError: problem.explained,
             HTTPException: problem.http,

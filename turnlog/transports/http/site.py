@@ -1,0 +1,118 @@
+"""The web UI: files that were built into the package, read once and served from memory.
+
+The page runs under a policy that lets in nothing but its own files, so that no text of a model,
+a tool or a file can make it load or run anything.
+"""
+
+import gzip
+import mimetypes
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+
+# What the page knows: it shows the same document, and its script looks at the address.
+PLACES = ("/", "/s/{id}", "/s/{id}/audit", "/approvals", "/usage", "/audit", "/signin")
+EMBED = "/embed"
+COMPONENT = "/embed.js"  # the web component, for pages of others
+FOREVER = "public, max-age=31536000, immutable"  # names of assets hold their hash
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+    "font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors {ancestors}; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+
+@dataclass(frozen=True)
+class File:
+    body: bytes
+    packed: bytes  # with gzip
+    media_type: str
+
+
+@lru_cache(maxsize=1)
+def built() -> dict[str, File]:
+    """Every built file by its path. Empty in a checkout in which nothing was built."""
+    folder = files("turnlog") / "site"
+    return dict(_walk(folder, "")) if folder.is_dir() else {}
+
+
+def _walk(folder: Traversable, path: str) -> Iterator[tuple[str, File]]:
+    for each in folder.iterdir():
+        at = f"{path}/{each.name}"
+        if each.is_dir():
+            yield from _walk(each, at)
+        elif not each.name.startswith("."):
+            body = each.read_bytes()
+            kind = mimetypes.guess_type(each.name)[0] or "application/octet-stream"
+            yield at, File(body, gzip.compress(body, 9, mtime=0), kind)
+
+
+def policy(ancestors: Collection[str] = ()) -> str:
+    """`ancestors`: whose pages may show it in a frame."""
+    return POLICY.format(ancestors=" ".join(ancestors) or "'none'")
+
+
+class Site:
+    """The routes of the web UI. `origins`: sites whose pages may embed the chat."""
+
+    def __init__(self, origins: Collection[str] = ()) -> None:
+        self._page = policy()
+        self._embedded = policy(["'self'", *origins])
+
+    def routes(self) -> list[StarletteRoute]:
+        """None where nothing was built: then `/` is a page that says what runs."""
+        if not built():
+            return []
+        paths = {
+            **{path: self.page for path in PLACES},
+            EMBED: self.embedded,
+            COMPONENT: self.component,
+            "/theme.js": self.file,
+            "/icon.svg": self.file,
+            "/assets/{name}": self.asset,
+        }
+        return [StarletteRoute(path, endpoint) for path, endpoint in paths.items()]
+
+    async def page(self, request: Request) -> Response:
+        return self.document(request, self._page)
+
+    async def embedded(self, request: Request) -> Response:
+        """The same page inside of another one, of a site that may ask."""
+        return self.document(request, self._embedded)  # its frame-ancestors go before X-Frame-Options
+
+    async def component(self, request: Request) -> Response:
+        """A script that pages of other sites load."""
+        response = await self.file(request)
+        response.headers["cross-origin-resource-policy"] = "cross-origin"
+        return response
+
+    def document(self, request: Request, rules: str) -> Response:
+        headers = {"content-security-policy": rules, "cache-control": "no-cache"}
+        return _response(request, "/index.html", headers)
+
+    async def file(self, request: Request) -> Response:
+        return _response(request, request.url.path, {"cache-control": "no-cache"})
+
+    async def asset(self, request: Request) -> Response:
+        return _response(request, request.url.path, {"cache-control": FOREVER})
+
+
+def _response(request: Request, path: str, headers: dict[str, str]) -> Response:
+    file = built().get(path)
+    if file is None:
+        return Response("Not found. Is the web UI built? `make .venv/.site`.", 404)
+    body = file.body
+    if "gzip" in request.headers.get("accept-encoding", "") and not _is_packed(file):
+        body, headers = file.packed, headers | {"content-encoding": "gzip"}
+    return Response(body, 200, headers | {"vary": "accept-encoding"}, file.media_type)
+
+
+def _is_packed(file: File) -> bool:
+    return file.media_type.startswith(("font/", "image/png"))

@@ -1,0 +1,133 @@
+/** A question to a person. While it is open it has buttons; afterwards it is one line. */
+import { memo, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { Check, Clock, ShieldCheck, X } from "lucide-react";
+import type { Approval } from "../fold/screen";
+import { marked } from "../markdown/links";
+import { Json } from "../tools/Json";
+import { clock, left, money } from "../ui/format";
+import { useNow } from "../ui/time";
+import { schemaOf } from "../wire/config";
+import { post, Problem, sentence } from "../wire/http";
+import { ArgumentFields } from "./ArgumentFields";
+import { changed, edited, fieldsOf } from "./edits";
+import { approveLabel, approvers, isDestructive, outcome, question } from "./words";
+
+const SOON = 600_000; // ms before the end from which the time is told live
+const answeredHere = new Set<string>();
+
+export const ApprovalCard = memo(function ApprovalCard({ approval, over = false }: { approval: Approval; over?: boolean }): ReactNode {
+  const [elsewhere, setElsewhere] = useState(false);
+  if (approval.decision) return <Answered approval={approval} />;
+  if (over || elsewhere) return <p className="approval-line muted">{elsewhere ? "Answered in another window." : "Cancelled by Stop. Nothing was written."}</p>;
+  return <Open approval={approval} taken={() => setElsewhere(true)} />;
+});
+
+function Answered({ approval }: { approval: Approval }): ReactNode {
+  const decision = approval.decision!;
+  const Icon = decision.approved ? Check : X;
+  return (
+    <p className="approval-line" data-approved={decision.approved}>
+      <Icon className={decision.approved ? "ok" : "muted"} aria-hidden />
+      <b>{question(approval)}</b>
+      <span>{outcome(approval, clock(decision.at), !answeredHere.has(approval.key))}</span>
+    </p>
+  );
+}
+
+function Open({ approval, taken }: { approval: Approval; taken: () => void }): ReactNode {
+  const [texts, setTexts] = useState<Record<string, string>>({});
+  const [rejecting, setRejecting] = useState(false);
+  const [reason, setReason] = useState("");
+  const [json, setJson] = useState(false);
+  const [sending, setSending] = useState<"approve" | "reject" | null>(null);
+  const [failed, setFailed] = useState("");
+  const busy = useRef(false);
+  const id = useId();
+  const fields = fieldsOf(approval.args, schemaOf(approval.toolName));
+  const changes = changed(approval.args, texts);
+  const args = edited(approval.args, fields, texts);
+  const others = approvers(approval.mayDecide);
+
+  const answer = async (approved: boolean): Promise<void> => {
+    if (busy.current || (approved && !args)) return;
+    busy.current = true;
+    setSending(approved ? "approve" : "reject");
+    answeredHere.add(approval.key);
+    try {
+      await post(`/api/approvals/${approval.key}`, {
+        approved,
+        ...(!approved && reason && { reason }),
+        ...(approved && changes.length > 0 && { args }),
+      });
+    } catch (error) {
+      answeredHere.delete(approval.key);
+      if (error instanceof Problem && error.status === 409) taken();
+      else setFailed(error instanceof Problem && error.status === 404 ? "You may not decide this." : sentence(error));
+      setSending(null);
+    } finally {
+      busy.current = false;
+    }
+  };
+  const press = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      event.stopPropagation();
+      void answer(!rejecting);
+    }
+    if (event.key === "Escape" && rejecting) {
+      event.stopPropagation();
+      setRejecting(false);
+    }
+  };
+  return (
+    <section className="approval" aria-labelledby={id} onKeyDown={press} data-row={approval.key} data-approval={approval.key}>
+      <header>
+        <ShieldCheck className="warn" aria-hidden />
+        <h3 id={id} tabIndex={-1}>{question(approval)}</h3>
+        <Expiry at={approval.expiresAt} />
+      </header>
+      <div className="approval-body">
+        <p>
+          <b>{approval.agent.name}</b> asks: {marked(approval.description)}. Nothing is written until {others ?? "you"} {others ? "approves" : "approve"}.
+          {approval.costSoFarUsd !== null && <span className="muted"> This turn has cost {money(approval.costSoFarUsd)} so far.</span>}
+        </p>
+        {json ? (
+          <Json value={args ?? approval.args} />
+        ) : (
+          <ArgumentFields args={approval.args} fields={fields} texts={texts} disabled={sending !== null} change={(name, text) => setTexts((now) => ({ ...now, [name]: text }))} />
+        )}
+        {rejecting && (
+          <input type="text" className="reason" autoFocus value={reason} placeholder="Why not? The model is told." aria-label="Reason" onChange={(event) => setReason(event.target.value)} />
+        )}
+        {failed && <p className="bad" role="alert">{failed}</p>}
+      </div>
+      <footer className="actions">
+        {!rejecting && (
+          <button type="button" className={isDestructive(approval) ? "button primary destructive" : "button primary"} disabled={sending !== null || !args} onClick={() => void answer(true)}>
+            {sending === "approve" && <span className="spinner" aria-hidden />}
+            {approveLabel(approval, changes.length)}
+          </button>
+        )}
+        <button type="button" className="button danger" disabled={sending !== null} onClick={() => (rejecting ? void answer(false) : setRejecting(true))}>
+          {sending === "reject" && <span className="spinner" aria-hidden />}
+          {rejecting ? "Reject" : "Reject…"}
+        </button>
+        <button type="button" className="button ghost" onClick={() => (rejecting ? setRejecting(false) : setJson(!json))}>
+          {rejecting ? "Back" : json ? "Show as fields" : "Show as JSON"}
+        </button>
+        <small>Ctrl ↵ {rejecting ? "reject" : "approve"}</small>
+      </footer>
+    </section>
+  );
+}
+
+function Expiry({ at }: { at: string }): ReactNode {
+  const rest = Date.parse(at) - Date.now();
+  const now = useNow(true, rest < SOON ? 1000 : 30_000);
+  const ms = Date.parse(at) - now;
+  return (
+    <time dateTime={at} className={ms < 60_000 ? "expiry bad" : "expiry"}>
+      <Clock aria-hidden /> {ms > 0 ? `expires in ${left(ms)}` : "expired"}
+    </time>
+  );
+}

@@ -1,0 +1,100 @@
+/** The arguments of a call as pairs. A click makes one editable; what it was stays visible. */
+import { useState, type ReactNode } from "react";
+import { Pencil } from "lucide-react";
+import { marked } from "../markdown/links";
+import { inWords } from "../wire/config";
+import { read, shown, type Args, type Field } from "./edits";
+
+interface Props {
+  args: Args;
+  fields: Field[];
+  texts: Record<string, string>;
+  disabled: boolean;
+  change: (name: string, text: string) => void;
+}
+
+export function ArgumentFields({ args, fields, texts, disabled, change }: Props): ReactNode {
+  if (fields.length === 0) return <p className="muted">Without arguments.</p>;
+  return (
+    <dl className="pairs">
+      {fields.map((field) => (
+        <div key={field.name}>
+          <dt>{inWords(marked(field.name))}</dt>
+          <dd>
+            <Argument
+              field={field}
+              before={shown(args[field.name])}
+              text={texts[field.name]}
+              disabled={disabled}
+              change={(text) => change(field.name, text)}
+            />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface ArgumentProps {
+  field: Field;
+  before: string;
+  text: string | undefined;
+  disabled: boolean;
+  change: (text: string) => void;
+}
+
+function Argument({ field, before, text, disabled, change }: ArgumentProps): ReactNode {
+  const [editing, setEditing] = useState(false);
+  const isChanged = text !== undefined && text !== before;
+  const label = `${inWords(field.name)}: ${marked(before)}`;
+  if (!editing && !isChanged) {
+    return (
+      <button type="button" className="value" disabled={disabled} onClick={() => setEditing(true)} aria-label={`Change ${label}`}>
+        <span>{marked(before) || "—"}</span>
+        <Pencil aria-hidden />
+      </button>
+    );
+  }
+  const invalid = read(text ?? before, field.kind) === null;
+  return (
+    <>
+      <Input field={field} value={text ?? before} change={change} disabled={disabled} invalid={invalid} done={() => setEditing(false)} />
+      {isChanged && <s>{marked(before) || "—"}</s>}
+      {isChanged && <span className="pill info">edited</span>}
+      {invalid && <span className="bad small-text">This is no {field.kind === "number" ? "number" : "JSON"}.</span>}
+    </>
+  );
+}
+
+interface InputProps {
+  field: Field;
+  value: string;
+  invalid: boolean;
+  disabled: boolean;
+  change: (text: string) => void;
+  done: () => void;
+}
+
+function Input({ field, value, change, disabled, invalid, done }: InputProps): ReactNode {
+  const shared = { disabled, "aria-label": inWords(field.name), autoFocus: true, onBlur: done };
+  if (field.kind === "flag" || field.kind === "choice") {
+    const choices = field.kind === "flag" ? ["true", "false"] : field.choices.map(String);
+    return (
+      <select {...shared} value={value} onChange={(event) => change(event.target.value)}>
+        {choices.map((choice) => (
+          <option key={choice}>{choice}</option>
+        ))}
+      </select>
+    );
+  }
+  return (
+    <input
+      {...shared}
+      type="text"
+      inputMode={field.kind === "number" ? "decimal" : undefined}
+      value={value}
+      aria-invalid={invalid}
+      onChange={(event) => change(event.target.value)}
+    />
+  );
+}

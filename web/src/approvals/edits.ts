@@ -1,0 +1,64 @@
+/** Arguments that a person may change, each by its type. */
+import type { Schema } from "../wire/config";
+
+export type Args = Record<string, unknown>;
+export type FieldKind = "text" | "number" | "flag" | "choice" | "json";
+
+export interface Field {
+  name: string;
+  kind: FieldKind;
+  choices: unknown[];
+}
+
+export function fieldsOf(args: Args, schema?: Schema): Field[] {
+  return Object.entries(args).map(([name, value]) => {
+    const choices = schema?.properties?.[name]?.enum ?? [];
+    return { name, kind: choices.length ? "choice" : kindOf(value, schema?.properties?.[name]?.type), choices };
+  });
+}
+
+function kindOf(value: unknown, type?: string | string[]): FieldKind {
+  if (typeof value === "boolean") return "flag";
+  if (typeof value === "number") return "number";
+  if (typeof value === "string") return "text";
+  const types = [type ?? []].flat();
+  if (value === null) return types.includes("number") || types.includes("integer") ? "number" : "text";
+  return "json";
+}
+
+export function shown(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** What was typed, as a value of the field's kind. Null where it is none. */
+export function read(text: string, kind: FieldKind): { value: unknown } | null {
+  if (kind === "text" || kind === "choice") return { value: text };
+  if (kind === "flag") return { value: text === "true" };
+  if (kind === "number") {
+    const number = Number(text.replaceAll(",", "").trim());
+    return text.trim() === "" || Number.isNaN(number) ? null : { value: number };
+  }
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return null;
+  }
+}
+
+/** The arguments with what was changed; null where something cannot be read. */
+export function edited(args: Args, fields: Field[], texts: Record<string, string>): Args | null {
+  const result: Args = { ...args };
+  for (const field of fields) {
+    const text = texts[field.name];
+    if (text === undefined || text === shown(args[field.name])) continue;
+    const value = read(text, field.kind);
+    if (!value) return null;
+    result[field.name] = value.value;
+  }
+  return result;
+}
+
+export function changed(args: Args, texts: Record<string, string>): string[] {
+  return Object.keys(texts).filter((name) => texts[name] !== shown(args[name]));
+}

@@ -1,0 +1,42 @@
+/** What the user is asked to allow, in all sessions. The count stands in the page's title. */
+import { useEffect } from "react";
+import { get } from "../wire/http";
+import { Observable, useValue } from "../wire/observable";
+
+export interface Pending {
+  id: string;
+  sessionId: string;
+  turnId: string;
+  toolUseId: string;
+  toolName: string;
+  args: Record<string, unknown>;
+  description: string;
+  createdAt: string;
+  expiresAt: string;
+  approvers?: string;
+  askedBy?: string;
+  costSoFarUsd?: number | null;
+}
+
+const AGAIN = 10_000; // ms
+export const pending = new Observable<Pending[]>([]);
+
+export async function look(): Promise<void> {
+  const { approvals } = await get<{ approvals: Pending[] }>("/api/approvals?status=pending");
+  const now = pending.get();
+  if (JSON.stringify(now) !== JSON.stringify(approvals)) pending.set(approvals);
+}
+
+export function usePending(): Pending[] {
+  const open = useValue(pending);
+  useEffect(() => {
+    const again = (): void => void (document.visibilityState === "visible" && look().catch(() => {}));
+    again();
+    const timer = setInterval(again, AGAIN);
+    return () => clearInterval(timer);
+  }, []);
+  useEffect(() => {
+    document.title = open.length > 0 ? `(${open.length}) turnlog` : "turnlog";
+  }, [open.length]);
+  return open;
+}

@@ -1,0 +1,54 @@
+/** An approval as a question in words. */
+import type { Approval } from "../fold/screen";
+import { marked } from "../markdown/links";
+import { titleOf } from "../wire/config";
+
+const DESTRUCTIVE = /^(delete|remove|post|pay|cancel|purge|drop|transfer|send|void|release)\b/i;
+
+export function isDestructive(approval: Approval): boolean {
+  return DESTRUCTIVE.test(titleOf(approval.toolName));
+}
+
+/** "Create customer?", from the tool's title. */
+export function question(approval: Approval): string {
+  return `${marked(titleOf(approval.toolName)).replace(/\?+$/, "")}?`;
+}
+
+/** How many things the arguments name: the longest list among them, or one. */
+export function things(args: Record<string, unknown>): number {
+  const lists = Object.values(args).filter(Array.isArray) as unknown[][];
+  return Math.max(1, ...lists.map((list) => list.length));
+}
+
+export function approveLabel(approval: Approval, changes: number): string {
+  if (changes > 0) return `Approve with ${changes} ${changes === 1 ? "change" : "changes"}`;
+  if (!isDestructive(approval)) return "Approve";
+  const several = things(approval.args);
+  return several > 1 ? `${titleOf(approval.toolName)} (${several})` : titleOf(approval.toolName);
+}
+
+/** Who may answer, where it is not simply the one who asked. */
+export function approvers(mayDecide: unknown): string | null {
+  if (typeof mayDecide !== "string" || mayDecide === "asker") return null;
+  const [who, role] = mayDecide.split(":");
+  if (who === "others") return role ? `somebody else with the role ${role}` : "somebody else than you";
+  return role ? `somebody with the role ${role}` : null;
+}
+
+/** What became of it, in one line. */
+export function outcome(approval: Approval, at: string, elsewhere: boolean): string {
+  const { decision } = approval;
+  if (!decision) return "";
+  const who = decision.decidedBy;
+  const where = elsewhere ? ", in another window" : "";
+  const nobody = /^(turnlog|system|server|nobody)?$/.test(who);
+  if (decision.approved) {
+    return `Approved by ${who}${decision.args ? " with changes" : ""}, ${at}${where}`;
+  }
+  if (nobody || /expired|nobody answered/i.test(decision.reason ?? "")) {
+    return decision.reason && !/expired|nobody/i.test(decision.reason)
+      ? `Withdrawn: ${decision.reason}`
+      : "Nobody answered. Nothing was written.";
+  }
+  return decision.reason ? `Rejected by ${who}: ${decision.reason}` : `Rejected by ${who}, ${at}${where}`;
+}

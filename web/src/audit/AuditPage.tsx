@@ -1,0 +1,1 @@
+export default function AuditPage(_props: { id?: string }) { return null; }

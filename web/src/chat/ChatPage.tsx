@@ -1,0 +1,106 @@
+/** A session: what was said, and where the user writes. */
+import { useCallback, useMemo, useState, type ReactNode } from "react";
+import { useLocation } from "wouter";
+import { useValue } from "../wire/observable";
+import { connection } from "../wire/live";
+import { post } from "../wire/http";
+import { list, setThinking } from "../wire/sessions";
+import { Frame } from "../ui/Frame";
+import { Announcer } from "../ui/Announcer";
+import { useShortcuts } from "../ui/shortcuts";
+import { ActionsContext } from "./Actions";
+import { announcement } from "./announcements";
+import { Composer } from "./Composer";
+import { Header } from "./Header";
+import { Notices } from "./Notices";
+import { SessionContext } from "./SessionContext";
+import { Transcript } from "./Transcript";
+import { useBudget } from "./budget";
+import { useConversation } from "./useConversation";
+import { UserMessage } from "./UserMessage";
+import { Waiting } from "./RowView";
+
+export function ChatPage({ id, embedded = false }: { id: string; embedded?: boolean }): ReactNode {
+  const chat = useConversation(id);
+  const { outbox, shown, sending, queue, newest, isBusy, waitsFor } = chat;
+  const [, go] = useLocation();
+  const session = useValue(list).sessions.find((one) => one.id === id);
+  const state = useValue(connection);
+  const [once, setOnce] = useState<number | null>(null);
+  const budget = useBudget(id, shown.screen.turns.length);
+  const fill = useCallback((text: string) => outbox.write(text), [outbox]);
+  const again = chat.again;
+  const actions = useMemo(() => ({ fill, again }), [fill, again]);
+
+  const send = (): void => {
+    const message = outbox.take(once);
+    setOnce(null);
+    if (isBusy || sending) outbox.enqueue(message);
+    else void outbox.send(message);
+  };
+  const stop = useCallback(() => void post(`/api/sessions/${id}/stop`).catch(() => {}), [id]);
+  useShortcuts({ stop: isBusy ? stop : null });
+
+  if (shown.status === "missing") {
+    return (
+      <Frame title="Not found" embedded={embedded}>
+        <div className="empty">
+          <h2>There is no such session</h2>
+          <p className="muted">It may belong to somebody else, or the address is not whole.</p>
+          <button type="button" className="button" onClick={() => go("/")}>New session</button>
+        </div>
+      </Frame>
+    );
+  }
+  const thinking = {
+    enabled: session?.thinking.enabled ?? false,
+    budget: session?.thinking.budgetTokens ?? 10_000,
+    once,
+    set: (enabled: boolean, tokens: number) => void (session && setThinking(session, enabled, tokens)),
+    setOnce,
+  };
+  const pending = sending && !newestHas(newest, sending.turnId) ? sending : null;
+  return (
+    <Frame header={<Header sessionId={id} session={session} shown={shown} />} embedded={embedded} active={id}>
+      <SessionContext value={id}>
+        <ActionsContext value={actions}>
+          <Transcript conversation={chat.conversation} shown={shown}>
+            {shown.status === "loading" && <p className="muted loading" role="status">Loading…</p>}
+            {shown.status === "failed" && <p className="bad" role="alert">This session could not be loaded. <button type="button" className="button small" onClick={() => location.reload()}>Reload</button></p>}
+            {pending && (
+              <div className="row">
+                <UserMessage id="pending" text={pending.text} files={pending.files} at={pending.at} pending />
+                {pending.failed ? (
+                  <div className="ending bad" role="alert">
+                    <p>{pending.failed}</p>
+                    <button type="button" className="button small" onClick={() => void outbox.send(pending)}>Retry</button>
+                    <button type="button" className="button ghost small" onClick={() => (outbox.sending.set(null), outbox.write(pending.text))}>Edit</button>
+                  </div>
+                ) : (
+                  <Waiting since={pending.at} />
+                )}
+              </div>
+            )}
+          </Transcript>
+          <Composer
+            outbox={outbox}
+            busy={isBusy}
+            waits={waitsFor.length > 0}
+            offline={state === "reconnecting" || state === "offline"}
+            refused={session?.archived ? "This session is archived. It takes no messages." : budget.refused}
+            thinking={thinking}
+            send={send}
+            stop={isBusy ? stop : null}
+            lastOwn={() => newest?.question?.content ?? ""}
+            above={<Notices outbox={outbox} queue={queue} waitsFor={waitsFor} state={state} refreshed={shown.refreshed} warning={budget.warning} />}
+          />
+          <Announcer text={announcement(newest)} urgent={newest?.failure?.error ?? ""} />
+        </ActionsContext>
+      </SessionContext>
+    </Frame>
+  );
+}
+
+function newestHas(newest: { id: string; question: unknown } | null, turnId: string | null): boolean {
+  return turnId !== null && newest?.id === turnId && newest.question !== null;
+}

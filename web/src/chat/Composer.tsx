@@ -1,0 +1,115 @@
+/** Where the user writes. A plain field: nothing is read while it is typed in. */
+import { useEffect, useLayoutEffect, useRef, type ClipboardEvent, type KeyboardEvent, type ReactNode } from "react";
+import { ArrowUp, Square } from "lucide-react";
+import { config } from "../wire/config";
+import { useValue } from "../wire/observable";
+import type { Outbox } from "../wire/outbox";
+import { count } from "../ui/format";
+import { AttachButton } from "../files/AttachButton";
+import { FileChips } from "../files/FileChips";
+import { useUploads } from "../files/uploads";
+import { ThinkingMenu, type ThinkingChoice } from "./ThinkingMenu";
+
+interface Props {
+  outbox: Outbox;
+  busy: boolean; // a turn runs or waits
+  waits: boolean; // for a person
+  offline: boolean;
+  refused: string | null; // why nothing can be sent
+  thinking: ThinkingChoice;
+  send: () => void;
+  stop: (() => void) | null;
+  lastOwn: () => string;
+  above?: ReactNode;
+}
+
+export function Composer(props: Props): ReactNode {
+  const { outbox, busy, waits, offline, refused, thinking, send, stop, lastOwn, above } = props;
+  const draft = useValue(outbox.draft);
+  const uploads = useUploads(outbox);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const most = config.get()?.limits.maxCharacters ?? 200_000;
+  const loading = uploads.list.filter((one) => one.state === "uploading" || one.state === "reading").length;
+  const isEmpty = !draft.text.trim() && draft.files.length === 0;
+  const blocked = isEmpty || draft.text.length > most || refused !== null;
+  useLayoutEffect(() => grow(field.current), [draft.text]);
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches) field.current?.focus();
+  }, [outbox]);
+
+  const submit = (): void => {
+    if (blocked) return;
+    if (loading > 0) return uploads.whenReady(send);
+    send();
+    field.current?.focus();
+  };
+  const press = (event: KeyboardEvent): void => {
+    const composing = event.nativeEvent.isComposing || event.keyCode === 229;
+    if (event.key === "Enter" && !event.shiftKey && !composing) {
+      event.preventDefault();
+      submit();
+    }
+    if (event.key === "ArrowUp" && draft.text === "") {
+      const text = lastOwn();
+      if (text) {
+        event.preventDefault();
+        outbox.write(text);
+      }
+    }
+  };
+  const paste = (event: ClipboardEvent): void => {
+    const files = [...event.clipboardData.files];
+    if (files.length === 0) return;
+    event.preventDefault();
+    uploads.add(files);
+  };
+  const label = offline ? "Send when back" : busy ? "Queue" : "Send";
+  return (
+    <div className="composer">
+      {above}
+      <div className="composer-box">
+        <FileChips outbox={outbox} uploads={uploads} />
+        <textarea
+          ref={field}
+          value={draft.text}
+          rows={1}
+          onChange={(event) => outbox.write(event.target.value)}
+          onKeyDown={press}
+          onPaste={paste}
+          disabled={refused !== null}
+          placeholder={refused ?? (busy ? "Write the next message. It is sent when this turn is over." : "Write a message")}
+          aria-label="Message"
+        />
+        <div className="composer-row">
+          <AttachButton add={uploads.add} />
+          <ThinkingMenu choice={thinking} />
+          <span className="grow" />
+          {draft.text.length > most * 0.9 && (
+            <span className={draft.text.length > most ? "bad small-text" : "muted small-text"}>
+              {count(draft.text.length)} of {count(most)}
+            </span>
+          )}
+          {loading > 0 && <span className="pill">Sends when {loading === 1 ? "1 file is" : `${loading} files are`} ready</span>}
+          {waits && <span className="pill warn">Waiting for your approval</span>}
+          {stop && (
+            <button type="button" className="button" onClick={stop}>
+              <Square aria-hidden /> Stop <kbd>Esc</kbd>
+            </button>
+          )}
+          {(!stop || !isEmpty) && (
+            <button type="button" className="button primary send" onClick={submit} disabled={blocked} aria-label={label} title={label}>
+              {offline || busy ? label : <ArrowUp aria-hidden />}
+            </button>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** As high as its text, up to a part of the window; then it scrolls. CSS has the limit. */
+function grow(field: HTMLTextAreaElement | null): void {
+  if (!field) return;
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight}px`;
+}

@@ -1,0 +1,104 @@
+/** One row of the conversation. A kind without a view is a compile error. */
+import { memo, type ReactNode } from "react";
+import { ApprovalCard } from "../approvals/ApprovalCard";
+import { ToolCard } from "../tools/ToolCard";
+import { agentIndex } from "../wire/config";
+import { CopyButton } from "../ui/CopyButton";
+import { clock, count, exact, money } from "../ui/format";
+import { useSeconds } from "../ui/time";
+import type { AgentRef } from "../wire/events";
+import type { Turn } from "../fold/screen";
+import { Answer } from "./Answer";
+import { Ending } from "./Ending";
+import type { Row } from "./rows";
+import { UserMessage } from "./UserMessage";
+
+export const RowView = memo(function RowView({ row }: { row: Row }): ReactNode {
+  return (
+    <div className={row.agent ? `row spoken ${agentColour(row.agent)}` : "row"} data-kind={row.kind}>
+      {view(row)}
+    </div>
+  );
+});
+
+/** By its place among the agents: a1 to a6, then grey. */
+export function agentColour(agent: AgentRef): string {
+  const at = agentIndex(agent.id);
+  return at >= 0 && at < 6 ? `a${at + 1}` : "a0";
+}
+
+function view(row: Row): ReactNode {
+  const over = row.turn.state === "done" || row.turn.state === "failed";
+  switch (row.kind) {
+    case "question":
+      return <UserMessage text={row.question.content} files={row.question.files} at={row.question.at} id={row.key} />;
+    case "head":
+      return <Head agent={row.agent!} from={row.from} />;
+    case "answer":
+      return <Answer answer={row.answer} open={row.open} />;
+    case "tools":
+      return (
+        <div className="tools">
+          {row.calls.map((call) => (
+            <ToolCard key={call.key} call={call} over={over} />
+          ))}
+        </div>
+      );
+    case "approval":
+      return <ApprovalCard approval={row.approval} over={over} />;
+    case "ending":
+      return <Ending turn={row.turn} reason={row.reason} />;
+    case "waiting":
+      return <Waiting since={row.turn.at} />;
+    case "footer":
+      return <Footer turn={row.turn} />;
+    case "unknown":
+      return <p className="muted">Something this page does not know ({row.item.type})</p>;
+  }
+}
+
+export function Badge({ agent }: { agent: AgentRef }): ReactNode {
+  return <span className={`badge ${agentColour(agent)}`}>{agent.name.charAt(0).toUpperCase()}</span>;
+}
+
+function Head({ agent, from }: { agent: AgentRef; from: string | null }): ReactNode {
+  return (
+    <div className="head">
+      <Badge agent={agent} />
+      <b>{agent.name}</b>
+      {from && <span className="muted">· handed over by {from}</span>}
+    </div>
+  );
+}
+
+const LONG = 10; // seconds after which a wait is explained
+
+export function Waiting({ since }: { since: string | null }): ReactNode {
+  const seconds = useSeconds(since);
+  return (
+    <div className="waiting">
+      <span className="dots" aria-hidden>
+        <i />
+        <i />
+        <i />
+      </span>
+      {seconds >= LONG && seconds < 3600 && <span className="muted">Still waiting for the model ({seconds} s)</span>}
+    </div>
+  );
+}
+
+function Footer({ turn }: { turn: Turn }): ReactNode {
+  const answers = turn.items.filter((item) => item.kind === "answer");
+  const text = (): string => answers.map((answer) => answer.content).filter(Boolean).join("\n\n");
+  const at = answers.at(-1)!.at;
+  return (
+    <div className="footer">
+      <CopyButton text={text} label="Copy answer" />
+      <span>{count(turn.tokens)} tokens</span>
+      <span>{money(turn.costUsd)}</span>
+      <time dateTime={at} title={exact(at)}>
+        {clock(at)}
+      </time>
+    </div>
+  );
+}

@@ -1,0 +1,17 @@
+/** What a screen reader hears of a turn: events, not tokens. */
+import type { Answer, Turn } from "../fold/screen";
+import { openApprovals } from "../fold/rules";
+import { titleOf } from "../wire/config";
+
+const MOST = 300; // characters of an answer
+
+export function announcement(turn: Turn | null): string {
+  if (!turn) return "";
+  const open = openApprovals(turn)[0];
+  if (open) return `Waiting for your approval: ${titleOf(open.toolName)}`;
+  if (turn.cancelled) return "Stopped";
+  if (turn.state === "running") return turn.drafts.length > 0 ? "Answer started" : "";
+  if (turn.state !== "done") return "";
+  const last = turn.items.findLast((item): item is Answer => item.kind === "answer" && item.kept);
+  return last ? `${last.content.slice(0, MOST)} — answer complete` : "";
+}

@@ -1,0 +1,69 @@
+/** Following the end of the conversation: a state that only the user changes.
+ *
+ * Wheel up, touch, PageUp, Home and selecting pause it; only reaching the end resumes it. A
+ * `scroll` event that we caused ourselves decides nothing.
+ */
+import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
+
+const NEAR = 24; // px
+const UP_KEYS = new Set(["PageUp", "Home", "ArrowUp"]);
+
+export interface Following {
+  follows: boolean;
+  toEnd: () => void;
+  pin: () => void;
+}
+
+export function useFollowing(box: RefObject<HTMLElement | null>, marker: unknown): Following {
+  const state = useRef(true);
+  const [follows, setFollows] = useState(true);
+  const set = useCallback((value: boolean) => {
+    state.current = value;
+    setFollows(value);
+  }, []);
+  const pin = useCallback(() => {
+    const element = box.current;
+    if (element && state.current) element.scrollTop = element.scrollHeight;
+  }, [box]);
+  useLayoutEffect(pin, [pin, marker]);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const atEnd = (): boolean => element.scrollHeight - element.scrollTop - element.clientHeight <= NEAR;
+    const scrolls = (): boolean => element.scrollHeight > element.clientHeight;
+    const pause = (): void => void (scrolls() && set(false));
+    const wheel = (event: WheelEvent): void => void (event.deltaY < 0 && pause());
+    const key = (event: KeyboardEvent): void => void (UP_KEYS.has(event.key) && pause());
+    const select = (): void => {
+      const selection = document.getSelection();
+      if (selection && !selection.isCollapsed && element.contains(selection.anchorNode)) pause();
+    };
+    const scrolled = (): void => void (!state.current && atEnd() && isUsers(element) && set(true));
+    element.addEventListener("wheel", wheel, { passive: true });
+    element.addEventListener("touchmove", pause, { passive: true });
+    element.addEventListener("keydown", key);
+    element.addEventListener("scroll", scrolled, { passive: true });
+    document.addEventListener("selectionchange", select);
+    const resized = new ResizeObserver(pin);
+    resized.observe(element);
+    return () => {
+      element.removeEventListener("wheel", wheel);
+      element.removeEventListener("touchmove", pause);
+      element.removeEventListener("keydown", key);
+      element.removeEventListener("scroll", scrolled);
+      document.removeEventListener("selectionchange", select);
+      resized.disconnect();
+    };
+  }, [box, pin, set]);
+  const toEnd = useCallback(() => {
+    set(true);
+    pin();
+  }, [set, pin]);
+  return { follows, toEnd, pin };
+}
+
+/** Somebody who selects text at the end does not want it to move. */
+function isUsers(element: HTMLElement): boolean {
+  const selection = document.getSelection();
+  return !selection || selection.isCollapsed || !element.contains(selection.anchorNode);
+}

@@ -1,0 +1,109 @@
+/** The rows of the conversation, from its turns. Pure: the same turn gives the same rows. */
+import type { AgentRef } from "../wire/events";
+import type { Answer, Approval, Item, Question, ToolCall, Turn, Unknown } from "../fold/screen";
+
+interface Base {
+  key: string;
+  turn: Turn;
+  agent: AgentRef | null; // whose line it stands at
+}
+
+export type Row = Base &
+  (
+    | { kind: "question"; question: Question }
+    | { kind: "head"; from: string | null }
+    | { kind: "answer"; answer: Answer; open: boolean }
+    | { kind: "tools"; calls: ToolCall[] }
+    | { kind: "approval"; approval: Approval; call: ToolCall | null }
+    | { kind: "ending"; reason: string; code: string }
+    | { kind: "waiting" }
+    | { kind: "footer" }
+    | { kind: "unknown"; item: Unknown }
+  );
+
+const made = new WeakMap<Turn, Row[]>();
+// Stop reasons that a person must be told about.
+const TOLD = new Set(["max_tokens", "refusal", "model_context_window_exceeded", "cancelled", "interrupted"]);
+
+export function rowsOf(turns: readonly Turn[]): Row[] {
+  return turns.flatMap((turn) => {
+    const rows = made.get(turn) ?? makeRows(turn);
+    made.set(turn, rows);
+    return rows;
+  });
+}
+
+function makeRows(turn: Turn): Row[] {
+  const rows: Row[] = [];
+  if (turn.question) {
+    rows.push({ kind: "question", key: `${turn.id}:question`, turn, agent: null, question: turn.question });
+  }
+  let speaker: AgentRef | null = null;
+  const add = (row: Row): void => {
+    if (row.agent && row.agent.id !== speaker?.id) {
+      const from = speaker?.name ?? null;
+      rows.push({ kind: "head", key: `${row.key}:head`, turn, agent: row.agent, from });
+      speaker = row.agent;
+    }
+    rows.push(row);
+  };
+  bodies(turn).forEach(add);
+  endings(turn, speaker).forEach((row) => rows.push(row));
+  return rows;
+}
+
+function bodies(turn: Turn): Row[] {
+  const rows: Row[] = [];
+  const approvals = new Map(
+    turn.items.filter((item) => item.kind === "approval").map((item) => [item.toolUseId, item]),
+  );
+  const items: Item[] = [...turn.items, ...turn.drafts];
+  items.forEach((item, at) => {
+    if (item.kind === "answer" && !isEmpty(item, turn)) {
+      const open = !item.kept && turn.state === "running";
+      rows.push({ kind: "answer", key: item.key, turn, agent: item.agent, answer: item, open });
+    }
+    if (item.kind === "tool") addCall(rows, turn, item, approvals.get(item.key) ?? null, items[at - 1]);
+    if (item.kind === "unknown") rows.push({ kind: "unknown", key: item.key, turn, agent: item.agent, item });
+  });
+  return rows;
+}
+
+/** Calls of one message stand side by side. One that a person decides on has its question first. */
+function addCall(rows: Row[], turn: Turn, call: ToolCall, approval: Approval | null, before?: Item): void {
+  const agent = call.agent;
+  if (approval) rows.push({ kind: "approval", key: approval.key, turn, agent, approval, call });
+  if (approval && !call.result) return;
+  const last = rows.at(-1);
+  if (last?.kind === "tools" && before?.kind === "tool" && last.agent?.id === agent.id) {
+    rows[rows.length - 1] = { ...last, calls: [...last.calls, call] };
+  } else {
+    rows.push({ kind: "tools", key: call.key, turn, agent, calls: [call] });
+  }
+}
+
+function isEmpty(answer: Answer, turn: Turn): boolean {
+  return answer.parts.length === 0 && (answer.kept || turn.state !== "running");
+}
+
+function endings(turn: Turn, speaker: AgentRef | null): Row[] {
+  const base = { turn, agent: speaker };
+  const last = turn.items.findLast((item): item is Answer => item.kind === "answer" && item.kept);
+  if (turn.failure) {
+    return [{ ...base, kind: "ending", key: `${turn.id}:ending`, reason: "error", code: turn.failure.code }];
+  }
+  if (turn.state === "running") {
+    const quiet = turn.drafts.length === 0 && !hasOpenCall(turn);
+    return quiet ? [{ ...base, kind: "waiting", key: `${turn.id}:waiting` }] : [];
+  }
+  if (turn.state !== "done") return [];
+  const reason = turn.cancelled ? "cancelled" : (last?.stopReason ?? "");
+  const told: Row[] = TOLD.has(reason)
+    ? [{ ...base, kind: "ending", key: `${turn.id}:ending`, reason, code: reason }]
+    : [];
+  return last ? [...told, { ...base, kind: "footer", key: `${turn.id}:footer` }] : told;
+}
+
+function hasOpenCall(turn: Turn): boolean {
+  return turn.items.some((item) => item.kind === "tool" && !item.result);
+}

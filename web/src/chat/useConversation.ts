@@ -1,0 +1,69 @@
+/** The open session, and the outbox that belongs to it. */
+import { useEffect, useMemo } from "react";
+import { openApprovals } from "../fold/rules";
+import type { Turn } from "../fold/screen";
+import { Conversation } from "../wire/conversation";
+import { useValue } from "../wire/observable";
+import { Outbox, outgoing } from "../wire/outbox";
+import { load, refresh } from "../wire/sessions";
+
+const boxes = new Map<string, Outbox>();
+
+/** One for each session of the page, so that nothing on its way is forgotten by a switch. */
+export function outboxOf(sessionId: string | null): Outbox {
+  const key = sessionId ?? "";
+  const box = boxes.get(key) ?? new Outbox(sessionId);
+  boxes.set(key, box);
+  return box;
+}
+
+export function useConversation(sessionId: string) {
+  const conversation = useMemo(() => new Conversation(sessionId), [sessionId]);
+  const outbox = outboxOf(sessionId);
+  const shown = useValue(conversation.shown);
+  const sending = useValue(outbox.sending);
+  const queue = useValue(outbox.queue);
+  useEffect(() => {
+    void conversation.open();
+    return () => conversation.close();
+  }, [conversation]);
+
+  const newest = shown.screen.turns.at(-1) ?? null;
+  const state = newest?.state ?? "done";
+  const isBusy = state === "running" || state === "waiting";
+
+  useEffect(() => outbox.confirm(new Set(shown.screen.turns.filter((t) => t.question).map((t) => t.id))), [outbox, shown.screen.turns, sending]);
+  // A message from before a reload, of which nobody knows whether it arrived: sent again, once.
+  useEffect(() => {
+    const message = outbox.sending.get();
+    if (message && !message.failed) void outbox.send(message);
+  }, [outbox]);
+  useEffect(() => {
+    const next = queue[0];
+    if (shown.status !== "ready" || isBusy || sending || !next) return;
+    outbox.unqueue(next);
+    void outbox.send(next);
+  }, [outbox, queue, isBusy, sending, shown.status]);
+  // The list shows how the session stands, and a title that the first exchange has given it.
+  useEffect(() => {
+    if (shown.status === "ready") void load(sessionId).catch(() => refresh());
+  }, [sessionId, shown.status, state]);
+
+  return {
+    conversation,
+    outbox,
+    shown,
+    sending,
+    queue,
+    newest,
+    isBusy,
+    waitsFor: newest ? openApprovals(newest) : [],
+    again: (turn: Turn): void => {
+      if (!turn.question || outbox.sending.get()) return;
+      const { content, files } = turn.question;
+      const message = outgoing(content, files, null);
+      if (isBusy) outbox.enqueue(message);
+      else void outbox.send(message);
+    },
+  };
+}

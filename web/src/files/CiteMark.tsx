@@ -1,0 +1,41 @@
+/** The number behind cited words. A card on hover or focus, the source on a click. */
+import { useId, useRef, useState, type ReactNode } from "react";
+import { drawer } from "../ui/drawer";
+import { SourceView } from "./SourceView";
+import type { Source } from "./sources";
+
+const SOON = 150; // ms
+
+export function CiteMark({ number, source }: { number: number; source?: Source }): ReactNode {
+  const [shown, setShown] = useState(false);
+  const timer = useRef(0);
+  const id = useId();
+  if (!source) return null; // a mark without a source says nothing
+  const later = (open: boolean): void => {
+    clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => setShown(open), SOON);
+  };
+  const show = (): void => drawer.set({ title: source.title, body: <SourceView source={source} /> });
+  return (
+    <span className="cite-place" onPointerEnter={() => later(true)} onPointerLeave={() => later(false)}>
+      <button
+        type="button"
+        className="cite"
+        aria-label={`Source ${number}: ${[source.title, source.place].filter(Boolean).join(", ")}`}
+        aria-describedby={shown ? id : undefined}
+        onFocus={() => later(true)}
+        onBlur={() => later(false)}
+        onClick={show}
+      >
+        {number}
+      </button>
+      {shown && (
+        <span className="cite-card" role="tooltip" id={id}>
+          <b>{source.title}</b>
+          {source.place && <small>{source.place}</small>}
+          {source.quotes[0] && <q>{source.quotes[0]}</q>}
+        </span>
+      )}
+    </span>
+  );
+}

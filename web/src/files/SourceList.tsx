@@ -1,0 +1,25 @@
+/** Under an answer: its sources, by number. */
+import type { ReactNode } from "react";
+import { drawer } from "../ui/drawer";
+import { SourceView } from "./SourceView";
+import type { Source } from "./sources";
+
+export function SourceList({ sources }: { sources: Source[] }): ReactNode {
+  return (
+    <div className="sources">
+      <span className="muted">Sources</span>
+      {sources.map((source) => (
+        <button
+          type="button"
+          key={source.number}
+          className="source"
+          onClick={() => drawer.set({ title: source.title, body: <SourceView source={source} /> })}
+        >
+          <span className="cite">{source.number}</span>
+          <span>{source.title}</span>
+          {source.place && <span className="muted">{source.place}</span>}
+        </button>
+      ))}
+    </div>
+  );
+}

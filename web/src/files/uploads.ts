@@ -1,0 +1,123 @@
+/** Files on their way to the server. What is ready belongs to the draft; the rest is here. */
+import { useEffect, useMemo } from "react";
+import { authorization, problemOf, sentence } from "../wire/http";
+import { Observable, useValue } from "../wire/observable";
+import { newId, type Attached, type Outbox } from "../wire/outbox";
+import { create } from "../wire/sessions";
+import { size } from "../ui/format";
+
+export interface Upload {
+  key: string;
+  name: string;
+  size: number;
+  type: string;
+  state: "uploading" | "reading" | "failed";
+  progress: number; // of 1
+  why: string;
+  file: File;
+}
+
+export interface Uploads {
+  list: Upload[];
+  add: (files: File[]) => void;
+  retry: (upload: Upload) => void;
+  remove: (upload: Upload) => void;
+  whenReady: (go: () => void) => void;
+}
+
+const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
+const MOST = { image: 10_000_000, pdf: 50_000_000 };
+
+/** Why it cannot be taken; null where it can. The server looks at the content itself. */
+export function refusal(file: File): string | null {
+  if (IMAGES.test(file.type)) {
+    return file.size > MOST.image ? `${size(file.size)}; images may have ${size(MOST.image)}` : null;
+  }
+  if (file.type === "application/pdf") {
+    return file.size > MOST.pdf ? `${size(file.size)}; PDFs may have ${size(MOST.pdf)}` : null;
+  }
+  return null; // other kinds: the server says
+}
+
+const states = new Map<Outbox, Observable<Upload[]>>();
+const later = new Map<Outbox, () => void>();
+
+function stateOf(outbox: Outbox): Observable<Upload[]> {
+  const state = states.get(outbox) ?? new Observable<Upload[]>([]);
+  states.set(outbox, state);
+  return state;
+}
+
+/** The session that files of a new conversation wait in, until it begins with a message. */
+export const waitingRoom = new Observable<string | null>(null);
+
+export function useUploads(outbox: Outbox): Uploads {
+  const state = stateOf(outbox);
+  const list = useValue(state);
+  useEffect(() => {
+    const go = later.get(outbox);
+    if (go && !list.some((one) => one.state !== "failed")) {
+      later.delete(outbox);
+      go();
+    }
+  }, [list, outbox]);
+  return useMemo(
+    () => ({
+      list,
+      add: (files) => files.forEach((file) => void begin(outbox, state, file)),
+      retry: (upload) => {
+        drop(state, upload);
+        void begin(outbox, state, upload.file);
+      },
+      remove: (upload) => drop(state, upload),
+      whenReady: (go) => void later.set(outbox, go),
+    }),
+    [list, outbox, state],
+  );
+}
+
+function drop(state: Observable<Upload[]>, upload: Upload): void {
+  state.update((list) => list.filter((one) => one.key !== upload.key));
+}
+
+async function begin(outbox: Outbox, state: Observable<Upload[]>, file: File): Promise<void> {
+  const why = refusal(file);
+  const upload: Upload = { key: newId(), name: file.name, size: file.size, type: file.type, state: why ? "failed" : "uploading", progress: 0, why: why ?? "", file };
+  state.update((list) => [...list, upload]);
+  if (why) return;
+  const change = (changes: Partial<Upload>): void =>
+    state.update((list) => list.map((one) => (one.key === upload.key ? { ...one, ...changes } : one)));
+  try {
+    const sessionId = outbox.sessionId ?? waitingRoom.get() ?? (await create()).id;
+    if (!outbox.sessionId) waitingRoom.set(sessionId);
+    const attached = await send(sessionId, file, (progress) => change({ progress, state: progress < 1 ? "uploading" : "reading" }));
+    outbox.draft.update((draft) => ({ ...draft, files: [...draft.files, attached] }));
+    drop(state, upload);
+  } catch (error) {
+    change({ state: "failed", why: sentence(error) });
+  }
+}
+
+/** With `XMLHttpRequest`: `fetch` does not tell how far it is. */
+function send(sessionId: string, file: File, tell: (progress: number) => void): Promise<Attached> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const kind = file.type === "application/pdf" ? "/pdf" : "";
+    request.open("POST", `/api/sessions/${sessionId}/files${kind}`);
+    for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
+    request.upload.onprogress = (event) => tell(event.total ? event.loaded / event.total : 0);
+    request.onerror = () => reject(new Error("No connection"));
+    request.onload = () => {
+      if (request.status >= 300) {
+        const response = new Response(request.responseText, { status: request.status });
+        void problemOf(response).then(reject);
+        return;
+      }
+      const answer = JSON.parse(request.responseText) as { fileId: string; mediaType?: string; size: number; pages?: number };
+      resolve({ id: answer.fileId, name: file.name, mediaType: answer.mediaType ?? file.type, size: answer.size, pages: answer.pages });
+    };
+    const form = new FormData();
+    form.append("file", file, file.name);
+    request.send(form);
+  });
+}

@@ -1,0 +1,43 @@
+/** The page: its routes, and what stands over all of them. */
+import { lazy, StrictMode, Suspense, type ReactNode } from "react";
+import { createRoot } from "react-dom/client";
+import { Route, Switch } from "wouter";
+import "./ui/styles";
+import { loadConfig } from "./wire/config";
+import { connect } from "./wire/live";
+import { ApprovalsPage } from "./approvals/ApprovalsPage";
+import { ChatPage } from "./chat/ChatPage";
+import { NewPage } from "./chat/NewPage";
+import { SignInDialog } from "./signin/SignInDialog";
+import { Frame } from "./ui/Frame";
+
+const UsagePage = lazy(() => import("./usage/UsagePage"));
+const AuditPage = lazy(() => import("./audit/AuditPage"));
+const AuditList = lazy(() => import("./audit/AuditList"));
+
+function App(): ReactNode {
+  return (
+    <>
+      <Suspense fallback={<Frame title=""><p className="muted loading" role="status">Loading…</p></Frame>}>
+        <Switch>
+          <Route path="/">{() => <NewPage />}</Route>
+          <Route path="/s/:id">{({ id }) => <ChatPage key={id} id={id} />}</Route>
+          <Route path="/s/:id/audit">{({ id }) => <AuditPage key={id} id={id} />}</Route>
+          <Route path="/approvals">{() => <ApprovalsPage />}</Route>
+          <Route path="/usage">{() => <UsagePage />}</Route>
+          <Route path="/audit">{() => <AuditList />}</Route>
+          <Route>{() => <NewPage />}</Route>
+        </Switch>
+      </Suspense>
+      <SignInDialog />
+    </>
+  );
+}
+
+connect();
+createRoot(document.getElementById("root")!).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+);
+void loadConfig();

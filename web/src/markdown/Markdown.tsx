@@ -1,0 +1,106 @@
+/** Markdown as elements. No HTML string is made on the way, so none can be hostile. */
+import { memo, useRef, type ReactNode } from "react";
+import type { Token, Tokens } from "marked";
+import { Blocks, heldBack, isClosed, type Block } from "./blocks";
+import { Code } from "./Code";
+import { inline } from "./Inline";
+import { withoutMarks } from "./marks";
+
+const DEEPEST = 12; // quotes and lists inside of each other; more is shown as text
+
+/** `open`: more text comes. */
+export function Markdown({ text, open = false }: { text: string; open?: boolean }): ReactNode {
+  const blocks = useRef<Blocks>(null);
+  blocks.current ??= new Blocks();
+  const shown = blocks.current.of(open ? heldBack(text) : text);
+  return (
+    <div className="md">
+      {shown.map((block) => (
+        <MemoBlock key={block.key} block={block} raw={block.raw} />
+      ))}
+    </div>
+  );
+}
+
+const MemoBlock = memo(
+  ({ block }: { block: Block; raw: string }) => <BlockView token={block.token} depth={0} />,
+  (before, after) => before.raw === after.raw && before.block.token.type === after.block.token.type,
+);
+
+function BlockView({ token, depth }: { token: Token; depth: number }): ReactNode {
+  if (depth > DEEPEST) return <p>{withoutMarks(token.raw)}</p>;
+  switch (token.type) {
+    case "heading": {
+      const Heading = `h${Math.min(6, (token as Tokens.Heading).depth + 2)}` as "h3";
+      return <Heading>{inline(token.tokens)}</Heading>;
+    }
+    case "code": {
+      const code = token as Tokens.Code;
+      return <Code text={withoutMarks(code.text)} language={code.lang ?? ""} closed={isClosed(code)} />;
+    }
+    case "blockquote":
+      return <blockquote>{nested((token as Tokens.Blockquote).tokens, depth)}</blockquote>;
+    case "list":
+      return <List list={token as Tokens.List} depth={depth} />;
+    case "table":
+      return <Table table={token as Tokens.Table} />;
+    case "hr":
+      return <hr />;
+    case "text":
+      return <>{inline((token as Tokens.Text).tokens ?? [token])}</>;
+    case "checkbox":
+      return null;
+    case "space":
+    case "def":
+      return null;
+    default:
+      return <p>{inline((token as Tokens.Paragraph).tokens ?? [token])}</p>;
+  }
+}
+
+function nested(tokens: Token[], depth: number): ReactNode {
+  return tokens.map((token, at) => <BlockView key={at} token={token} depth={depth + 1} />);
+}
+
+function List({ list, depth }: { list: Tokens.List; depth: number }): ReactNode {
+  const items = list.items.map((item, at) => (
+    <li key={at} className={item.task ? "task" : undefined}>
+      {item.task && <input type="checkbox" checked={!!item.checked} disabled aria-label={item.checked ? "done" : "to do"} />}
+      {nested(item.tokens, depth)}
+    </li>
+  ));
+  return list.ordered ? <ol start={Number(list.start) || 1}>{items}</ol> : <ul>{items}</ul>;
+}
+
+function Table({ table }: { table: Tokens.Table }): ReactNode {
+  const side = (at: number): string | undefined => {
+    const align = table.align[at];
+    return align ? `align-${align}` : undefined;
+  };
+  return (
+    <div className="table" role="region" aria-label="Table" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {table.header.map((cell, at) => (
+              <th key={at} className={side(at)}>
+                {inline(cell.tokens)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row, n) => (
+            <tr key={n}>
+              {row.map((cell, at) => (
+                <td key={at} className={side(at)}>
+                  {inline(cell.tokens)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+/** A result: rows as a table, a record as pairs, text as text, anything else as JSON. */
+import { useMemo, type ReactNode } from "react";
+import { Download, PanelRightOpen } from "lucide-react";
+import { inWords } from "../wire/config";
+import { drawer } from "../ui/drawer";
+import { count, size } from "../ui/format";
+import { saveAs } from "../ui/save";
+import { bodyOf } from "./body";
+import { Json } from "./Json";
+import { Rows } from "./Rows";
+import { WholeResult } from "./WholeResult";
+
+export function ToolBody({ value, name }: { value: unknown; name: string }): ReactNode {
+  const body = useMemo(() => bodyOf(value), [value]);
+  switch (body.kind) {
+    case "rows":
+      return <Rows rows={body.rows} columns={body.columns} name={name} />;
+    case "record":
+      return (
+        <dl className="pairs">
+          {Object.entries(body.record).map(([key, each]) => (
+            <div key={key}>
+              <dt>{inWords(key)}</dt>
+              <dd>{each === null ? "—" : String(each)}</dd>
+            </div>
+          ))}
+        </dl>
+      );
+    case "text":
+      return <p className="plain-text">{body.text || "(empty)"}</p>;
+    case "json":
+      return <Json value={body.value} />;
+    case "large":
+      return <Large text={body.text} bytes={body.size} rows={body.rows} value={value} name={name} />;
+  }
+}
+
+interface LargeProps {
+  text: string;
+  bytes: number;
+  rows: number | null;
+  value: unknown;
+  name: string;
+}
+
+function Large({ text, bytes, rows, value, name }: LargeProps): ReactNode {
+  const facts = [rows !== null && `${count(rows)} rows`, size(bytes)].filter(Boolean).join(", ");
+  const whole = (): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+  return (
+    <div className="large">
+      <pre className="json" tabIndex={0} role="region" aria-label="First part">{text}…</pre>
+      <div className="large-actions">
+        <span className="muted">{facts}, first part</span>
+        <button type="button" className="button small" onClick={() => drawer.set({ title: name, body: <WholeResult value={value} /> })}>
+          <PanelRightOpen aria-hidden /> Open
+        </button>
+        <button type="button" className="button small" onClick={() => saveAs(`${name}.json`, whole(), "application/json")}>
+          <Download aria-hidden /> Download
+        </button>
+      </div>
+    </div>
+  );
+}

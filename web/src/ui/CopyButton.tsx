@@ -1,0 +1,34 @@
+/** Copies, also on plain http, and says whether it worked. */
+import { useState, type ReactNode } from "react";
+import { Check, Copy, X } from "lucide-react";
+
+export async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.className = "off-screen";
+    document.body.append(area);
+    area.select();
+    const worked = document.execCommand("copy");
+    area.remove();
+    return worked;
+  }
+}
+
+export function CopyButton({ text, label }: { text: () => string; label: string }): ReactNode {
+  const [done, setDone] = useState<boolean | null>(null);
+  const press = async (): Promise<void> => {
+    setDone(await copy(text()));
+    setTimeout(() => setDone(null), 1500);
+  };
+  const words = done === null ? label : done ? "Copied" : "Could not copy";
+  const Icon = done === null ? Copy : done ? Check : X;
+  return (
+    <button type="button" className="icon-button" onClick={() => void press()} title={words} aria-label={words}>
+      <Icon aria-hidden />
+    </button>
+  );
+}

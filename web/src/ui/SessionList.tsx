@@ -1,0 +1,114 @@
+/** The sessions by day, filtered as one types; Enter asks the server. */
+import { useEffect, useState, type ReactNode } from "react";
+import { Link, useLocation } from "wouter";
+import { Ellipsis, Search } from "lucide-react";
+import { useValue } from "../wire/observable";
+import { change, list, more, refresh, type Session } from "../wire/sessions";
+import { request } from "../wire/http";
+import { dayOf, grouped } from "./days";
+import { Menu } from "./Menu";
+import { saveAs } from "./save";
+
+const AGAIN = 15_000; // ms between two looks at how sessions stand
+
+export function SessionList({ active }: { active?: string }): ReactNode {
+  const { sessions, cursor, search, loaded } = useValue(list);
+  const [text, setText] = useState("");
+  useEffect(() => {
+    const look = (): void => void (document.visibilityState === "visible" && refresh().catch(() => {}));
+    look();
+    const timer = setInterval(look, AGAIN);
+    return () => clearInterval(timer);
+  }, []);
+  const fitting = sessions.filter((session) => (session.title ?? "").toLowerCase().includes(text.toLowerCase()) || search);
+  return (
+    <>
+      <label className="search side-words">
+        <Search aria-hidden />
+        <input
+          id="search"
+          type="search"
+          placeholder="Search sessions"
+          aria-label="Search sessions"
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            if (event.target.value === "" && search) void refresh("");
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Enter") void refresh(text.trim());
+            if (event.key === "Escape") {
+              event.stopPropagation();
+              setText("");
+              if (search) void refresh("");
+              event.currentTarget.blur();
+            }
+          }}
+        />
+        <kbd>Ctrl K</kbd>
+      </label>
+      <div className="sessions side-words">
+        {grouped(fitting).map(([day, some]) => (
+          <section key={day} aria-label={day}>
+            <h2>{day}</h2>
+            <ul>
+              {some.map((session) => (
+                <Entry key={session.id} session={session} on={session.id === active} />
+              ))}
+            </ul>
+          </section>
+        ))}
+        {loaded && fitting.length === 0 && <p className="muted small-text none">{text ? "Nothing found. Enter searches everything." : "No sessions yet."}</p>}
+        {cursor && (
+          <button type="button" className="button ghost small" onClick={() => void more()}>
+            Older sessions
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+const DOTS = { running: "running", waiting: "waits for you", idle: "" };
+
+function Entry({ session, on }: { session: Session; on: boolean }): ReactNode {
+  const [, go] = useLocation();
+  const state = session.state ?? "idle";
+  const rename = (): void => {
+    const title = window.prompt("Title", session.title ?? "");
+    if (title?.trim()) void change(session.id, { title: title.trim() });
+  };
+  const archive = async (): Promise<void> => {
+    await change(session.id, { archived: true });
+    if (on) go("/");
+  };
+  return (
+    <li className={on ? "entry on" : "entry"}>
+      <Link href={`/s/${session.id}`} aria-current={on ? "page" : undefined} title={`${session.title ?? "New session"}, ${dayOf(session)}`}>
+        {DOTS[state] && <i className={`dot ${state}`} role="img" aria-label={DOTS[state]} />}
+        <span>{session.title || "New session"}</span>
+      </Link>
+      <Menu label={<Ellipsis aria-hidden />} name={`Menu of ${session.title ?? "New session"}`}>
+        {(close) => (
+          <>
+            <button type="button" className="menu-item" onClick={() => (close(), rename())}>Rename…</button>
+            <button type="button" className="menu-item" onClick={() => (close(), void exportLog(session))}>Export</button>
+            <button type="button" className="menu-item" onClick={() => (close(), void archive())}>Archive</button>
+          </>
+        )}
+      </Menu>
+    </li>
+  );
+}
+
+/** The log of the session, one event a line. */
+export async function exportLog(session: Pick<Session, "id" | "title">, internal = false): Promise<void> {
+  const lines: string[] = [];
+  for (let after: number | null = -1; after !== null; ) {
+    const response: Response = await request("GET", `/api/sessions/${session.id}/events?limit=1000&after=${after}${internal ? "&internal=true" : ""}`);
+    const page = (await response.json()) as { events: unknown[]; after: number | null };
+    lines.push(...page.events.map((event) => JSON.stringify(event)));
+    after = page.after;
+  }
+  saveAs(`${session.title || session.id}.jsonl`, lines.join("\n") + "\n", "application/x-ndjson");
+}

@@ -1,0 +1,45 @@
+/** Numbers and times as people read them. */
+
+const NUMBER = new Intl.NumberFormat("en-US");
+
+export const count = (value: number): string => NUMBER.format(value);
+
+/** Four decimals below a dollar, two above. Unknown is not zero. */
+export function money(usd: number | null | undefined): string {
+  if (usd === null || usd === undefined) return "cost unknown";
+  const digits = Math.abs(usd) < 1 && usd !== 0 ? 4 : 2;
+  return `$${usd.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+export function size(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(0)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+export function clock(iso: string): string {
+  return new Date(iso).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+}
+
+export function exact(iso: string): string {
+  return new Date(iso).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+}
+
+/** Until a moment, in words: "23 h 58 min", "4 min 10 s". */
+export function left(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const [days, hours, minutes] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600), Math.floor(seconds / 60)];
+  if (days > 1) return `${days} days`;
+  if (hours) return `${hours} h ${minutes % 60} min`;
+  return minutes >= 10 ? `${minutes} min` : minutes ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}
+
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}

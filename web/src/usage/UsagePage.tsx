@@ -1,0 +1,1 @@
+export default function UsagePage(_props: { id?: string }) { return null; }

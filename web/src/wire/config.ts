@@ -1,0 +1,75 @@
+/** What the server says about itself and about who asks, once per page. */
+import { get } from "./http";
+import { Observable } from "./observable";
+
+export interface AgentInfo {
+  id: string;
+  name: string;
+  description?: string;
+  tools?: { name: string; title?: string; writes?: boolean | null; schema?: Schema }[];
+}
+
+export interface Schema {
+  properties?: Record<string, Property>;
+  required?: string[];
+}
+
+export interface Property {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  enum?: unknown[];
+  format?: string;
+}
+
+export interface Config {
+  model: string;
+  simulated: boolean;
+  agents: AgentInfo[];
+  limits: { maxCharacters: number; [name: string]: number };
+  internalPrefixes: string[];
+  connected?: string;
+}
+
+export interface Me {
+  id: string;
+  roles: string[];
+  signIn: boolean; // whether there are users at all
+}
+
+export const config = new Observable<Config | null>(null);
+export const me = new Observable<Me | null>(null);
+
+export async function loadConfig(): Promise<void> {
+  config.set(await get<Config>("/api/config"));
+  me.set(await get<Me>("/api/me"));
+}
+
+export function isAuditor(who: Me | null): boolean {
+  return !!who && (who.roles.includes("admin") || who.roles.includes("auditor"));
+}
+
+/** A tool's title: the server's, or its name in words. */
+export function titleOf(name: string, agents: AgentInfo[] = config.get()?.agents ?? []): string {
+  const tool = agents.flatMap((agent) => agent.tools ?? []).find((one) => one.name === name);
+  return tool?.title ?? inWords(name);
+}
+
+export function schemaOf(name: string): Schema | undefined {
+  const agents = config.get()?.agents ?? [];
+  return agents.flatMap((agent) => agent.tools ?? []).find((one) => one.name === name)?.schema;
+}
+
+/** `find_customer` and `displayName` as people write them. */
+export function inWords(name: string): string {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replace(/[_\-.]+/g, " ")
+    .trim()
+    .toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export function agentIndex(id: string): number {
+  return config.get()?.agents.findIndex((agent) => agent.id === id) ?? -1;
+}

@@ -1,0 +1,82 @@
+/** Requests. What goes wrong is a `Problem` with a sentence for people. */
+import { token, untilSignedIn } from "./token";
+
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    detail: string,
+    readonly retryAfter: number | null = null,
+  ) {
+    super(detail);
+  }
+}
+
+const NO_CONNECTION = new Problem(0, "no_connection", "No connection to the server.");
+
+export interface Options {
+  body?: unknown;
+  signal?: AbortSignal;
+  accept?: string;
+  quiet?: boolean; // fail with 401 instead of asking to sign in
+}
+
+export async function request(method: string, path: string, options: Options = {}): Promise<Response> {
+  const response = await once(method, path, options);
+  if (response.status === 401 && !options.quiet) {
+    await untilSignedIn();
+    return request(method, path, options);
+  }
+  if (!response.ok) throw await problemOf(response);
+  return response;
+}
+
+export async function ask<T>(method: string, path: string, options: Options = {}): Promise<T> {
+  const response = await request(method, path, options);
+  return (await response.json()) as T;
+}
+
+export const get = <T>(path: string, options?: Options): Promise<T> => ask<T>("GET", path, options);
+export const post = <T>(path: string, body?: unknown): Promise<T> => ask<T>("POST", path, { body });
+export const patch = <T>(path: string, body: unknown): Promise<T> => ask<T>("PATCH", path, { body });
+
+export function authorization(): Record<string, string> {
+  const value = token.get();
+  return value ? { authorization: `Bearer ${value}` } : {};
+}
+
+async function once(method: string, path: string, options: Options): Promise<Response> {
+  const { body, signal, accept } = options;
+  const isForm = body instanceof FormData;
+  try {
+    return await fetch(path, {
+      method,
+      signal,
+      headers: {
+        ...authorization(),
+        ...(accept && { accept }),
+        ...(body !== undefined && !isForm && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw NO_CONNECTION;
+  }
+}
+
+export async function problemOf(response: Response): Promise<Problem> {
+  const after = Number(response.headers.get("retry-after")) || null;
+  const text = await response.text();
+  try {
+    const { type, detail } = JSON.parse(text) as { type: string; detail: string };
+    return new Problem(response.status, type.split(":").at(-1)!, detail, after);
+  } catch {
+    return new Problem(response.status, "unexpected", `The server answered ${response.status}.`, after);
+  }
+}
+
+/** A sentence for whatever was thrown. */
+export function sentence(error: unknown): string {
+  return error instanceof Problem ? error.message : "Something went wrong on this page. Reload it.";
+}

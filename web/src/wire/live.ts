@@ -1,0 +1,95 @@
+/** The socket: one for the page. It joins sessions, comes back by itself, and says how it stands. */
+import { io, type Socket } from "socket.io-client";
+import { Observable } from "./observable";
+import { signedOut, token, untilSignedIn } from "./token";
+import type { TurnlogEvent } from "./events";
+
+export type Connection = "connecting" | "live" | "lost" | "reconnecting" | "offline";
+
+/** Somebody who watches a session: where it stands, and what to do with an event. */
+export interface Watcher {
+  sessionId: string;
+  cursor(): string | null;
+  receive(event: TurnlogEvent): void;
+}
+
+const BRIEF = 2_000; // ms without a connection that nobody is told about: most drops heal
+const LONG = 15_000; // ms after which it is called offline
+const ACK = 2_000; // ms for an answer after the page was hidden
+
+export const connection = new Observable<Connection>("connecting");
+const watchers = new Map<string, Watcher>();
+let socket: Socket | null = null;
+let timers: number[] = [];
+
+export function watch(watcher: Watcher): () => void {
+  watchers.set(watcher.sessionId, watcher);
+  const open = connect();
+  if (open.connected) join(watcher);
+  return () => {
+    if (watchers.get(watcher.sessionId) !== watcher) return;
+    watchers.delete(watcher.sessionId);
+    if (open.connected) open.emit("session:leave", { sessionId: watcher.sessionId });
+  };
+}
+
+export function connect(): Socket {
+  if (socket) return socket;
+  socket = io({
+    transports: ["websocket", "polling"],
+    auth: (give) => give({ token: token.get() ?? "" }),
+    reconnectionDelay: 300,
+    reconnectionDelayMax: 4_000,
+  });
+  socket.on("connect", () => {
+    settle("live");
+    for (const watcher of watchers.values()) join(watcher);
+  });
+  socket.on("agent:event", (event: TurnlogEvent) => watchers.get(event.sessionId)?.receive(event));
+  socket.on("disconnect", (reason) => {
+    drop();
+    if (reason === "io server disconnect") socket!.connect(); // its token has ended, or it stops
+  });
+  socket.on("connect_error", (error) => {
+    const refused = (error as { data?: { code?: string } }).data?.code;
+    if (refused === "unauthorized") void untilSignedIn().then(() => socket!.connect());
+    else drop();
+  });
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && probe());
+  window.addEventListener("online", probe);
+  window.addEventListener("offline", () => settle("offline"));
+  return socket;
+}
+
+export function tryNow(): void {
+  if (!socket || socket.connected) probe();
+  else socket.disconnect().connect();
+}
+
+/** A half-open socket looks alive. Ask for an answer; without one, begin anew. */
+function probe(): void {
+  if (!socket?.connected) return void socket?.connect();
+  socket.timeout(ACK).emit("session:leave", { sessionId: "-" }, (late: Error | null) => {
+    if (late && socket) socket.disconnect().connect();
+  });
+}
+
+function join(watcher: Watcher): void {
+  const after = watcher.cursor();
+  socket!.emit("session:join", { sessionId: watcher.sessionId, ...(after && { after }) });
+}
+
+function settle(state: Connection): void {
+  timers.forEach(clearTimeout);
+  timers = [];
+  connection.set(state);
+}
+
+function drop(): void {
+  if (timers.length || connection.get() === "offline" || signedOut.get()) return;
+  connection.set(connection.get() === "connecting" ? "connecting" : "lost");
+  timers = [
+    window.setTimeout(() => connection.set("reconnecting"), BRIEF),
+    window.setTimeout(() => connection.set("offline"), LONG),
+  ];
+}

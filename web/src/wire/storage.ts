@@ -1,0 +1,31 @@
+/** What a browser remembers for us. Storage may be full or forbidden: then nothing is kept. */
+
+export function recall<T>(name: string, otherwise: T, storage = local): T {
+  try {
+    const text = storage()?.getItem(`turnlog.${name}`);
+    return text == null ? otherwise : (JSON.parse(text) as T);
+  } catch {
+    return otherwise;
+  }
+}
+
+export function remember(name: string, value: unknown, storage = local): void {
+  try {
+    if (value === null || value === undefined) storage()?.removeItem(`turnlog.${name}`);
+    else storage()?.setItem(`turnlog.${name}`, JSON.stringify(value));
+  } catch {
+    /* the page works without */
+  }
+}
+
+/** Only for this tab, until it is closed. */
+export const tab = (): Storage | null => storageOf("sessionStorage");
+export const local = (): Storage | null => storageOf("localStorage");
+
+function storageOf(name: "localStorage" | "sessionStorage"): Storage | null {
+  try {
+    return window[name];
+  } catch {
+    return null;
+  }
+}
