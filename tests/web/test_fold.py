@@ -22,8 +22,7 @@ async def performed(path):
     """What a page shows live and after a reload, and the server's screen after each event."""
     seen = await flows.perform(pages.read_page(path), MemoryStore(), flows.by_library)
     screens = [
-        [vars(turn) for turn in transcript(seen.live[:end])]
-        for end in range(1, len(seen.live) + 1)
+        [vars(turn) for turn in transcript(seen.live[:end])] for end in range(1, len(seen.live) + 1)
     ]
     return {"name": path.stem, "live": seen.live, "log": seen.log, "screens": screens}
 

@@ -71,7 +71,7 @@ class Site:
         if not built():
             return []
         paths = {
-            **{path: self.page for path in PLACES},
+            **dict.fromkeys(PLACES, self.page),
             EMBED: self.embedded,
             COMPONENT: self.component,
             "/theme.js": self.file,
@@ -85,7 +85,9 @@ class Site:
 
     async def embedded(self, request: Request) -> Response:
         """The same page inside of another one, of a site that may ask."""
-        return self.document(request, self._embedded)  # its frame-ancestors go before X-Frame-Options
+        return self.document(
+            request, self._embedded
+        )  # its frame-ancestors go before X-Frame-Options
 
     async def component(self, request: Request) -> Response:
         """A script that pages of other sites load."""

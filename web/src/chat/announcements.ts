@@ -1,6 +1,5 @@
 /** What a screen reader hears of a turn: events, not tokens. */
-import type { Answer, Turn } from "../fold/screen";
-import { openApprovals } from "../fold/rules";
+import { openApprovals, type Answer, type Turn } from "../fold/screen";
 import { titleOf } from "../wire/config";
 
 const MOST = 300; // characters of an answer

@@ -3,7 +3,7 @@ import type { AgentInfo } from "../wire/config";
 
 // The first tool of a row that somebody has makes the suggestion. In the order of interest.
 const KNOWN: [RegExp, string][] = [
-  [/^create_customer$/, "Create a customer named Atelier Rhône in Lyon"],
+  [/^create_customer$/, 'Create a customer called "Atelier Rhône" in Lyon'],
   [/^(list_tasks|add_task)$/, "Show me my tasks"],
   [/^(find|list|search|get)_(items?|inventory)/, "Which items are in stock, and what do they cost?"],
   [/^(find|list|search|get)_customers?/, "Find the customers in Atlanta"],

@@ -1,7 +1,6 @@
 /** The open session, and the outbox that belongs to it. */
 import { useEffect, useMemo } from "react";
-import { openApprovals } from "../fold/rules";
-import type { Turn } from "../fold/screen";
+import { openApprovals, type Turn } from "../fold/screen";
 import { Conversation } from "../wire/conversation";
 import { useValue } from "../wire/observable";
 import { Outbox, outgoing } from "../wire/outbox";

@@ -1,5 +1,6 @@
 /** Files on their way to the server. What is ready belongs to the draft; the rest is here. */
 import { useEffect, useMemo } from "react";
+import { config } from "../wire/config";
 import { authorization, problemOf, sentence } from "../wire/http";
 import { Observable, useValue } from "../wire/observable";
 import { newId, type Attached, type Outbox } from "../wire/outbox";
@@ -26,17 +27,24 @@ export interface Uploads {
 }
 
 const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
-const MOST = { image: 10_000_000, pdf: 50_000_000 };
 
 /** Why it cannot be taken; null where it can. The server looks at the content itself. */
 export function refusal(file: File): string | null {
-  if (IMAGES.test(file.type)) {
-    return file.size > MOST.image ? `${size(file.size)}; images may have ${size(MOST.image)}` : null;
-  }
-  if (file.type === "application/pdf") {
-    return file.size > MOST.pdf ? `${size(file.size)}; PDFs may have ${size(MOST.pdf)}` : null;
-  }
-  return null; // other kinds: the server says
+  const kind = KINDS[pathOf(file)]!;
+  const most = config.get()?.limits[kind.limit] ?? Infinity;
+  return file.size > most ? `${size(file.size)}; ${kind.words} may have ${size(most)}` : null;
+}
+
+// Where a file goes, by the type that the browser gives it.
+const KINDS: Record<string, { limit: string; words: string }> = {
+  "": { limit: "imageBytes", words: "images" },
+  "/pdf": { limit: "pdfBytes", words: "PDFs" },
+  "/document": { limit: "documentBytes", words: "documents" },
+};
+
+function pathOf(file: File): string {
+  if (IMAGES.test(file.type)) return "";
+  return file.type === "application/pdf" ? "/pdf" : "/document";
 }
 
 const states = new Map<Outbox, Observable<Upload[]>>();
@@ -102,8 +110,7 @@ async function begin(outbox: Outbox, state: Observable<Upload[]>, file: File): P
 function send(sessionId: string, file: File, tell: (progress: number) => void): Promise<Attached> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    const kind = file.type === "application/pdf" ? "/pdf" : "";
-    request.open("POST", `/api/sessions/${sessionId}/files${kind}`);
+    request.open("POST", `/api/sessions/${sessionId}/files${pathOf(file)}`);
     for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => tell(event.total ? event.loaded / event.total : 0);
     request.onerror = () => reject(new Error("No connection"));

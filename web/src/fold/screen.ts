@@ -150,3 +150,12 @@ export function newTurn(id: string, at: string): Turn {
     at,
   };
 }
+
+/** The questions that nobody has answered. */
+export function openApprovals(turn: Turn): Approval[] {
+  return turn.items.filter((i): i is Approval => i.kind === "approval" && i.decision === null);
+}
+
+export function isUndecided(turn: Turn): boolean {
+  return openApprovals(turn).length > 0;
+}

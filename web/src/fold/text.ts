@@ -1,7 +1,6 @@
 /** The text of a kept message, block by block. Positions on the wire count code points. */
 import type { Message, Span } from "../wire/events";
 import type { Words } from "./screen";
-import { source } from "./rules";
 
 const SURROGATE = /[\ud800-\udfff]/;
 
@@ -32,4 +31,10 @@ function slicer(text: string): (start: number, end: number) => string {
   if (!SURROGATE.test(text)) return (start, end) => text.slice(start, end);
   const points = Array.from(text);
   return (start, end) => points.slice(start, end).join("");
+}
+
+/** A citation without its place: the part that it stands in says that. */
+export function source(citation: Record<string, unknown>): Record<string, unknown> {
+  const { blockIndex: _block, start: _start, end: _end, ...rest } = citation;
+  return rest;
 }

@@ -52,7 +52,7 @@ function Link({ token }: { token: Tokens.Link }): ReactNode {
   return (
     <a href={url.href} target="_blank" rel="noopener noreferrer nofollow">
       {inline(token.tokens)}
-      <ExternalLink className="outside" aria-label="opens another site" />
+      {url.protocol !== "mailto:" && <ExternalLink className="outside" aria-label="opens another site" />}
       {host && <span className="host"> ({host})</span>}
     </a>
   );

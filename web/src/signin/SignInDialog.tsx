@@ -11,7 +11,7 @@ export function SignInDialog(): ReactNode {
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     const token = text.trim().replace(/^Bearer\s+/i, "");
-    const response = await fetch("/api/me", { headers: { authorization: `Bearer ${token}` } }).catch(() => null);
+    const response = await fetch("/api/sessions?limit=1", { headers: { authorization: `Bearer ${token}` } }).catch(() => null);
     if (!response) return setFailed("No connection to the server.");
     if (!response.ok) {
       const problem = (await response.json().catch(() => ({}))) as { detail?: string };

@@ -4,7 +4,7 @@ import { Link, useLocation } from "wouter";
 import { ChartColumn, History, Keyboard, Plus, ShieldCheck } from "lucide-react";
 import { isAuditor, me } from "../wire/config";
 import { useValue } from "../wire/observable";
-import { signOut } from "../wire/token";
+import { signOut, token } from "../wire/token";
 import { usePending } from "../approvals/pending";
 import { helpShown } from "./shortcuts";
 import { SessionList } from "./SessionList";
@@ -32,9 +32,9 @@ export function Side({ active, close }: { active?: string; close: () => void }):
           <button type="button" className="icon-button" aria-label="Keys" title="Keys" onClick={() => helpShown.set(true)}>
             <Keyboard aria-hidden />
           </button>
-          {who?.signIn && (
+          {token.get() && (
             <button type="button" className="button ghost small side-words" onClick={signOut}>
-              Sign out {who.id}
+              Sign out {who?.id}
             </button>
           )}
         </div>

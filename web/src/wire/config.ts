@@ -1,6 +1,7 @@
 /** What the server says about itself and about who asks, once per page. */
 import { get } from "./http";
 import { Observable } from "./observable";
+import { untilSignedIn } from "./token";
 
 export interface AgentInfo {
   id: string;
@@ -28,21 +29,25 @@ export interface Config {
   agents: AgentInfo[];
   limits: { maxCharacters: number; [name: string]: number };
   internalPrefixes: string[];
-  connected?: string;
+  user: Me | null; // null: not signed in
 }
 
 export interface Me {
   id: string;
   roles: string[];
-  signIn: boolean; // whether there are users at all
 }
 
 export const config = new Observable<Config | null>(null);
 export const me = new Observable<Me | null>(null);
 
 export async function loadConfig(): Promise<void> {
-  config.set(await get<Config>("/api/config"));
-  me.set(await get<Me>("/api/me"));
+  const facts = await get<Config>("/api/config");
+  if (facts.user === null) {
+    await untilSignedIn();
+    return loadConfig();
+  }
+  config.set(facts);
+  me.set(facts.user);
 }
 
 export function isAuditor(who: Me | null): boolean {
