@@ -131,6 +131,8 @@ export interface ApprovalRequested extends Envelope {
   args: Record<string, unknown>;
   description: string;
   expiresAt: string;
+  mayDecide: string;
+  costSoFarUsd: number | null;
 }
 
 /** A person decided; or nobody did in time, or the question was withdrawn. */
