@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from turnlog.app import create_app as create_app
     from turnlog.config import Settings as Settings
     from turnlog.errors import ToolError as ToolError
+    from turnlog.events.search_results import SearchResult as SearchResult
+    from turnlog.events.search_results import SearchResults as SearchResults
     from turnlog.ports import Agent as Agent
     from turnlog.ports import TurnResult as TurnResult
     from turnlog.tools.mcp.server import McpServer as McpServer
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 _PLACES = {
     "Agent": "ports",
     "McpServer": "tools.mcp.server",
+    "SearchResult": "events.search_results",
+    "SearchResults": "events.search_results",
     "Settings": "config",
     "ToolContext": "tools.tool",
     "ToolError": "errors",

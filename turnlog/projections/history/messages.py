@@ -18,6 +18,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.events.codec import encode
 from turnlog.events.content import Block
+from turnlog.events.search_results import blocks_of
 from turnlog.projections.history.blocks import THOUGHTS
 from turnlog.projections.history.lint import Finding
 from turnlog.projections.history.points_of_view import heard_by
@@ -214,6 +215,10 @@ def answer_blocks(message: k.Message, calls: Iterable[k.ToolUse]) -> list[Block]
 def result_block(result: k.ToolResult) -> Block:
     """A tool's result as the model is told it."""
     block: Block = {"type": "tool_result", "tool_use_id": result.tool_use_id}
+    found = blocks_of(result.result, MOST_OF_A_RESULT) if result.success else None
+    if found is not None:
+        notes = [{"type": "text", "text": f"[{result.note}]"}] if result.note else []
+        return block | {"content": [*found, *notes]}
     text = as_text(result.result if result.success else result.error or "")
     if len(text) > MOST_OF_A_RESULT:
         text = f"{text[:MOST_OF_A_RESULT]}\n[cut off here: {len(text)} characters in all]"
