@@ -27,7 +27,7 @@ async def talk(app, *messages, agent=None):
 
 async def test_the_demo_is_a_supervisor_with_workers(demo):
     agents = [agent["id"] for agent in demo.config()["agents"]]
-    assert agents == ["supervisor", "erp", "tasks"]
+    assert agents == ["supervisor", "erp", "tasks", "knowledge"]
     assert (await demo.create_session("local")).agent_id == "supervisor"
 
 
@@ -55,3 +55,12 @@ async def test_an_answer_to_what_a_worker_asked_back_goes_to_that_worker(demo):
 async def test_a_session_that_names_a_worker_stays_with_it(demo):
     ((calls, last, text),) = await talk(demo, "show me my tasks", agent="erp")
     assert (calls, last) == ([], "erp") and "no tool" in text
+
+
+async def test_the_knowledge_agent_answers_from_the_library_with_citations(demo):
+    policy = [("# Hotels\nA night may cost 140 euros.", None)]
+    await demo.library.add("local", "Travel policy", policy, source="text")
+    await demo.library.library.indexed()
+    ((calls, last, text),) = await talk(demo, "search the documents for the price of a hotel night")
+    assert calls == [("knowledge", "search_documents")] and last == "knowledge"
+    assert "A night may cost 140 euros." in text

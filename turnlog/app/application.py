@@ -31,6 +31,7 @@ from turnlog.ports import (
     TurnResult,
     User,
 )
+from turnlog.ports.library import Library
 from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
 from turnlog.projections.outcome import outcome
@@ -76,8 +77,10 @@ class Turnlog:
         engines: Engines,
         connections: Sequence[Connection] = (),
         metrics: Metrics | None = None,
+        library: Library | None = None,
     ) -> None:
         self.settings = settings
+        self.library = library
         self.store = store
         self.metrics = metrics or Metrics()
         self.tasks = tasks_beside(store, settings.data)

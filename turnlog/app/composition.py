@@ -9,6 +9,8 @@ from turnlog.app.application import Connection, Turnlog
 from turnlog.config import Settings, load
 from turnlog.contrib import demo
 from turnlog.contrib.business_central import BusinessCentral, endpoint_from, erp_agent
+from turnlog.contrib.knowledge.agent import knowledge_agent
+from turnlog.contrib.knowledge.shelves import shelves_beside
 from turnlog.contrib.tasks.agent import TASKS
 from turnlog.errors import ConfigError
 from turnlog.ports import (
@@ -18,6 +20,7 @@ from turnlog.ports import (
     Model,
     Store,
 )
+from turnlog.ports.library import Library
 from turnlog.stores.urls import store_at
 from turnlog.telemetry.metrics import Metrics
 from turnlog.tools import agent_check as checks
@@ -35,6 +38,7 @@ def create_app(
     engines: Mapping[str, Model | Engine] = MappingProxyType({}),  # others, which a session names
     connections: Sequence[Connection] = (),  # opened with the server, closed after it
     metrics: Metrics | None = None,  # where a store of your own counts into the same ones
+    library: Library | None = None,  # the documents that agents look things up in
 ) -> Turnlog:
     """A server with these agents; the first one answers where a session names none.
 
@@ -47,17 +51,19 @@ def create_app(
             raise ConfigError("A graph brings its own agents: leave out `agents` and `engine`.")
         agents, engine = [graph_agent(graph)], "langgraph"
         engines = {**engines, engine: graph_engine(graph, settings)}
+    metrics = metrics or Metrics()
+    if store is None or isinstance(store, str):
+        store = store_at(store or settings.store_url, metrics)
+    shelves = shelves_beside(store.url, settings.data, settings.contrib)
     if agents is None:
         erp = BusinessCentral(endpoint)
-        agents, connections = demo.agents(erp_agent(erp), TASKS), [erp]
+        workers = (erp_agent(erp), TASKS, knowledge_agent(shelves))
+        agents, connections, library = demo.agents(*workers), [erp, shelves], shelves
         engine = engine or ("langgraph" if installed("langgraph") else None)
     checks.check(agents)
     agents = checks.identified(agents, settings.identity)
     if isinstance(bus, str) and bus not in BUSES:
         raise ConfigError(f"{bus!r} is not known here. There are: {', '.join(BUSES)}.")
     bus = BUSES[bus](settings) if isinstance(bus, str) else bus
-    metrics = metrics or Metrics()
-    if store is None or isinstance(store, str):
-        store = store_at(store or settings.store_url, metrics)
     answerers = Engines(engine or "claude", engines, ENGINES, NEEDS)
-    return Turnlog(agents, settings, store, bus, answerers, connections, metrics)
+    return Turnlog(agents, settings, store, bus, answerers, connections, metrics, library)

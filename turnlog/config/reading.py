@@ -19,7 +19,7 @@ from turnlog.tools.mcp.server import servers
 
 # Settings of what ships beside the server begin like this. Only their names are read here, into
 # `contrib`; each part of `turnlog.contrib` checks its own and refuses what it does not know.
-CONTRIB_PREFIXES = ("bc_",)  # Business Central
+CONTRIB_PREFIXES = ("bc_", "knowledge_")  # Business Central, the library
 _PREFIX = "TURNLOG_"
 _REFERENCE = re.compile(r"\$\{?(\w+)")
 _FILE_ONLY = ("budgets", "identity", "mcp")

@@ -32,7 +32,7 @@ from turnlog.ports.engine import (
     TurnResult,
     handover_tool,
 )
-from turnlog.ports.files import Blobs, File, FileTable, Library, Page, Part, Stored, Upload
+from turnlog.ports.files import Blobs, File, Files, FileTable, Page, Part, Stored, Upload
 from turnlog.ports.guard import NO_GUARD, CallGuard, Verdict
 from turnlog.ports.model import CallOutput, CallStarted, KeepRaw, Model, Prompt, UnreadableCall
 from turnlog.ports.store import (
@@ -98,7 +98,7 @@ __all__ = [
     "FileTable",
     "Hidden",
     "KeepRaw",
-    "Library",
+    "Files",
     "LiveEvent",
     "Model",
     "NO_GUARD",

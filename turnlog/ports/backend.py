@@ -8,7 +8,8 @@ from typing import Any, Protocol
 from turnlog.events.base import Value
 from turnlog.events.cursor import Cursor, before
 from turnlog.ports.bus import LiveEvent
-from turnlog.ports.files import Library
+from turnlog.ports.files import Files
+from turnlog.ports.library import Library
 from turnlog.ports.store import Approval, Decision, Question, Session, Store
 from turnlog.ports.user import User
 from turnlog.telemetry.metrics import Metrics
@@ -53,7 +54,12 @@ class Backend(Protocol):
     def metrics(self) -> Metrics: ...
 
     @property
-    def files(self) -> Library: ...
+    def files(self) -> Files: ...
+
+    @property
+    def library(self) -> Library | None:
+        """None where no agent looks things up."""
+        ...
 
     def follow(
         self, user_id: str, session_id: str, after: Cursor | None

@@ -175,7 +175,7 @@ class Page(NamedTuple):
     text: str
 
 
-class Library(Protocol):
+class Files(Protocol):
     """A user's files, as transports and turns see them."""
 
     async def receive(self, upload: Upload) -> File:

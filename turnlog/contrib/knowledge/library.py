@@ -20,11 +20,12 @@ from typing import Any
 import msgspec
 
 from turnlog.contrib.knowledge import embedding
-from turnlog.contrib.knowledge.document import MOST_CHARACTERS, MOST_DOCUMENTS, Document, Found
+from turnlog.contrib.knowledge.document import MOST_CHARACTERS, MOST_DOCUMENTS, Found
 from turnlog.contrib.knowledge.passages import Page, Passage, passages
 from turnlog.contrib.knowledge.ranking import combined, match_expression
 from turnlog.errors import NotFound, StoreUnusable, TooLarge
 from turnlog.events.clock import now
+from turnlog.ports.library import Document
 from turnlog.stores.sql.statements import read_statements
 from turnlog.stores.sqlite.files import connect, connect_reader, make_private
 from turnlog.stores.sqlite.migrations import migrate

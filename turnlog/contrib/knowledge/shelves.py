@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from turnlog.contrib.knowledge.document import Document, Found
+from turnlog.contrib.knowledge.document import Found
+from turnlog.contrib.knowledge.embedding import is_installed
 from turnlog.contrib.knowledge.library import Library
 from turnlog.contrib.knowledge.passages import Page
 from turnlog.errors import BadInput, ConfigError, NotFound
+from turnlog.ports.library import Document, PageText
 
 EVERYBODY = "*"
 Teams = Mapping[str, frozenset[str]]  # a team's name -> its members
@@ -47,6 +49,10 @@ class Shelves:
     async def __aexit__(self, *exc: object) -> None:
         await self._open.aclose()
 
+    def __str__(self) -> str:
+        ways = "words and meaning" if is_installed() else "words"
+        return f"a library, searched by {ways}"
+
     async def documents(self, user_id: str) -> list[Document]:
         return await self.library.documents(self.owners(user_id))
 
@@ -60,7 +66,7 @@ class Shelves:
         self,
         user_id: str,
         title: str,
-        pages: Sequence[tuple[str, int | None]],
+        pages: Sequence[PageText],
         *,
         source: str,
         team: str | None = None,
