@@ -45,7 +45,7 @@ def _langgraph(
     return LangGraphEngine(_claude(key, url, settings, metrics, raw), soon=soon)
 
 
-def library(settings: Settings, store: Store) -> FileLibrary:
+def user_files(settings: Settings, store: Store) -> FileLibrary:
     """Where users' files are kept and read."""
     blobs = blobs_beside(store.url, settings.files_url, settings.data)
     workers = Workers(settings.file_workers)

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from turnlog.app import for_clients
-from turnlog.app.adapters import library
+from turnlog.app.adapters import user_files
 from turnlog.config import Settings
 from turnlog.contrib.tasks import agent as tasks
 from turnlog.contrib.tasks.storage import tasks_beside
@@ -84,7 +84,7 @@ class Turnlog:
         self.store = store
         self.metrics = metrics or Metrics()
         self.tasks = tasks_beside(store, settings.data)
-        self.files = library(settings, store)
+        self.files = user_files(settings, store)
         self._connections = connections
         self._agents = {agent.id: agent for agent in agents}
         self._first_agent = agents[0]

@@ -55,3 +55,24 @@ async def test_a_team_shares_and_who_is_not_in_it_adds_nothing(library):
     assert seen["id"] == shared.json()["id"] and seen["owner"] == "team:all"
     refused = await http.post("/api/library", json=RULES | {"team": "sales"}, headers=BOB)
     assert refused.status_code == 404
+
+
+async def test_an_upload_becomes_a_document_with_its_pages(library):
+    http, shelves = library
+    session = (await http.post("/api/sessions", headers=ALICE)).json()["id"]
+    upload = {"file": ("rules.md", b"# Hall\nNo smoking.", "text/markdown")}
+    place = f"/api/sessions/{session}/files/document"
+    file = (await http.post(place, files=upload, headers=ALICE)).json()["fileId"]
+    added = await http.post("/api/library", json={"fileId": file}, headers=ALICE)
+    assert (added.status_code, added.json()["title"]) == (202, "rules.md")
+    await shelves.library.indexed()
+    (found,) = await shelves.find("alice", "smoking")
+    assert (found.source, found.heading) == (f"file:{file}", "Hall")
+    stolen = await http.post("/api/library", json={"fileId": file}, headers=BOB)
+    assert stolen.status_code == 404
+
+
+async def test_a_document_is_a_file_or_a_text(library):
+    http, _ = library
+    for body in ({}, {"title": "x"}, {"fileId": "f", "text": "t"}):
+        assert (await http.post("/api/library", json=body, headers=ALICE)).status_code == 400

@@ -8,7 +8,7 @@ from turnlog.ports import File
 from turnlog.ports.library import Library, PageText
 from turnlog.transports.http.request import UserRequest, json_response
 
-AT_ONCE = 50  # pages that are read in one step
+AT_ONCE = 100  # pages that are read in one step
 
 
 class NewDocument(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
