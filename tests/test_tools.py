@@ -227,7 +227,7 @@ async def test_any_other_exception_hides_its_text(caplog):
 
     with caplog.at_level(logging.WARNING):
         failed = await result(fails)
-    assert failed.error == "The tool failed (ValueError)."
+    assert failed.error == "The tool failed (ValueError). The server's log says where."
     assert "hunter2" in caplog.text
 
 
@@ -236,7 +236,7 @@ async def test_what_json_cannot_hold_is_a_failure():
     async def makes() -> Any:
         return object()
 
-    assert (await result(makes)).error == "The tool failed (TypeError)."
+    assert (await result(makes)).error == "The tool returned object, which cannot become JSON."
 
 
 @pytest.mark.parametrize("is_async", [True, False])

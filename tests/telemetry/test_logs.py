@@ -5,6 +5,7 @@ import io
 import json
 import logging
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -119,8 +120,10 @@ async def test_every_log_line_of_a_turn_names_it():
             result = await app.run_turn("Go")
     at_start = "the server says:"  # of each tool, before any turn
     written_lines = [line for line in lines(to) if at_start not in line["message"]]
-    messages = ["turn started", "a tool ran", "tool crash failed", "turn ended"]
-    assert [line["message"] for line in written_lines] == messages
+    first, *between, last = [line["message"] for line in written_lines]
+    assert (first, last) == ("turn started", "turn ended")
+    calls = ["model call", "tool call", "tool call", "model call"]
+    assert sorted(between) == sorted(["agent has tools", *calls, "a tool ran", "tool crash failed"])
     turns = {(line["session_id"], line["turn_id"]) for line in written_lines}
     assert turns == {(result.session_id, result.turn_id)}
     assert written_lines[-1]["outcome"] == "success"
@@ -177,3 +180,81 @@ def test_log_settings_are_checked(tmp_path):
     for name, value in {"LOG_FORMAT": "xml", "LOG_LEVEL": "loud", "LOG_CONTENT": "yes"}.items():
         with pytest.raises(ConfigError, match="must be one of"):
             load({f"TURNLOG_{name}": value}, file)
+
+
+async def test_each_model_call_and_each_tool_call_has_a_line_with_numbers():
+    with written(level="info") as to:
+        async with running(Reply(*CALLS), Reply("Done.")) as (app, _):
+            result = await app.run_turn("Go")
+    said = lines(to)
+    models = [line for line in said if line["message"] == "model call"]
+    assert sum(line["input"] for line in models) == result.usage.input_tokens
+    assert sum(line["output"] for line in models) == result.usage.output_tokens
+    assert sum(Decimal(line["cost_usd"]) for line in models) == result.cost_usd
+    assert all(line["ms"] >= 0 and line["agent"] == "a" for line in models)
+    tools = {line["tool"]: line["outcome"] for line in said if line["message"] == "tool call"}
+    assert tools == {"echo": "ok", "crash": "failed"}
+    (has,) = [line for line in said if line["message"] == "agent has tools"]
+    assert (has["agent"], has["tools"]) == ("a", "echo,crash")
+    assert WORD not in to.getvalue()
+
+
+def own_tool(name):
+    """A tool of a user's module, which logs."""
+
+    def look(text: str) -> str:
+        """Look."""
+        logging.getLogger(f"{name}.inside").info("looked at %s", text)
+        if text == "nothing":
+            raise LookupError(f"{text} is there")
+        return text
+
+    look.__module__ = name
+    return tool(writes=False)(look)
+
+
+@pytest.mark.parametrize(
+    ("alone", "shown"), [(True, f"looked at {WORD}"), (False, "looked at [wi")]
+)
+async def test_what_a_tool_logs_appears_with_its_turn(alone, shown):
+    call = ToolCall("look", {"text": WORD})
+    agents = [Agent("a", tools=[own_tool("my_tools")])]
+    with written(level="info") as to:
+        async with scripted_app(Reply(call), Reply("Done."), agents=agents) as (app, _):
+            assert app.tool_modules == {"my_tools"}
+            form = {"content": False, "to": to, "tools": app.tool_modules}
+            logs.set_up("json", "info", development=alone, **form)
+            result = await app.run_turn("Go")
+    (line,) = [line for line in lines(to) if line["logger"] == "my_tools.inside"]
+    assert line["message"].startswith(shown)
+    assert (line["turn_id"], line["level"]) == (result.turn_id, "info")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({}, r"The tool failed (LookupError: nothing is there, test_logs.py line "),
+        ({"tool_errors": "type"}, "The tool failed (LookupError). The server's log says where."),
+        ({"auth_secret": "s" * 32}, "The tool failed (LookupError). The server's log says where."),
+        ({"auth_secret": "s" * 32, "tool_errors": "full"}, "The tool failed (LookupError: nothing"),
+    ],
+)
+async def test_what_a_tool_raises_is_told_in_full_only_where_nobody_else_is(settings, error):
+    call = ToolCall("look", {"text": "nothing"})
+    agents = [Agent("a", tools=[own_tool("my_tools")])]
+    async with scripted_app(Reply(call), Reply("Done."), agents=agents, **settings) as (app, _):
+        result = await app.run_turn("Go")
+    (told,) = [e.event.error for e in result.events if e.event.type == "tool_result"]
+    assert told.startswith(error)
+
+
+async def test_what_a_tool_raised_is_in_the_log_in_full_only_in_development():
+    call = ToolCall("crash", {"text": WORD})
+    for alone in (True, False):
+        with written(level="info") as to:
+            async with running(Reply(call), Reply("Done.")) as (app, _):
+                logs.set_up("json", "info", content=False, to=to, development=alone)
+                await app.run_turn("Go")
+        (line,) = [line for line in lines(to) if line["message"] == "tool crash failed"]
+        assert (f"ValueError: no {WORD}" in line["trace"]) == alone
+        assert "test_logs.py" in str(line["trace"])

@@ -131,7 +131,14 @@ class Turnlog:
             server_approver=settings.approver,
             seconds=settings.approval_timeout,
         )
-        self.tools = AgentTools(self._agents, self._mcp, policy, store, alone=not auth.required)
+        self.tools = AgentTools(
+            self._agents,
+            self._mcp,
+            policy,
+            store,
+            alone=not auth.required,
+            development=settings.tells_errors,
+        )
         self._sockets = Sockets(self, auth, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -284,6 +291,13 @@ class Turnlog:
         from turnlog.app.examination import examine
 
         return await examine(self.settings, self._answering, self._engines, self._mcp, self)
+
+    @property
+    def tool_modules(self) -> set[str]:
+        """Where the agents' own tools are written: what they log is shown."""
+        tools = (tool for agent in self._agents.values() for tool in agent.tools)
+        modules = {getattr(tool.function, "__module__", "") or "" for tool in tools}
+        return {name for name in modules if name.partition(".")[0] not in ("", "turnlog")}
 
     # as a library
 

@@ -56,7 +56,13 @@ def _run(app: Any, sockets: Sequence[socket.socket]) -> int:
             say(f"  {name:11} {value}")
 
     settings = app.settings
-    logs.set_up(settings.log_format, settings.log_level, content=settings.log_content)
+    logs.set_up(
+        settings.log_format,
+        settings.log_level,
+        content=settings.log_content,
+        tools=app.tool_modules,
+        development=settings.tells_errors,
+    )
     return run(app, sockets, on_ready=greet, on_stop=app.end_turns)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from turnlog.errors import ConfigError
 from turnlog.files.library import FileLimits
+from turnlog.net import LOOPBACK
 from turnlog.pipeline.admission import Limits
 from turnlog.ports import ASKER, RULES, ApprovalRule, check_approver, check_rule
 from turnlog.projections.billing.budgets import Budget
@@ -48,6 +49,7 @@ class Settings:
     log_format: str = "text"  # or json
     log_level: str = "info"
     log_content: bool = False  # whether log lines may hold what people and tools say
+    tool_errors: str = "auto"  # what a tool raises is told in "full", or by "type" only
     keep_raw: bool = False  # whether the provider's bytes are stored beside the log
     auth_secret: str | None = field(default=None, repr=False)
     auth_issuer: str | None = None  # instead of a secret: an identity provider
@@ -115,6 +117,14 @@ class Settings:
         return self.api_key is None and self.base_url is None
 
     @property
+    def tells_errors(self) -> bool:
+        """Whether what a tool raises is told in full: where nobody but the local user is here."""
+        if self.tool_errors != "auto":
+            return self.tool_errors == "full"
+        alone = self.auth_secret is None and self.auth_issuer is None
+        return alone and self.host in LOOPBACK
+
+    @property
     def issuer(self) -> Issuer | None:
         """The identity provider. Raises ConfigError where the settings name half of one."""
         if self.auth_issuer is not None:
@@ -156,4 +166,5 @@ CHOICES = {
     "log_level": ("debug", "info", "warning", "error"),
     "log_content": ("true", "false"),
     "keep_raw": ("true", "false"),
+    "tool_errors": ("auto", "full", "type"),
 }

@@ -85,6 +85,7 @@ class Parts:
     drafts_for: Callable[[TurnState], DraftKeeper]
     guard_for: Callable[[Turn], CallGuard] = lambda turn: NO_GUARD
     rate: Rate = no_price  # what a model call costs
+    note: Callable[[Sequence[Envelope]], None] = lambda placed: None  # what was stored, for logs
 
     @property
     def agent(self) -> Agent:
@@ -211,12 +212,16 @@ class _Team:
         ):  # the anchor and the searches may have changed
             session = await parts.store.get_session(session.user_id, session.id)
         agent = parts.member(agent_id)
+        tools = await parts.tools_for(agent, state.turn, state.standing)
+        if agent_id not in state.prefixes:  # once in a turn
+            names = ",".join(spec.name for spec in tools.specs)
+            _log.info("agent has tools", extra={"facts": {"agent": agent_id, "tools": names}})
         seat, state.prefixes[agent_id] = await build_context(
             agent,
             parts.team,
             self._question,
             session,
-            await parts.tools_for(agent, state.turn, state.standing),
+            tools,
             parts.store,
             parts.limits,
             list(state.open_calls.values()),
@@ -282,6 +287,7 @@ async def _deliver(
     append = append or partial(parts.store.append, state.turn)
     storing = store_and_emit(placed, state, append, parts.show)
     await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
+    parts.note(placed)
 
 
 async def _start(starting: Sequence[ToolStarted], state: TurnState, store: Store) -> None:

@@ -9,7 +9,7 @@ import logging
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -23,6 +23,7 @@ WITHHELD = "[withheld]"
 NAMES_ONLY = {
     "asking again in %.1f s: %s",
     "tool %s failed",
+    "tool %s returned what cannot become JSON",
     "tool %s of %s: %s, asks %s: %s",
     "tool %s: nobody can allow it, because there is one user",
     "%s %s failed",
@@ -48,14 +49,45 @@ def belonging_to(session_id: str, turn_id: str) -> Iterator[None]:
         _TURN.reset(token)
 
 
-def set_up(form: str, level: str, *, content: bool, to: TextIO | None = None) -> logging.Handler:
-    """Send every log line of this process to one stream; other packages' from `warning` on."""
+def set_up(
+    form: str,
+    level: str,
+    *,
+    content: bool,
+    to: TextIO | None = None,
+    tools: Collection[str] = (),
+    development: bool = False,
+) -> logging.Handler:
+    """Send every log line of this process to one stream; other packages' from `warning` on.
+
+    `tools` are the modules of tools, whose lines are shown as ours are. In development, when
+    nobody else is here, they are shown with all that they say.
+    """
     handler = logging.StreamHandler(to or sys.stderr)
     handler.setFormatter(FORMS[form](content))
+    handler.addFilter(_Own(tools if development else (), development))
     logging.getLogger().handlers[:] = [handler]
     logging.getLogger().setLevel(logging.WARNING)
-    logging.getLogger("turnlog").setLevel(level.upper())
+    for name in ("turnlog", *tools):
+        if name == "turnlog" or logging.getLogger(name).level == logging.NOTSET:
+            logging.getLogger(name).setLevel(level.upper())
     return handler
+
+
+class _Own(logging.Filter):
+    """Marks the lines that may be shown with content: those of tools, and of what they raised."""
+
+    def __init__(self, modules: Collection[str], development: bool) -> None:
+        super().__init__()
+        self._modules = frozenset(modules)
+        self._development = development
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        names = record.name.split(".")
+        prefixes = {".".join(names[: n + 1]) for n in range(len(names))}
+        raised = self._development and getattr(record, "own", False)
+        record.shown_in_full = raised or bool(prefixes & self._modules)
+        return True
 
 
 class Json(logging.Formatter):
@@ -89,6 +121,7 @@ FORMS: dict[str, type[Json] | type[Text]] = {"json": Json, "text": Text}
 
 
 def _facts(record: logging.LogRecord, content: bool) -> dict[str, Any]:
+    content = content or getattr(record, "shown_in_full", False)
     time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
     facts: dict[str, Any] = {
         "time": time.replace("+00:00", "Z"),

@@ -12,7 +12,7 @@ from typing import Any
 
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
-from turnlog.events.base import AgentRef, Stamped
+from turnlog.events.base import AgentRef, Envelope, Stamped
 from turnlog.events.grammar import GOES_ON
 from turnlog.telemetry import spans
 from turnlog.telemetry.logs import belonging_to
@@ -47,6 +47,7 @@ class TurnWatch:
         self.failure: EngineFailed | None = None
         self.outcome = "lost"
         self.code: str | None = None
+        self._steps: dict[str, int] = {}  # when each agent last did something
         self._show = show
         self._chunks = dict.fromkeys(CHUNKS, 0)  # since the last message
 
@@ -63,6 +64,15 @@ class TurnWatch:
                     self._first_chunk()
             elif kind in NOTES:
                 NOTES[kind](self, entry.envelope.event)
+
+    def note(self, stored: Sequence[Envelope]) -> None:
+        """A log line for each model call, those that nobody is shown too."""
+        for placed in stored:
+            began = self._steps.get(placed.agent.id, self.began)
+            self._steps[placed.agent.id] = time.time_ns()
+            if isinstance(placed.event, k.Message) and placed.event.model:
+                facts = _call_facts(placed.event, (time.time_ns() - began) // 1_000_000)
+                _log.info("model call", extra={"facts": {"agent": placed.agent.id, **facts}})
 
     @contextmanager
     def started(self, agent: AgentRef, model: str) -> Iterator[None]:
@@ -143,6 +153,14 @@ class TurnWatch:
         assert self.tracer is not None
         span = self.tracer.start(name, kind, began, attributes, self.span)
         self.tracer.end(span, time.time_ns(), {}, error)
+
+
+def _call_facts(message: k.Message, ms: int) -> dict[str, object]:
+    """What is said of a model call: names and numbers, never content. `ms`: since the agent's step
+    before."""
+    cost = None if message.cost_usd is None else f"{message.cost_usd:f}"
+    numbers = {**_tokens(message), "cost_usd": cost, "ms": ms}
+    return {"model": message.model, **numbers, "stop_reason": message.stop_reason}
 
 
 def _message(watch: TurnWatch, message: k.Message) -> None:

@@ -76,7 +76,12 @@ async def perform(page: Page, store: Store, send: Send, engine: str = "claude") 
     """Play the page over this store, this transport and this engine."""
     sim = SimulatedClaude(pace=0)
     async with sim.serve() as url, stage_for(page) as stage:
-        settings = Settings(api_key="test", base_url=url, approval_timeout=_patience(page))
+        settings = Settings(
+            api_key="test",
+            base_url=url,
+            approval_timeout=_patience(page),
+            tool_errors="type",  # as on a server with users
+        )
         connections = stage.connections
         app = create_app(
             stage.agents,

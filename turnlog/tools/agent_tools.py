@@ -31,8 +31,12 @@ class AgentTools:
         log: EventLog,
         *,
         alone: bool = False,
+        development: bool = False,
     ) -> None:
-        """`policy`: the server's; each agent has its own word in it. `alone`: one user is all."""
+        """`policy`: the server's; each agent has its own word in it. `alone`: one user is all.
+        `development`: what a tool raises is told in full.
+        """
+        self._development = development
         self._alone = alone
         self._agents = agents
         self._mcp = mcp
@@ -45,7 +49,13 @@ class AgentTools:
         tools = [*await self._mcp.tools_for(agent, turn.user_id)]
         tools += client_tools.made(await self._of_client(turn), tools)
         context = partial(ToolContext.of, turn)
-        return ToolRunner(tools, context, standing=standing, policy=self._policy(agent))
+        return ToolRunner(
+            tools,
+            context,
+            standing=standing,
+            policy=self._policy(agent),
+            development=self._development,
+        )
 
     async def _of_client(self, turn: Turn) -> list[client_tools.ClientTool]:
         """The turn's question says what the client brought."""

@@ -14,6 +14,7 @@ from turnlog.events.clock import in_seconds
 from turnlog.events.content import hash_of
 from turnlog.events.kinds import ApprovalRequested, ToolUse
 from turnlog.ports import ASKER, ApprovalRule
+from turnlog.tools import hints
 from turnlog.tools.tool import Tool
 
 LONGEST_DESCRIPTION = 300
@@ -72,7 +73,8 @@ def description(tool: Tool, args: dict[str, Any]) -> str:
 
 def _with_defaults(tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
     """Also what the model left to the tool."""
-    given = msgspec.to_builtins(msgspec.convert(args, tool.arguments))
+    fitting = msgspec.convert(args, tool.arguments, dec_hook=hints.decode)
+    given = msgspec.to_builtins(fitting, enc_hook=hints.encode)
     return {name: value for name, value in given.items() if value is not None}
 
 

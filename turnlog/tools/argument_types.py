@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from turnlog.tools import hints
+
 
 def positional(arguments: Any) -> Iterator[tuple[str, str]]:
     """(type, field) of everything that is set by its place in a list."""
@@ -17,6 +19,8 @@ def positional(arguments: Any) -> Iterator[tuple[str, str]]:
         is_list = isinstance(each, inspect.NamedTupleType) or getattr(each, "array_like", False)
         if is_list and hasattr(each, "fields"):
             yield from ((_name(each), field.name) for field in each.fields)
+        if isinstance(each, inspect.CustomType):
+            yield from hints.listed_fields(each.cls)
 
 
 def renamed(arguments: Any) -> Iterator[tuple[str, str, str]]:
@@ -25,6 +29,8 @@ def renamed(arguments: Any) -> Iterator[tuple[str, str, str]]:
         for field in getattr(each, "fields", ()):
             if field.name != field.encode_name:
                 yield _name(each), field.name, field.encode_name
+        if isinstance(each, inspect.CustomType):
+            yield from hints.renamed_fields(each.cls)
 
 
 def _types(arguments: Any) -> Iterator[inspect.Type]:

@@ -9,9 +9,11 @@ in doubt.
 import asyncio
 import logging
 import time
+import traceback
 import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -22,7 +24,7 @@ from turnlog.events.content import hash_of
 from turnlog.events.kinds import ToolResult, ToolUse
 from turnlog.ports import ApprovalState, Standing, ToolOutput, ToolSpec, ToolStarted
 from turnlog.ports.tools import CLIENT_RESULT
-from turnlog.tools import approval
+from turnlog.tools import approval, hints
 from turnlog.tools.call import called
 from turnlog.tools.tool import NotDone, Tool, ToolContext
 
@@ -56,8 +58,13 @@ class ToolRunner:
         *,
         standing: Standing | None = None,
         policy: approval.Policy | None = None,
+        development: bool = False,
     ) -> None:
-        """`standing`: how the turn's calls stand; it changes as the turn goes on."""
+        """`standing`: how the turn's calls stand; it changes as the turn goes on.
+
+        `development`: what a tool raises is told in full, because nobody else is here.
+        """
+        self._development = development
         self._tools = {tool.name: tool for tool in tools}
         self._context_for = context_for
         self._standing = standing or Standing()
@@ -161,7 +168,15 @@ class ToolRunner:
             closed = _closed(call, started, error=failure)
         else:
             closed = _closed(call, started, value)
+        self._note(closed)
         return msgspec.structs.replace(closed, note=_note(permission))
+
+    def _note(self, result: ToolResult) -> None:
+        """One line. A name that no tool has is the model's own words."""
+        name = result.tool_name if result.tool_name in self._tools else "unknown"
+        outcome = "in_doubt" if result.in_doubt else "ok" if result.success else "failed"
+        facts = {"tool": name, "ms": result.duration, "outcome": outcome}
+        _log.info("tool call", extra={"facts": facts})
 
     async def _value(self, call: ToolUse) -> Any:
         """A value that JSON can hold. Raises ToolError with a sentence for the model."""
@@ -171,15 +186,16 @@ class ToolRunner:
         limit = asyncio.timeout(tool.timeout)
         try:
             async with limit:
-                return _plain(await called(tool.function, **given))
+                value = await called(tool.function, **given)
         except ToolError:
             raise
         except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt) as error:
             if isinstance(error, asyncio.CancelledError) and _is_stopped():
                 raise
             if not limit.expired():
-                _log.warning("tool %s failed", tool.name, exc_info=True)
-            raise _explained(tool, error, timed_out=limit.expired()) from None
+                _log.warning("tool %s failed", tool.name, exc_info=True, extra={"own": True})
+            raise self._explained(tool, error, timed_out=limit.expired()) from None
+        return _shown(tool, value)
 
     async def _reconciled(self, call: ToolUse) -> Any:
         """What became of a write whose process died. Raises InDoubt where nobody knows."""
@@ -201,21 +217,24 @@ class ToolRunner:
             raise InDoubt(stopped)
         return value
 
+    def _explained(self, tool: Tool, error: BaseException, *, timed_out: bool) -> ToolError:
+        """In words for the model. The error's own may hold paths or secrets: they stay in the log,
+        but for development.
+        """
+        if timed_out:
+            why = f"No answer after {tool.timeout:g} s: time limit."
+        elif self._development:
+            why = f"The tool failed ({type(error).__name__}: {error}{_place(tool, error)})."
+        else:
+            why = f"The tool failed ({type(error).__name__}). The server's log says where."
+        return ToolError(why) if tool.writes is False else InDoubt(why)
+
     def _tool(self, call: ToolUse) -> Tool:
         tool = self._tools.get(call.tool_name)
         if tool is None:
             known = ", ".join(self._tools) or "none"
             raise ToolError(f"There is no tool {call.tool_name!r}. The tools are: {known}.")
         return tool
-
-
-def _explained(tool: Tool, error: BaseException, *, timed_out: bool) -> ToolError:
-    """In words for the model. The error's own may hold paths or secrets: they stay in the log."""
-    if timed_out:
-        why = f"No answer after {tool.timeout:g} s: time limit."
-    else:
-        why = f"The tool failed ({type(error).__name__})."
-    return ToolError(why) if tool.writes is False else InDoubt(why)
 
 
 def _note(permission: ApprovalState | None) -> str | None:
@@ -236,9 +255,28 @@ def _is_stopped() -> bool:
     return task is not None and task.cancelling() > 0
 
 
+def _place(tool: Tool, error: BaseException) -> str:
+    """Where in the tool's own file it was raised."""
+    own = getattr(getattr(tool.function, "__code__", None), "co_filename", None)
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == own]
+    return f", {PurePath(own).name} line {lines[-1]}" if own and lines else ""
+
+
+def _shown(tool: Tool, value: Any) -> Any:
+    """The result for the model. A write that has happened is not made undone by what it returns."""
+    try:
+        return _plain(value)
+    except Exception as error:  # the value's own methods may raise anything
+        kind = type(value).__name__
+        _log.warning("tool %s returned what cannot become JSON", tool.name, exc_info=True)
+        if tool.writes is False:
+            raise ToolError(f"The tool returned {kind}, which cannot become JSON.") from error
+        return f"Done. The result cannot be shown: {kind} cannot become JSON."
+
+
 def _plain(value: Any) -> Any:
     """What JSON would make of it, so that live and reloaded are the same."""
-    return msgspec.json.decode(msgspec.json.encode(value))
+    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=hints.encode))
 
 
 def _closed(

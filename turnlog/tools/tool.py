@@ -15,6 +15,7 @@ import msgspec
 from turnlog.errors import ConfigError, ToolError
 from turnlog.ports import ApprovalRule, ToolSpec, Turn, check_approver, check_rule
 from turnlog.projections.tool_words import Judgement, judge, words_of
+from turnlog.tools import docstrings, hints
 from turnlog.tools.argument_types import positional, renamed
 from turnlog.tools.identity import Identity
 
@@ -84,6 +85,15 @@ class Tool:
         words = " ".join(words_of(self.name))
         return self.title or words[:1].upper() + words[1:]
 
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        """So that `inspect.signature` and `help` see the function."""
+        return self.function
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """The function itself, as in a unit test: nothing is checked, filled in or asked."""
+        return self.function(*args, **named)
+
     def under(self, names: Mapping[str, str]) -> "Tool":
         """The same tool on a server that has these names of identity; the tool's own win.
 
@@ -103,10 +113,11 @@ class Tool:
         if self.arguments is None:
             return {"arguments": whole, **mine}
         try:
-            fitting = msgspec.convert(whole, self.arguments)
+            fitting = msgspec.convert(whole, self.arguments, dec_hook=hints.decode)
         except msgspec.ValidationError as error:
             raise ToolError(f"Wrong arguments for {self.name!r}: {error}.") from None
-        return {name: getattr(fitting, name) for name in fitting.__struct_fields__} | mine
+        names = fitting.__struct_fields__
+        return {name: hints.bare(getattr(fitting, name)) for name in names} | mine
 
     def filled(self, args: dict[str, Any], context: ToolContext) -> dict[str, Any]:
         """The arguments with who acts, whatever the model wrote."""
@@ -172,15 +183,16 @@ def tool(
 def _make(
     function: Callable[..., Any], name: str, identity: Identity, rules: dict[str, Any]
 ) -> Tool:
-    hints = get_type_hints(function, include_extras=True)
-    returns = hints.pop("return", Any)
-    context_names = tuple(name for name, hint in hints.items() if _is_context(hint))
-    arguments = _arguments(function, name, hints, context_names)
-    schema = schema_of(arguments)
-    description = inspect.cleandoc(function.__doc__ or "")
+    typed = _hints(function, name)
+    returns = typed.pop("return", Any)
+    hints.check_result(returns, name)
+    context_names = tuple(name for name, hint in typed.items() if _is_context(hint))
+    arguments = _arguments(function, name, typed, context_names)
+    documented = docstrings.read(function.__doc__, inspect.signature(function).parameters)
+    schema = _described(schema_of(arguments), documented.parameters)
     made = Tool(
         function=function,
-        spec=ToolSpec(name=name, description=description, input_schema=schema),
+        spec=ToolSpec(name=name, description=documented.text, input_schema=schema),
         arguments=arguments,
         context_names=context_names,
         schema=schema,
@@ -189,6 +201,24 @@ def _make(
         **rules,
     )
     return _identified(made)
+
+
+def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
+    try:
+        return get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise TypeError(
+            f"tool {name!r}: a type hint cannot be read: {error}. Types of hints that are text must"
+            " be defined at the top of the module."
+        ) from None
+
+
+def _described(schema: dict[str, Any], descriptions: Mapping[str, str]) -> dict[str, Any]:
+    """What the docstring says, where the hint says nothing."""
+    for name, text in descriptions.items():
+        if name in schema.get("properties", {}):
+            schema["properties"][name] = {"description": text} | schema["properties"][name]
+    return schema
 
 
 def _identified(made: Tool) -> Tool:
@@ -216,7 +246,7 @@ def _is_context(hint: Any) -> bool:
 
 
 def _arguments(
-    function: Callable[..., Any], name: str, hints: dict[str, Any], hidden: tuple[str, ...]
+    function: Callable[..., Any], name: str, typed: dict[str, Any], hidden: tuple[str, ...]
 ) -> type[msgspec.Struct]:
     fields: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
@@ -224,10 +254,12 @@ def _arguments(
             raise TypeError(f"tool {name!r}: {str(parameter)!r} cannot be given by name")
         if parameter.name in hidden:
             continue
-        if parameter.name not in hints:
+        if parameter.name not in typed:
             raise TypeError(f"tool {name!r}: parameter {parameter.name!r} needs a type hint")
-        default = () if parameter.default is parameter.empty else (parameter.default,)
-        fields.append((parameter.name, hints[parameter.name], *_fresh(default)))
+        hint, value = hints.field_of(typed[parameter.name], parameter.default)
+        where = f"tool {name!r}: parameter {parameter.name!r}"
+        default = () if value is parameter.empty else (value,)
+        fields.append((parameter.name, hints.checkable(hint, where), *_fresh(default)))
     return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
 
 
@@ -241,7 +273,28 @@ def _fresh(default: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """JSON Schema of type object at the top, as the API wants it."""
-    (top,), parts = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
+    (top,), parts = msgspec.json.schema_components(
+        [struct], schema_hook=hints.schema_of_adapted, ref_template="#/$defs/{name}"
+    )
     schema = dict(parts.pop(struct.__name__)) if "$ref" in top else dict(top)
     schema.pop("title", None)
-    return schema | ({"$defs": parts} if parts else {})
+    schema = _hoisted(schema | {"$defs": parts}, parts)
+    return schema if parts else {n: v for n, v in schema.items() if n != "$defs"}
+
+
+def _hoisted(schema: Any, parts: dict[str, Any]) -> Any:
+    """Definitions that stand inside are moved to the top, where references look for them."""
+    if isinstance(schema, list):
+        return [_hoisted(each, parts) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    for name, part in (schema.get("$defs", {}) if schema.get("$defs") is not parts else {}).items():
+        if parts.setdefault(name, part) != part:
+            raise TypeError(f"two different types are called {name!r}: rename one of them")
+    inside = {n: v for n, v in schema.items() if n != "$defs"}
+    whole = {n: _hoisted(v, parts) for n, v in inside.items()}
+    if schema.get("$defs") is parts:
+        for name in list(parts):  # also those that were added meanwhile
+            parts[name] = _hoisted(parts[name], parts)
+        whole["$defs"] = parts
+    return whole

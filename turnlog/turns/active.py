@@ -6,6 +6,7 @@ Their events go to the bus. Signals from other processes come from the bus.
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from weakref import WeakValueDictionary
 
@@ -279,7 +280,7 @@ class RunningTurns:
     def _prepared(self, live: LiveTurn, session: Session) -> tuple[TurnWatch, pipeline.Parts]:
         show = partial(self._bus.publish, session.id)
         watch = TurnWatch(session.id, live.turn_id, self._metrics, show, installed_tracer())
-        return watch, self._parts_for(session, watch.show)
+        return watch, replace(self._parts_for(session, watch.show), note=watch.note)
 
     def _set_off(
         self,
