@@ -23,6 +23,8 @@ WITHHELD = "[withheld]"
 NAMES_ONLY = {
     "asking again in %.1f s: %s",
     "tool %s failed",
+    "%s: the model sets '%s', which looks as if it said who acts. To have it filled by the"
+    ' server, say %s = "user" in %s; if it is for the model, say "model".',
     "tool %s returned what cannot become JSON",
     "tool %s of %s: %s, asks %s: %s",
     "tool %s: nobody can allow it, because there is one user",

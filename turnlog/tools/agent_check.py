@@ -8,7 +8,7 @@ from dataclasses import replace
 from turnlog.errors import ConfigError
 from turnlog.events.internal import RESERVED_PREFIXES, is_reserved
 from turnlog.ports import Agent
-from turnlog.tools.identity import look_alike
+from turnlog.tools.identity import warn_of
 from turnlog.tools.tool import Tool
 
 _log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def _under(agent: Agent, names: Mapping[str, str]) -> list[Tool]:
     for tool in tools:
         for name in tool.identity.look_alikes(tool.spec.input_schema):
             whose = f"tool {tool.name} of agent {agent.id}"
-            _log.warning(look_alike(whose, name, "[identity] or in @tool(identity=...)"))
+            warn_of(whose, name, "[identity] or in @tool(identity=...)")
     return tools
 
 

@@ -163,11 +163,15 @@ class Identity:
             yield from self.foreign(each, depth + 1)
 
 
-def look_alike(whose: str, name: str, where: str) -> str:
+def warn_of(whose: str, name: str, where: str) -> None:
     """The warning for a parameter that looks like an identity."""
-    return (
-        f"{whose}: the model sets {name!r}, which looks as if it said who acts. To have it filled"
-        f' by the server, say {name} = "user" in {where}; if it is for the model, say "model".'
+    _log.warning(
+        "%s: the model sets '%s', which looks as if it said who acts. To have it filled by the"
+        ' server, say %s = "user" in %s; if it is for the model, say "model".',
+        whose,
+        name,
+        name,
+        where,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from turnlog.errors import ToolError
 from turnlog.net import back_off
-from turnlog.tools.identity import Identity, look_alike
+from turnlog.tools.identity import Identity, warn_of
 from turnlog.tools.mcp.catalog import Left, Listed, clean, listed
 from turnlog.tools.mcp.server import McpServer
 
@@ -187,7 +187,7 @@ class Connection:
         names = {n for tool in self._tools for n in self._identity.look_alikes(tool.schema)}
         for name in sorted(names)[:_MOST_WARNED]:
             where = f"[mcp.{self._server.name}] identity"
-            _log.warning(look_alike(f"MCP server {self._server.name}", name, where))
+            warn_of(f"MCP server {self._server.name}", name, where)
 
     def _explain(self, error: Exception) -> NoReturn:
         """What the model is told: the server's own words if it has any, nothing of our insides."""
