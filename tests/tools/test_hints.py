@@ -1,12 +1,11 @@
 """Tools as people write them: the schema is right, arguments are checked, nothing is ignored."""
 
-import asyncio
 import enum
 import inspect
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 from uuid import UUID
 
 import annotated_types
@@ -263,97 +262,6 @@ def test_a_model_does_not_let_the_language_model_say_who_acts():
 def test_an_identity_that_cannot_be_filled_is_refused(hint):
     with pytest.raises(TypeError, match="user_id"):
         taken(hint)
-
-
-# results
-
-
-async def result_of(made, **args):
-    from turnlog.events.kinds import ToolUse
-    from turnlog.tools.runner import ToolRunner
-
-    runner = ToolRunner([made], lambda call: CONTEXT)
-    call = ToolUse(tool_use_id="toolu_1", tool_name=made.name, args=args)
-    batches = [batch async for batch in runner.run([call])]
-    return batches[-1][0]
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (Line(item="a"), {"item": "a", "count": 1}),
-        ([Line(item="a")], [{"item": "a", "count": 1}]),
-        (Order(orderNumber="1", lines=[], due=date(2026, 1, 1)),
-         {"orderNumber": "1", "lines": [], "due": "2026-01-01"}),
-        (Point(1), {"x": 1, "y": 0}),
-        (Colour.RED, "red"),
-        (Path("a"), "a"),
-    ],
-)  # fmt: skip
-async def test_results_become_json(value, shown):
-    @tool(writes=False)
-    def look() -> Any:
-        return value
-
-    assert (await result_of(look)).result == shown
-
-
-@pytest.mark.parametrize("hint", [Plain, list[Plain], dict[str, Plain], asyncio.Queue])
-def test_a_result_that_cannot_become_json_is_refused_when_the_tool_is_made(hint):
-    def look():
-        return None
-
-    look.__annotations__ = {"return": hint}
-    with pytest.raises(TypeError, match="cannot become JSON"):
-        tool(look)
-
-
-@pytest.mark.parametrize("hint", [Line, list[Line], Order | None, Point, Any, None, object, Path])
-def test_a_result_that_can_is_taken(hint):
-    def look():
-        return None
-
-    look.__annotations__ = {"return": hint}
-    assert tool(look).returns == (type(None) if hint is None else hint)
-
-
-async def test_a_write_whose_result_cannot_be_shown_is_done_and_not_in_doubt():
-    @tool(writes=True, approval="never")
-    def create():
-        return Plain()
-
-    result = await result_of(create)
-    assert (result.success, result.in_doubt) == (True, False)
-    assert result.result == "Done. The result cannot be shown: Plain cannot become JSON."
-
-
-async def test_a_read_whose_result_cannot_be_shown_failed():
-    @tool(writes=False)
-    def look():
-        return Plain()
-
-    result = await result_of(look)
-    assert (result.success, result.error) == (
-        False, "The tool returned Plain, which cannot become JSON."
-    )  # fmt: skip
-
-
-# in a unit test
-
-
-async def test_a_decorated_function_can_be_called():
-    @tool
-    def add(a: int, b: int = 2) -> int:
-        """Add."""
-        return a + b
-
-    @tool(writes=False)
-    async def wait(context: ToolContext) -> str:
-        return context.user_id
-
-    assert (add(1), add(a=1, b=5)) == (3, 6)
-    assert await wait(CONTEXT) == "alice"
-    assert list(inspect.signature(add).parameters) == ["a", "b"]
 
 
 def test_a_struct_stays_a_struct():
