@@ -9,7 +9,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from turnlog.engines.claude.stream import Call, SseSplitter
+from turnlog.engines.claude.sse import SseSplitter
+from turnlog.engines.claude.stream import Call
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Attributed, Envelope, Event
 from turnlog.events.clock import now

@@ -174,7 +174,7 @@ async def test_an_error_in_mid_answer_is_told_in_our_words():
 UNREADABLE = {
     "no JSON": b"data: {oops}\n\n",
     "no object": b"data: 5\n\n",
-    "no text": b'data: {"type": "\xff"}\n\n',
+    "no text": b'data: {"type": \xff}\n\n',
     "no message": b'data: {"type": "message_start"}\n\n',
     "a delta for nothing": b'data: {"type": "content_block_stop", "index": 3}\n\n',
     "a message that is a word": b'data: {"type": "message_start", "message": "Hi"}\n\n',

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from raw_events import CITED, HELLO, TOOL, block, json_piece, read, start, stop
 
-from turnlog.engines.claude.stream import Call, SseSplitter
+from turnlog.engines.claude.sse import SseSplitter
+from turnlog.engines.claude.stream import Call
 from turnlog.events import kinds as k
 from turnlog.ports import CallStarted, UnreadableCall
 from turnlog.simulator import RawBlock, RedactedThinking, Reply, Text, Thinking, ToolCall

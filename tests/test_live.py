@@ -5,7 +5,7 @@ from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
-from turnlog.engines.claude.stream import SseSplitter
+from turnlog.engines.claude.sse import SseSplitter
 from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore

@@ -56,7 +56,8 @@ def test_turns_of_an_older_database_are_still_there():
         db.execute("INSERT INTO sessions VALUES (1, 2, 3, 4, 5, 6, 0, 0, 0)")
         db.execute(f"INSERT INTO turns VALUES ({', '.join('?' * len(values))})", values)
         migrate(db)
-        assert db.execute("SELECT * FROM turns").fetchall() == [(*values, "")]
+        assert db.execute("SELECT * FROM turns").fetchall() == [(*values[:7], "me", "")]
+        assert db.execute("SELECT * FROM drafts").fetchall() == [("t", 0, b"draft")]
         db.execute("UPDATE turns SET state = 'waiting'")
 
 

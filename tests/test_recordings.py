@@ -16,7 +16,8 @@ from recordings import write
 
 from turnlog.diagnosis.captures import RecordedCall
 from turnlog.engines.claude.drops import Lost, reason
-from turnlog.engines.claude.stream import Call, SseSplitter
+from turnlog.engines.claude.sse import SseSplitter
+from turnlog.engines.claude.stream import Call
 from turnlog.events import codec
 from turnlog.events import kinds as k
 from turnlog.events.base import Event

@@ -46,7 +46,7 @@ async def in_mid_turn(*events, draft=None, request_id=None):
     if events:
         await working.append(turn, s.placed(*events, first_index=1))
     if draft is not None:
-        await working.save_draft(turn, draft)
+        await working.add_draft(turn, draft)
     return working
 
 

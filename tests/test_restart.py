@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from turnlog.engines.claude.stream import SseSplitter
+from turnlog.engines.claude.sse import SseSplitter
 from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.testing.server import serving

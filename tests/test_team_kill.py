@@ -5,7 +5,7 @@ import asyncio
 import aiohttp
 import pytest
 
-from turnlog.engines.claude.stream import SseSplitter
+from turnlog.engines.claude.sse import SseSplitter
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove

@@ -8,7 +8,8 @@ from recorded import STREAMS, each
 from turnlog import Agent
 from turnlog.engines.claude.request import NO_MORE_SEARCHES
 from turnlog.engines.claude.search import with_searches
-from turnlog.engines.claude.stream import Call, SseSplitter
+from turnlog.engines.claude.sse import SseSplitter
+from turnlog.engines.claude.stream import Call
 from turnlog.events import kinds as k
 from turnlog.projections.proof import prove
 from turnlog.simulator import RawBlock, Reply, Usage

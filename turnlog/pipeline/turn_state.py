@@ -5,7 +5,7 @@ import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -26,9 +26,28 @@ class DraftBlock(msgspec.Struct):
     pieces: list[str] = []
     citations: list[Citation] = []
 
+    def has_more_than(self, mark: "Mark") -> bool:
+        return len(self.pieces) > mark.pieces or len(self.citations) > mark.citations
+
     def as_text(self) -> Block:
         block: Block = {"type": "text", "text": "".join(self.pieces)}
         return block | ({"citations": self.citations} if self.citations else {})
+
+
+class Mark(NamedTuple):
+    """How much of a draft was saved."""
+
+    draft: "Draft"
+    message_id: str
+    blocks: int
+    pieces: int  # of the last block
+    citations: int
+
+    @classmethod
+    def of(cls, draft: "Draft") -> "Mark":
+        last = draft.blocks[-1] if draft.blocks else DraftBlock("", 0)
+        sizes = len(draft.blocks), len(last.pieces), len(last.citations)
+        return cls(draft, draft.message_id, *sizes)
 
 
 class Draft(msgspec.Struct, kw_only=True):
@@ -39,6 +58,28 @@ class Draft(msgspec.Struct, kw_only=True):
     reported: dict[str, Any]
     agent: AgentRef
     blocks: list[DraftBlock] = []
+    goes_on: bool = False  # its first blocks were saved before
+
+    def since(self, mark: "Mark | None") -> "Draft":
+        """What is new since the mark; all of it where there is none."""
+        if mark is None or mark.draft is not self or mark.message_id != self.message_id:
+            return self
+        new = [*self.blocks[mark.blocks :]]
+        if mark.blocks and (last := self.blocks[mark.blocks - 1]).has_more_than(mark):
+            more = last.pieces[mark.pieces :], last.citations[mark.citations :]
+            new.insert(0, DraftBlock(last.kind, last.index, *more))
+        return msgspec.structs.replace(self, blocks=new, goes_on=True)
+
+    def grow(self, later: "Draft") -> None:
+        """Put what was saved later to it."""
+        self.reported = later.reported
+        for block in later.blocks:
+            mine = self.blocks[-1] if self.blocks else None
+            if mine is not None and (mine.kind, mine.index) == (block.kind, block.index):
+                mine.pieces += block.pieces
+                mine.citations += block.citations
+            else:
+                self.blocks.append(block)
 
     def add(self, chunk: k.MessageChunk | k.ThinkingChunk) -> None:
         kind = "text" if isinstance(chunk, k.MessageChunk) else "thinking"
@@ -76,10 +117,23 @@ class Draft(msgspec.Struct, kw_only=True):
 
 
 class Drafts(msgspec.Struct, kw_only=True):
-    """What a turn saves about once a second, in case its process dies."""
+    """What a turn saves about once a second, in case its process dies: what is new since then."""
 
     index: int  # the next place on screen
     answers: list[Draft]
+    open: list[str] | None = None  # the message ids of all that are being written; None: these
+
+    def grow(self, later: "Drafts") -> None:
+        """Put what was saved later to it."""
+        known = {draft.message_id: draft for draft in self.answers}
+        for draft in later.answers:
+            if draft.goes_on and draft.message_id in known:
+                known[draft.message_id].grow(draft)
+            else:
+                known[draft.message_id] = draft
+        still = known if later.open is None else set(later.open)
+        self.answers = [draft for id, draft in known.items() if id in still]
+        self.index = later.index
 
 
 class TurnState:

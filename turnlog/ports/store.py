@@ -49,7 +49,7 @@ class Turn(Value, frozen=True, kw_only=True):
     first_seq: int = 0
     started_at: str = ""
     request_id: str | None = None
-    draft: bytes | None = None  # what had been shown of the answer that is being written
+    draft: bytes | None = None  # for who claims it: all pieces, a line each (see `add_draft`)
     lease: str = ""  # the token that its holder shows with every change; "": not a holder
 
 
@@ -203,8 +203,12 @@ class Turns(Protocol):
         """
         ...
 
-    async def save_draft(self, turn: Turn, draft: bytes) -> None:
-        """Remember what was shown of an unfinished answer, in case this process dies."""
+    async def add_draft(self, turn: Turn, piece: bytes) -> None:
+        """Remember what more was shown of unfinished answers, in case this process dies.
+
+        What was remembered before stays as it is, and is not written again: the cost of a piece
+        does not grow with the answer. All of it goes when the turn is over, or waits.
+        """
         ...
 
     async def finish_turn(self, turn: Turn) -> None:

@@ -191,7 +191,7 @@ def _anchor(event: k.HistoryAnchored, place: dict[str, Any], entry: Stamped) -> 
 
 
 def _failed(event: k.Error, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
-    yield Write("turns", {"id": entry.turn_id, "state": "failed", "draft": None}, new=False)
+    yield Write("turns", {"id": entry.turn_id, "state": "failed"}, new=False)
 
 
 def _json(value: Any) -> str:

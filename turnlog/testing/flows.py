@@ -15,7 +15,7 @@ import msgspec
 
 from turnlog.app import Turnlog, create_app
 from turnlog.config import Settings
-from turnlog.engines.claude.stream import SseSplitter
+from turnlog.engines.claude.sse import SseSplitter
 from turnlog.events.base import Stamped
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.record import stamped

@@ -1,18 +1,16 @@
 """Keeps what was shown of an unfinished answer, in case the process dies.
 
-The text goes into the turn's row, not into the log, about once a second while it grows;
-`recovery` makes a message of it.
+The text goes beside the turn, not into the log, about once a second while it grows, and each time
+only what is new; `recovery` makes a message of it.
 """
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any
 
 import msgspec
 
 from turnlog.errors import TurnOver
-from turnlog.pipeline.turn_state import Drafts, TurnState
+from turnlog.pipeline.turn_state import Drafts, Mark, TurnState
 from turnlog.ports import Turns
 
 _log = logging.getLogger(__name__)
@@ -29,6 +27,7 @@ class DraftKeeper:
         self._state = state
         self._turns = turns
         self._timer: asyncio.TimerHandle | None = None
+        self._marks: dict[str, Mark] = {}  # by call: how much was saved
         self._saving: asyncio.Task[None] | None = None
 
     def touch(self) -> None:
@@ -47,18 +46,27 @@ class DraftKeeper:
 
     def _save(self) -> None:
         self._timer = None
-        state = self._state
-        if state.drafts:
-            drafts = Drafts(index=state.index, answers=list(state.drafts.values()))
-            saved = self._turns.save_draft(state.turn, msgspec.json.encode(drafts))
-            self._saving = asyncio.create_task(_reported(saved))
+        drafts = self._state.drafts
+        if drafts:
+            self._saving = asyncio.create_task(self._reported(self._new()))
+            self._marks = {key: Mark.of(draft) for key, draft in drafts.items()}
 
+    def _new(self) -> bytes:
+        """What is new since the last time."""
+        drafts = self._state.drafts
+        new = Drafts(
+            index=self._state.index,
+            answers=[draft.since(self._marks.get(key)) for key, draft in drafts.items()],
+            open=[draft.message_id for draft in drafts.values()],
+        )
+        return msgspec.json.encode(new)
 
-async def _reported(saving: Coroutine[Any, Any, None]) -> None:
-    """A draft that cannot be saved is no reason to stop answering."""
-    try:
-        await saving
-    except TurnOver:
-        _log.warning("a draft was not saved: the turn is in other hands")
-    except Exception:
-        _log.exception("a draft could not be saved")
+    async def _reported(self, piece: bytes) -> None:
+        """A draft that cannot be saved is no reason to stop answering."""
+        try:
+            await self._turns.add_draft(self._state.turn, piece)
+        except TurnOver:
+            _log.warning("a draft was not saved: the turn is in other hands")
+        except Exception:
+            self._marks = {}  # the next one has all of it
+            _log.exception("a draft could not be saved")

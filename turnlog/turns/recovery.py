@@ -58,11 +58,11 @@ def draft_events(drafts: Drafts) -> list[Batch]:
 
 def unkept(turn: Turn, state: TurnState) -> Drafts:
     """What was saved, without the answers that have been kept since."""
+    drafts = Drafts(index=0, answers=[])
     try:
-        drafts = msgspec.json.decode(turn.draft or b"", type=Drafts)
+        for piece in (turn.draft or b"").splitlines():
+            drafts.grow(msgspec.json.decode(piece, type=Drafts))
     except msgspec.DecodeError:
-        if turn.draft:
-            _log.exception("the drafts of turn %s cannot be read", turn.id)
-        return Drafts(index=0, answers=[])
+        _log.exception("the drafts of turn %s cannot be read", turn.id)
     answers = [draft for draft in drafts.answers if draft.message_id not in state.message_ids]
     return Drafts(index=drafts.index, answers=answers)

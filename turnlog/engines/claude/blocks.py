@@ -7,9 +7,9 @@ kept by `merge`, so that what the API learns later is stored and goes back to it
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
+from turnlog.engines.claude.bounds import Meter
 from turnlog.engines.claude.drops import DELTA_FIELDS
+from turnlog.engines.claude.sse import decode
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.content import Block
@@ -22,11 +22,14 @@ class Open:
     """A block that has begun. `block` is whole once it is closed."""
 
     __slots__ = (
-        "_message_id", "_ready", "_said", "_since", "_speaks", "_uncited",
+        "_cited", "_message_id", "_meter", "_ready", "_said", "_since", "_speaks", "_uncited",
         "aside", "block", "closed", "duration", "pieces", "position", "rules",
     )  # fmt: skip
 
-    def __init__(self, block: Block, message_id: str, position: int, now: float) -> None:
+    def __init__(
+        self, block: Block, message_id: str, position: int, now: float, meter: Meter
+    ) -> None:
+        self._meter = meter
         self.block = block
         self._message_id = message_id
         self.duration: int | None = None  # milliseconds, of a thought that is whole
@@ -37,6 +40,7 @@ class Open:
         self.aside: Raw = {}  # what came with it, and is no part of it
         self._said = 0  # so many pieces are in chunks
         self._ready: list[Event] = []
+        self._cited: list[Raw] = []
         self._uncited: list[Raw] = [dict(each) for each in block.get("citations") or ()]
         self._since = now
         self._speaks = block["type"] in ("text", "thinking")
@@ -91,7 +95,9 @@ class Open:
         if len(self.pieces) > self._said:
             self._ready.append(self._chunk())  # it belongs to the text that comes after it
         citation = dict(delta["citation"])
-        self.block["citations"] = [*(self.block.get("citations") or ()), citation]
+        if not self._cited:  # a list of its own, that grows
+            self.block["citations"] = self._cited = list(self.block.get("citations") or ())
+        self._cited.append(citation)
         self._uncited.append(citation)
 
     def compaction(self, delta: Raw) -> None:
@@ -112,6 +118,7 @@ class Open:
 
     def _chunk(self) -> Event:
         text = "".join(self.pieces[self._said :])
+        self._meter.wrote(len(text))
         self._said = len(self.pieces)
         name, index = self._message_id, self.position
         if self.block["type"] == "thinking":
@@ -135,9 +142,10 @@ class Open:
         """Put the arguments together. What is not a JSON object is kept, but never run."""
         if not text.strip():
             return
+        self._meter.wrote(len(text))
         try:
-            value = msgspec.json.decode(text)
-        except msgspec.DecodeError:
+            value = decode(text)
+        except (RecursionError, ValueError):
             value = None
         if isinstance(value, dict):
             self.block["input"] = value

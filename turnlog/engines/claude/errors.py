@@ -55,13 +55,25 @@ CUT = Failure("stream_cut", "The connection to the model broke in mid-answer.", 
 STALLED = Failure("stalled", "The model stopped sending in mid-answer.", "")
 UNREACHABLE = Failure("unreachable", "The model cannot be reached right now.", "")
 UNREADABLE = Failure("unreadable", "The model's answer could not be read.", "")
+TOO_MUCH = Failure("answer_too_long", "The model's answer was much longer than it may be.")
+REDIRECTED = Failure(
+    "redirected",
+    "The model's address leads elsewhere, and is not followed. Tell the operator of this server.",
+)
+PACKED = Failure(
+    "packed",
+    "The model's address packs its answers, which is not read. Tell the operator of this server.",
+)
+NO_SDK = Failure("no_sdk", "The server could not load what it needs to ask the model.", "")
 TOO_LONG = Failure(
     "context_exceeded",
     "The conversation has become too long for the model. It goes on from its newer part.",
     "",
 )
 THOUGHTS = Failure("thoughts_refused", "The model did not accept its earlier thoughts.", "")
-OF_THE_STREAM = (CUT, STALLED, UNREACHABLE, UNREADABLE, TOO_LONG, THOUGHTS)
+OF_THE_STREAM = (
+    CUT, STALLED, UNREACHABLE, UNREADABLE, TOO_MUCH, REDIRECTED, PACKED, NO_SDK, TOO_LONG, THOUGHTS
+)  # fmt: skip
 
 # A 400 has no finer type: what the API says is all there is. The first that is found counts.
 BY_MESSAGE = (
@@ -99,6 +111,8 @@ def status_error(status: int, body: object, retry_after: float | None = None) ->
     """An HTTP error before the stream."""
     error = body.get("error") if isinstance(body, dict) else None
     told: dict[str, Any] = error if isinstance(error, dict) else {}
+    if 300 <= status < 400:
+        return failed(REDIRECTED)
     if status == 400:
         for pattern, failure in BY_MESSAGE:
             if pattern.search(str(told.get("message"))):

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -12,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from turnlog.engines.claude import errors
+from turnlog.engines.claude.bounds import MOST_COUNT
+from turnlog.engines.claude.connection import Packed, connect
 from turnlog.engines.claude.models import betas
 from turnlog.engines.claude.request import body_of, counted, without_thoughts
 from turnlog.engines.claude.search import paused, with_searches
-from turnlog.engines.claude.stream import Call, SseSplitter
+from turnlog.engines.claude.sse import SseSplitter
+from turnlog.engines.claude.stream import Call
 from turnlog.errors import EngineFailed
-from turnlog.net import back_off, is_on_loopback, seconds_asked, spread
+from turnlog.net import TooMuch, back_off, read_bounded, seconds_asked, spread
 from turnlog.ports import CallOutput, KeepRaw, Prompt
 from turnlog.telemetry.metrics import Metrics
 
@@ -26,6 +30,7 @@ if TYPE_CHECKING:  # importing the SDK takes seconds: only the first turn needs 
     from httpx2 import Response
 
 _log = logging.getLogger(__name__)
+BREATH = 0.01  # seconds that the pieces of one answer are read on end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,15 +73,16 @@ class ClaudeModel:
         if self._made is not None:
             await self._made.close()
         if self._sdk is not None:
-            await self._sdk
+            await asyncio.wait([self._sdk])
 
     async def call(self, prompt: Prompt) -> AsyncGenerator[Sequence[CallOutput], None]:
-        splitter, call = SseSplitter(), Call()
+        splitter, call = SseSplitter(), Call(prompt.max_tokens)
         before = paused(prompt.messages)
         response = await self._begin(body_of(prompt, self._cache) | {"stream": True})
         try:
             async with aclosing(response), aclosing(self._pieces(response, call)) as pieces:
                 async for piece in pieces:
+                    call.meter.read(len(piece))
                     if outputs := call.feed(splitter.feed(piece)):
                         yield with_searches(outputs, before) if call.finished else outputs
                     if call.finished or call.failure:
@@ -96,11 +102,11 @@ class ClaudeModel:
         """How many tokens the model would be told. Asked for at most twice."""
         body = counted(body_of(prompt, self._cache))
         response = await self._open(body, "/v1/messages/count_tokens", tries=2)
-        async with aclosing(response), aclosing(_pieces(response)) as pieces:
-            whole = b"".join([piece async for piece in pieces])
         try:
+            async with aclosing(response), aclosing(_pieces(response)) as pieces:
+                whole = await read_bounded(pieces, MOST_COUNT)
             return int(msgspec.json.decode(whole)["input_tokens"])
-        except (LookupError, TypeError, ValueError) as error:
+        except (LookupError, TooMuch, TypeError, ValueError) as error:
             raise errors.failed(errors.UNREADABLE) from error
 
     def _pieces(self, response: "Response", call: Call) -> AsyncGenerator[bytes, None]:
@@ -159,6 +165,8 @@ class ClaudeModel:
                 raise _Again(failure, retry_after) from error
             raise failure from error
         except anthropic.APIError as error:
+            if isinstance(error.__cause__, Packed):
+                raise errors.failed(errors.PACKED) from error
             _log.warning("the API cannot be reached: %r", error)
             self._metrics.provider_errors.add(1, errors.UNREACHABLE.code)
             raise _Again(errors.failed(errors.UNREACHABLE)) from error
@@ -170,23 +178,21 @@ class ClaudeModel:
         return spread(back_off(attempt + 1, patience.first_wait, patience.longest_wait))
 
     async def _client(self) -> "AsyncAnthropic":
-        if self._sdk is not None:
-            await asyncio.shield(self._sdk)  # in a thread: the first turn holds nobody up
         if self._made is None:
-            import anthropic
-
-            self._made = anthropic.AsyncAnthropic(
-                api_key=self._api_key,
-                base_url=self._base_url,
-                max_retries=0,
-                http_client=anthropic.DefaultAioHttpClient(
-                    timeout=anthropic.Timeout(self._patience.silence, connect=10.0),
-                    trust_env=not is_on_loopback(
-                        self._base_url or ""
-                    ),  # no proxy leads to this machine
-                ),
-            )
+            await self._loaded()
+            self._made = connect(self._api_key, self._base_url, self._patience.silence)
         return self._made
+
+    async def _loaded(self) -> None:
+        """The SDK is there. One that could not be loaded is tried again with the next turn."""
+        if self._sdk is None or (self._sdk.done() and self._sdk.exception()):
+            await self.open()
+        assert self._sdk is not None
+        try:
+            await asyncio.shield(self._sdk)  # in a thread: the first turn holds nobody up
+        except Exception as error:
+            _log.exception("Anthropic's SDK cannot be loaded")
+            raise errors.failed(errors.NO_SDK) from error
 
 
 class _Again(Exception):
@@ -199,10 +205,18 @@ class _Again(Exception):
 
 
 async def _pieces(response: "Response") -> AsyncGenerator[bytes, None]:
-    """The body as it arrives. Whatever breaks here, the answer was cut."""
+    """The body as it arrives. Whatever breaks here, the answer was cut.
+
+    Where more is there already, reading waits for nothing: so the others get their turn, and so
+    does whoever wants to stop this.
+    """
+    began = time.monotonic()
     try:
-        async for piece in response.aiter_bytes():
+        async for piece in response.aiter_raw():
             yield piece
+            if time.monotonic() - began > BREATH:
+                await asyncio.sleep(0)
+                began = time.monotonic()
     except Exception as error:
         _log.warning("the stream broke: %r", error)
         stalled = "Timeout" in type(error).__name__

@@ -9,12 +9,12 @@ is named in `drops.py`, and nothing else is.
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
-import msgspec
 from msgspec import UNSET
 
 from turnlog.engines.claude.blocks import Open, Raw, merge
+from turnlog.engines.claude.bounds import Meter
 from turnlog.engines.claude.errors import UNREADABLE, failed, stream_error
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
@@ -22,53 +22,19 @@ from turnlog.events.content import Block, usage_of
 from turnlog.ports import CallOutput, CallStarted, UnreadableCall
 
 Output = CallOutput
-_decode: Callable[[bytes], Raw] = msgspec.json.Decoder().decode
 _log = logging.getLogger(__name__)
 _OUR_OWN = ("id", "type", "role", "content", "model", "stop_reason", "usage")
 _PARTS = ("type", "index", "message", "content_block", "delta", "usage")  # of all events
 
 
-class SseSplitter:
-    """Bytes, cut anywhere, to the JSON objects of a server-sent event stream."""
-
-    def __init__(self) -> None:
-        self._tail = b""
-
-    def feed(self, piece: bytes) -> Iterator[Raw]:
-        """The events that this piece completes, decoded as they are taken."""
-        if b"\r" in piece or b"\r" in self._tail:
-            # A piece may end between the two characters of a line end: wait for the other.
-            piece = (self._tail + piece).replace(b"\r\n", b"\n")
-            self._tail = b""
-        *frames, self._tail = (self._tail + piece).split(b"\n\n")
-        return (_decode(data) for data in map(_data_of, frames) if data)
-
-    def close(self) -> list[Raw]:
-        """What was left without a blank line after it, when it is whole."""
-        data = _data_of(self._tail)
-        try:
-            return [_decode(data)] if data else []
-        except (RecursionError, ValueError):
-            return []
-
-
-def _data_of(frame: bytes) -> bytes:
-    # Only at the start of a line: a comment may hold the word too.
-    start = 0 if frame.startswith(b"data:") else frame.find(b"\ndata:") + 1
-    if not frame.startswith(b"data:", start) or frame.startswith(b"event: ping"):
-        return b""
-    data = frame[start + 5 :].strip()
-    if b"\n" in data:  # several lines: the format allows it, Claude does not do it
-        lines = frame[start:].split(b"\n")
-        data = b"\n".join(line[5:].strip() for line in lines if line.startswith(b"data:"))
-    return b"" if data == b"[DONE]" else data
-
-
 class Call:
     """Collects one answer. `finished` once the stream said that it is over."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, max_tokens: int = 1_000_000, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._clock = clock
+        self.meter = Meter(max_tokens)
         self.finished = False
         self.failure: EngineFailed | None = None  # what the stream broke on
         self._unknown: list[Raw] = []  # events of types that have no rule
@@ -137,7 +103,8 @@ class Call:
         index, block = raw["index"], dict(raw["content_block"])
         again = self._blocks.get(index)
         position = again.position if again else len(self._blocks)
-        opened = Open(block, self.message_id, position, self._clock())
+        self.meter.began_block()
+        opened = Open(block, self.message_id, position, self._clock(), self.meter)
         self._turn_to(opened, out)
         self._blocks[index] = opened
         if block["type"] == "fallback":

@@ -211,18 +211,20 @@ class MemoryStore(MemoryTickets):
         return taken
 
     def _set_state(self, turn: Turn, **changes: Any) -> None:
-        self._turns[turn.id] = msgspec.structs.replace(turn, **changes)
-        if self._turns[turn.id].state != "running":
+        changed = self._turns[turn.id] = msgspec.structs.replace(turn, **changes)
+        if changed.state != "running":
+            self._turns[turn.id] = msgspec.structs.replace(changed, draft=None)
             self._leases.pop(turn.id, None)
 
-    async def save_draft(self, turn: Turn, draft: bytes) -> None:
-        self._set_state(self._held(turn), draft=draft)
+    async def add_draft(self, turn: Turn, piece: bytes) -> None:
+        held = self._held(turn)
+        self._set_state(held, draft=piece if held.draft is None else held.draft + b"\n" + piece)
 
     async def finish_turn(self, turn: Turn) -> None:
-        self._set_state(self._held(turn), state="done", draft=None)
+        self._set_state(self._held(turn), state="done")
 
     async def suspend_turn(self, turn: Turn) -> None:
-        self._set_state(self._held(turn), state="waiting", draft=None)
+        self._set_state(self._held(turn), state="waiting")
 
     async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
         self._held(turn)

@@ -39,6 +39,8 @@ def _write_events(db: Connection, turn: Turn, events: Sequence[Envelope]) -> int
         kept = numbered(placed, turn.session_id, turn.id, row.seq)
         for write in tables.writes(turn.user_id, kept):
             _write(db, write)
+            if write.table == "turns":  # it is over
+                turns.drop_drafts(db, turn.id)
     return seq
 
 

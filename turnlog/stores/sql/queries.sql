@@ -110,7 +110,7 @@ SELECT 1 FROM turns WHERE id = :id AND state = 'running' AND lease = :lease AND 
 
 -- get_newest_turn --
 -- Every turn begins with a question, and the log is in order: the turns need no sorting.
-SELECT id, session_id, user_id, state, first_seq, started_at, request_id, draft
+SELECT id, session_id, user_id, state, first_seq, started_at, request_id
 FROM turns WHERE id = (
     SELECT turn_id FROM events
     WHERE session_id = :session_id AND type = 'user_message_sent' ORDER BY seq DESC LIMIT 1
@@ -118,23 +118,37 @@ FROM turns WHERE id = (
 
 -- get_waiting_turn --
 -- The turn of a session that waits for a person.
-SELECT id, session_id, user_id, state, first_seq, started_at, request_id, draft
+SELECT id, session_id, user_id, state, first_seq, started_at, request_id
 FROM turns WHERE session_id = :session_id AND state = 'waiting'
 
 -- list_running_turns --
 -- Everybody's turns that run, each with the process that works on it.
-SELECT owner, id, session_id, user_id, state, first_seq, started_at, request_id, draft
+SELECT owner, id, session_id, user_id, state, first_seq, started_at, request_id
 FROM turns WHERE state = 'running'
 
 -- list_running_turns_of_session --
 -- The same of one session.
-SELECT owner, id, session_id, user_id, state, first_seq, started_at, request_id, draft
+SELECT owner, id, session_id, user_id, state, first_seq, started_at, request_id
 FROM turns WHERE state = 'running' AND session_id = :session_id
 
 -- list_turns --
 -- Every turn of a session, for an audit. A lease is read out to nobody.
-SELECT id, session_id, user_id, state, first_seq, started_at, request_id, draft
+SELECT id, session_id, user_id, state, first_seq, started_at, request_id
 FROM turns WHERE session_id = :session_id
+
+-- add_draft --
+-- One more piece of what was shown of the turn's unfinished answers.
+INSERT INTO drafts (turn_id, part, piece) VALUES (
+    :turn_id, (SELECT coalesce(max(part), -1) + 1 FROM drafts WHERE turn_id = :turn_id), :piece
+)
+
+-- list_drafts --
+-- All of them, in order.
+SELECT piece FROM drafts WHERE turn_id = :turn_id ORDER BY part
+
+-- drop_drafts --
+-- The turn is over, or waits: nobody needs them any more.
+DELETE FROM drafts WHERE turn_id = :turn_id
 
 -- list_started_tools --
 -- The turn's writes that began and have not ended.

@@ -118,14 +118,14 @@ class SqlStore:
         me = self._me
         return await self._change(lambda db: log.begin_turn(db, turn, first, me))
 
-    async def save_draft(self, turn: Turn, draft: bytes) -> None:
-        await self._change(lambda db: turns.change(db, turn, draft=draft))
+    async def add_draft(self, turn: Turn, piece: bytes) -> None:
+        await self._change(lambda db: turns.add_draft(db, turn, piece))
 
     async def finish_turn(self, turn: Turn) -> None:
-        await self._change(lambda db: turns.change(db, turn, state="done", draft=None))
+        await self._change(lambda db: turns.let_go(db, turn, "done"))
 
     async def suspend_turn(self, turn: Turn) -> None:
-        await self._change(lambda db: turns.change(db, turn, state="waiting", draft=None))
+        await self._change(lambda db: turns.let_go(db, turn, "waiting"))
 
     async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
         await self._change(lambda db: turns.start_tools(db, turn, starting))

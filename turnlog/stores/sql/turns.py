@@ -15,7 +15,7 @@ from turnlog.stores.sql.connection import Conflict, Connection
 from turnlog.stores.sql.statements import SQL, insert, update
 
 Abandoned = Callable[[Connection, str | None], list[Turn]]  # of one session, or of all
-_COLUMNS = tuple(name for name in Turn.__struct_fields__ if name != "lease")
+_COLUMNS = tuple(name for name in Turn.__struct_fields__ if name not in ("lease", "draft"))
 
 
 def refuse_second(db: Connection, turn: Turn) -> None:
@@ -30,7 +30,7 @@ def refuse_second(db: Connection, turn: Turn) -> None:
 
 def begin(db: Connection, turn: Turn, first_seq: int, owner: str) -> Turn:
     begun = leased(msgspec.structs.replace(turn, first_seq=first_seq))
-    values = msgspec.structs.asdict(begun) | {"owner": owner}
+    values = {name: getattr(begun, name) for name in (*_COLUMNS, "lease")} | {"owner": owner}
     db.execute(insert("turns", tuple(values)), values)
     return begun
 
@@ -42,11 +42,22 @@ def refuse_stale(db: Connection, turn: Turn) -> None:
         raise lease_lost(turn)
 
 
-def change(db: Connection, turn: Turn, **changes: Any) -> None:
-    """Set columns of the turn's row, if its lease holds."""
+def let_go(db: Connection, turn: Turn, state: str) -> None:
+    """The turn is over, or waits, if its lease holds."""
     db.lock(turn.session_id)
     refuse_stale(db, turn)
-    _update(db, turn, changes)
+    _update(db, turn, {"state": state})
+    drop_drafts(db, turn.id)
+
+
+def add_draft(db: Connection, turn: Turn, piece: bytes) -> None:
+    db.lock(turn.session_id)
+    refuse_stale(db, turn)
+    db.execute(SQL["add_draft"], {"turn_id": turn.id, "piece": piece})
+
+
+def drop_drafts(db: Connection, turn_id: str) -> None:
+    db.execute(SQL["drop_drafts"], {"turn_id": turn_id})
 
 
 def newest(db: Connection, user_id: str, session_id: str) -> Turn | None:
@@ -79,7 +90,7 @@ def claim(db: Connection, session_id: str, abandoned: Abandoned, owner: str) -> 
 
 def every(db: Connection, session_id: str) -> list[Turn]:
     rows = db.execute(SQL["list_turns"], {"session_id": session_id})
-    return [_turn(row) for row in rows]
+    return [_with_draft(db, _turn(row)) for row in list(rows)]
 
 
 def start_tools(db: Connection, turn: Turn, starting: Sequence[ToolStarted]) -> None:
@@ -99,13 +110,18 @@ def started_tools(db: Connection, turn: Turn) -> set[str]:
 
 
 def _take(db: Connection, turn: Turn, owner: str) -> Turn:
-    taken = leased(turn)
+    taken = leased(_with_draft(db, turn))
     _update(db, turn, {"state": taken.state, "lease": taken.lease, "owner": owner})
     return taken
 
 
 def _update(db: Connection, turn: Turn, changes: dict[str, Any]) -> None:
     db.execute(update("turns", tuple(changes), ("id",)), changes | {"id": turn.id})
+
+
+def _with_draft(db: Connection, turn: Turn) -> Turn:
+    pieces = [bytes(row[0]) for row in db.execute(SQL["list_drafts"], {"turn_id": turn.id})]
+    return msgspec.structs.replace(turn, draft=b"\n".join(pieces)) if pieces else turn
 
 
 def _turn(row: Sequence[Any]) -> Turn:

@@ -20,7 +20,7 @@ Change = Callable[[Store, Turn], Awaitable[object]]
 CHANGES: dict[str, Change] = {
     "append": lambda store, turn: store.append(turn, said(1)),
     "append an error": lambda store, turn: store.append(turn, s.placed(s.broke())),
-    "save_draft": lambda store, turn: store.save_draft(turn, b"a zombie's draft"),
+    "add_draft": lambda store, turn: store.add_draft(turn, b"a zombie's draft"),
     "start_tools": lambda store, turn: store.start_tools(turn, [s.started("zombie")]),
     "suspend_turn": lambda store, turn: store.suspend_turn(turn),
     "finish_turn": lambda store, turn: store.finish_turn(turn),
@@ -46,7 +46,7 @@ class LeasesContract(Contract):
         turn = await self.begun(zombie)
         await self.dies(zombie)
         (claimed,) = await heir.claim_abandoned()
-        await heir.save_draft(claimed, b"the heir's draft")
+        await heir.add_draft(claimed, b"the heir's draft")
         await self.refused(zombie, heir, turn, change)
         await self.goes_on(heir, claimed)
 

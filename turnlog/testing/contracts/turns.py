@@ -126,10 +126,25 @@ class TurnsContract(Contract):
     async def test_a_draft_is_there_for_whoever_claims_the_turn(self, opened: Opened) -> None:
         store, other = await opened(), await opened()
         turn = await self.begun(store)
-        await store.save_draft(turn, b"half")
-        await store.save_draft(turn, b"half an answer")
+        await store.add_draft(turn, b"half")
+        await store.add_draft(turn, b"an answer")
         await self.dies(store)
-        assert [t.draft for t in await other.claim_abandoned()] == [b"half an answer"]
+        (claimed,) = await other.claim_abandoned()
+        assert claimed.draft == b"half\nan answer"
+        await other.add_draft(claimed, b"and more")
+        assert [t.draft for t in (await other.evidence("s")).turns] == [
+            b"half\nan answer\nand more"
+        ]
+
+    @pytest.mark.parametrize("end", ["finish", "suspend", "fail"])
+    async def test_a_turn_that_is_let_go_has_no_draft(self, store: Store, end: str) -> None:
+        turn = await self.begun(store)
+        await store.add_draft(turn, b"half")
+        if end == "fail":
+            await store.append(turn, s.placed(s.broke()))
+        else:
+            await (store.finish_turn(turn) if end == "finish" else store.suspend_turn(turn))
+        assert [t.draft for t in (await store.evidence("s")).turns] == [None]
 
     async def test_a_dead_process_leaves_its_turn_to_exactly_one(self, opened: Opened) -> None:
         dead, *others = [await opened() for _ in range(4)]

@@ -75,7 +75,6 @@ CREATE TABLE turns (
     first_seq  BIGINT NOT NULL,
     started_at TEXT   COLLATE "C" NOT NULL,
     request_id TEXT,
-    draft      BYTEA,          -- what was shown of an unfinished answer, at most a second old
     owner      TEXT   NOT NULL, -- the node that runs it, or did so last
     lease      TEXT   NOT NULL DEFAULT ''
 ) WITH (fillfactor = 70);
@@ -83,6 +82,14 @@ CREATE UNIQUE INDEX one_open_turn_a_session ON turns (session_id) WHERE state IN
 CREATE UNIQUE INDEX one_turn_a_request ON turns (session_id, request_id);
 CREATE INDEX running_turns ON turns (owner) WHERE state = 'running';
 CREATE INDEX turns_of_user ON turns (user_id, started_at);
+
+-- What was shown of an unfinished answer, piece by piece: a piece is written once.
+CREATE TABLE drafts (
+    turn_id TEXT    NOT NULL REFERENCES turns (id),
+    part    INTEGER NOT NULL, -- 0, 1, ...
+    piece   BYTEA   NOT NULL,
+    PRIMARY KEY (turn_id, part)
+);
 
 -- Documents are JSON and not JSONB: that refuses \u0000, and writes numbers anew, so that a row
 -- would not be what the log says.

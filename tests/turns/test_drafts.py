@@ -1,0 +1,154 @@
+"""What was shown of an answer is saved piece by piece: each is written once."""
+
+import asyncio
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnlog.events import kinds as k
+from turnlog.events.base import AgentRef
+from turnlog.pipeline.turn_state import Drafts, TurnState
+from turnlog.ports import CallStarted, Turn
+from turnlog.turns.drafts import DraftKeeper
+from turnlog.turns.recovery import unkept
+
+AGENT = AgentRef(id="a", name="A")
+TURN = Turn(id="t", session_id="s", user_id="u")
+
+
+class Saved:
+    """Where drafts are saved, in memory; it may fail."""
+
+    def __init__(self):
+        self.pieces, self.fails = [], False
+
+    async def add_draft(self, turn, piece):
+        if self.fails:
+            raise OSError("full")
+        self.pieces.append(piece)
+
+
+class Writer:
+    """A turn whose model writes."""
+
+    def __init__(self):
+        self.state, self.saved = TurnState(TURN, AGENT), Saved()
+        self.keeper = DraftKeeper(self.state, self.saved)
+
+    def begins(self, call, id="msg_1"):
+        started = CallStarted(message_id=id, model="m", reported={"output_tokens": 1})
+        self.state.call_started(started, call, AGENT)
+
+    def writes(self, call, text, block=0, thinking=False, cites=()):
+        draft = self.state.drafts[call]
+        kind = k.ThinkingChunk if thinking else k.MessageChunk
+        more = {"citations": list(cites)} if cites else {}
+        draft.add(kind(message_id=draft.message_id, content=text, block_index=block, **more))
+
+    async def saves(self):
+        self.keeper._save()
+        if self.keeper._saving:
+            await asyncio.wait([self.keeper._saving])
+
+    def found(self):
+        """What a process that goes on would find."""
+        turn = msgspec.structs.replace(TURN, draft=b"\n".join(self.saved.pieces) or None)
+        return unkept(turn, TurnState(TURN, AGENT))
+
+    def shown(self):
+        return [_words(draft) for draft in self.state.drafts.values()]
+
+
+def _words(draft):
+    events = draft.events("interrupted")
+    return draft.message_id, [msgspec.to_builtins(event) for event in events]
+
+
+async def test_a_piece_has_only_what_is_new():
+    """A hundred times the answer, as it grew, would be fifty times its size."""
+    writer = Writer()
+    writer.begins("1")
+    for n in range(100):
+        writer.writes("1", f"{n:1000}")
+        await writer.saves()
+    assert sum(map(len, writer.saved.pieces)) < 100 * 1000 * 1.5
+    assert [_words(draft) for draft in writer.found().answers] == writer.shown()
+
+
+async def test_an_answer_that_is_kept_or_begins_again_is_not_saved_any_more():
+    writer = Writer()
+    writer.begins("1", "msg_1")
+    writer.begins("2", "msg_2")
+    writer.writes("1", "One.")
+    writer.writes("2", "Two.")
+    await writer.saves()
+    del writer.state.drafts["1"]  # it is kept
+    writer.begins("2")  # the stream begins anew
+    writer.writes("2", "Other.")
+    await writer.saves()
+    assert [_words(draft) for draft in writer.found().answers] == writer.shown()
+
+
+async def test_an_answer_with_a_new_id_is_there_once():
+    writer = Writer()
+    writer.begins("1", "msg_taken")
+    writer.writes("1", "Mine.")
+    await writer.saves()
+    writer.state.rename_drafts({"msg_taken": "msg_fresh"})
+    writer.writes("1", " All of it.")
+    await writer.saves()
+    assert [_words(draft) for draft in writer.found().answers] == writer.shown()
+
+
+async def test_after_a_piece_that_was_not_stored_all_of_it_comes_again():
+    writer = Writer()
+    writer.begins("1")
+    for text in ("One", " two", " three"):
+        writer.writes("1", text)
+        writer.saved.fails = text == " two"
+        await writer.saves()
+    assert [_words(draft) for draft in writer.found().answers] == writer.shown()
+
+
+def test_what_one_process_saved_is_read_whole_also_by_an_older_form():
+    """Before, a draft was one piece that had everything."""
+    old = b'{"index":3,"answers":[{"message_id":"m","model":"x","reported":{},"agent":{"id":"a","name":"A"},"blocks":[{"kind":"text","index":0,"pieces":["Hi"],"citations":[]}]}]}'  # noqa: E501
+    found = unkept(msgspec.structs.replace(TURN, draft=old), TurnState(TURN, AGENT))
+    assert (found.index, found.answers[0].blocks[0].pieces) == (3, ["Hi"])
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["begin", "write", "think", "cite", "keep", "save"]), st.sampled_from("12"),
+        st.integers(0, 2),
+    )
+)  # fmt: skip
+
+
+@given(steps)
+def test_what_is_found_is_what_was_shown_when_it_was_last_saved(steps):
+    async def play():
+        writer, wanted = Writer(), []
+        for what, call, block in steps:
+            if what == "begin":
+                writer.begins(call, f"msg_{call}")
+            elif what == "save":
+                await writer.saves()
+                if writer.state.drafts:
+                    wanted = msgspec.json.decode(msgspec.json.encode(writer.shown()))
+            elif what == "keep":
+                writer.state.drafts.pop(call, None)
+            elif call in writer.state.drafts:
+                cites = [{"type": "char_location"}] if what == "cite" else ()
+                writer.writes(call, f"{what}{block} ", block, what == "think", cites)
+        found = [_words(draft) for draft in writer.found().answers]
+        assert sorted(msgspec.json.decode(msgspec.json.encode(found))) == sorted(wanted)
+
+    asyncio.run(play())
+
+
+def test_a_piece_that_cannot_be_read_costs_only_what_comes_after_it():
+    piece = msgspec.json.encode(Drafts(index=1, answers=[], open=[]))
+    turn = msgspec.structs.replace(TURN, draft=piece + b"\n{")
+    assert unkept(turn, TurnState(TURN, AGENT)).index == 1
