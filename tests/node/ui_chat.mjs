@@ -13,7 +13,9 @@ const api = `${url}/api/sessions/${session}`;
 const transport = new DefaultChatTransport({
   api: `${api}/ui-stream`,
   headers,
-  prepareReconnectToStreamRequest: () => ({ api: `${api}/ui-stream` }),
+  prepareReconnectToStreamRequest: () => ({
+    api: `${api}/ui-stream?after=${encodeURIComponent(chat.lastMessage?.id ?? "")}`,
+  }),
 });
 let problem = null;
 async function fresh() {

@@ -25,13 +25,16 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
 _TITLES = {404: "Not found", 405: "Method not allowed"}
 
 
-def response(status: int, title: str, detail: str, code: str) -> Response:
-    document = {
+def response(status: int, title: str, detail: str, code: str, path: str = "") -> Response:
+    """Under /v1 it also says so as clients of OpenAI's API look for it."""
+    document: dict[str, object] = {
         "type": f"urn:turnlog:problem:{code}",
         "title": title,
         "status": status,
         "detail": detail,
     }
+    if path.startswith("/v1/"):
+        document["error"] = {"message": detail, "type": code, "code": code, "param": None}
     headers = {"www-authenticate": "Bearer"} if status == 401 else {}
     return Response(msgspec.json.encode(document), status, headers, "application/problem+json")
 
@@ -47,7 +50,7 @@ async def explained(request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.TurnlogError)
     for kind, (status, title) in STATUS.items():
         if isinstance(error, kind):
-            answer = response(status, title, str(error), error.code)
+            answer = response(status, title, str(error), error.code, request.url.path)
             if isinstance(error, errors.TooMany):
                 answer.headers["retry-after"] = str(error.retry_after)
             return answer

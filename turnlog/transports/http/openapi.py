@@ -25,8 +25,10 @@ QUERY: dict[str, Json] = {
     "search": {"type": "string", "maxLength": 200},
     "page": {"type": "integer", "minimum": 1},
     "pages": {"type": "string", "pattern": r"^\d+(-\d+)?(,\d+(-\d+)?)*$"},
+    "order": {"type": "string", "enum": ["asc", "desc"]},
     "startDate": {"type": "string", "format": "date"},
     "status": {"type": "string", "enum": list(STATUSES)},
+    "stream": {"type": "boolean"},
     "timezone": {"type": "string"},
     "width": {"type": "integer", "minimum": 16, "maximum": 1600},
 }

@@ -22,6 +22,7 @@ from turnlog.transports.http import (
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import ui_stream
 from turnlog.transports.protocols.agui import run as agui
+from turnlog.transports.protocols.openai_api import completions, responses
 
 Handler = Callable[[UserRequest], Awaitable[Response]]
 Who = Literal["none", "guest", "user", "admin", "scraper", "mcp"]
@@ -150,7 +151,7 @@ ROUTES: tuple[Route, ...] = (
           "A UI-message stream.", body=ui_stream.UiRequest, example=ui_stream.EXAMPLE),
     Route("GET",   f"{SESSION}/ui-stream", "user", ui_stream.resume,
           "The answer that is being written, for `useChat` that comes back; 204 without one.",
-          "A UI-message stream."),
+          "A UI-message stream.", query=("after",)),
     Route("GET",   f"{SESSION}/ui-messages", "user", ui_stream.messages,
           "The session as UIMessages, for `useChat` to begin with.", "{messages}",
           query=("limit",)),
@@ -166,6 +167,27 @@ ROUTES: tuple[Route, ...] = (
 
     Route("POST",  "/agui", "user", agui.run, "AG-UI: a run of a thread.", "AG-UI events.",
           body=agui.RunInput, example=agui.EXAMPLE),
+
+    Route("GET",   "/v1/models", "user", completions.models,
+          "OpenAI's API: our agents as models.", "{object, data}"),
+    Route("POST",  "/v1/chat/completions", "user", completions.create,
+          "OpenAI's API: an answer to messages.", "A completion, or its chunks.",
+          body=completions.NewCompletion, example=completions.EXAMPLE),
+    Route("POST",  "/v1/responses", "user", responses.create,
+          "OpenAI's API: a turn.", "A response, or its events.",
+          body=responses.NewResponse, example=responses.EXAMPLE),
+    Route("GET",   "/v1/responses/{response_id}", "user", responses.retrieve,
+          "OpenAI's API: a turn as it is now.", "A response, or its events.", query=("stream",)),
+    Route("POST",  "/v1/responses/{response_id}/cancel", "user", responses.cancel,
+          "OpenAI's API: stop a turn.", "A response."),
+    Route("POST",  "/v1/conversations", "user", responses.create_conversation,
+          "OpenAI's API: a new session.", "A conversation.",
+          body=responses.NewConversation, example={}),
+    Route("GET",   "/v1/conversations/{conversation_id}", "user", responses.conversation,
+          "OpenAI's API: a session.", "A conversation."),
+    Route("GET",   "/v1/conversations/{conversation_id}/items", "user", responses.list_items,
+          "OpenAI's API: what was said in a session.", "{object, data}",
+          query=("limit", "order")),
 
     Route("POST",  mcp_server.PATH, "mcp", None,
           "The task tools, for MCP clients (streamable HTTP).", "JSON-RPC."),

@@ -52,6 +52,7 @@ class TurnRecord:
     last_at: str
     parts: list[Thought | Text | Tool] = field(default_factory=list)
     messages: list[k.Message] = field(default_factory=list)
+    steps: list[s.Step] = field(default_factory=list)
     error: k.Error | None = None
 
     def tools(self) -> list[Tool]:
@@ -82,6 +83,7 @@ def turns(entries: Sequence[Stamped]) -> list[TurnRecord]:
         if record is None:
             continue
         record.last_at = envelope.time
+        record.steps += steps
         if isinstance(event, k.Error):
             record.error = event
         for step in steps:

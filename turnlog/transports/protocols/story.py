@@ -100,6 +100,7 @@ class Decided(Step):
 @dataclass(frozen=True)
 class Answered(Step):
     result: k.ToolResult
+    call: k.ToolUse
     rejected: bool  # by a person: it did not run
 
 
@@ -143,6 +144,7 @@ class Story:
     told: set[tuple[str, int]] = field(default_factory=set)  # blocks that are over
     approvals: dict[str, k.ApprovalRequested] = field(default_factory=dict)  # undecided
     asked: dict[str, k.ApprovalRequested] = field(default_factory=dict)
+    calls: dict[str, k.ToolUse] = field(default_factory=dict)
     rejected: set[str] = field(default_factory=set)  # calls
 
     def take(self, entry: Stamped) -> Iterator[Step]:
@@ -255,6 +257,7 @@ def _said(story: Story, event: k.Message, entry: Stamped) -> Iterator[Step]:
 
 
 def _called(story: Story, event: k.ToolUse, entry: Stamped) -> Iterator[Step]:
+    story.calls[event.tool_use_id] = event
     yield Called(event, entry.envelope.agent)
 
 
@@ -273,7 +276,8 @@ def _decided(story: Story, event: k.ApprovalResolved, entry: Stamped) -> Iterato
 
 
 def _answered(story: Story, event: k.ToolResult, entry: Stamped) -> Iterator[Step]:
-    yield Answered(event, event.tool_use_id in story.rejected)
+    if call := story.calls.get(event.tool_use_id):
+        yield Answered(event, call, event.tool_use_id in story.rejected)
 
 
 def _took_over(story: Story, event: k.AgentChanged, entry: Stamped) -> Iterator[Step]:

@@ -58,14 +58,32 @@ async def send(request: UserRequest) -> Response:
 
 
 async def resume(request: UserRequest) -> Response:
-    """The answer that is being written, from its start; 204 where there is none."""
+    """The answer that is being written, from its start; 204 where there is none.
+
+    `after`: the last message that the client has. If that is the newest question, its answer is
+    told also where it is over by now.
+    """
     backend, user_id, session_id = request.backend, request.user.id, request.id("session_id")
     turn = await telling.newest(backend, user_id, session_id)
-    if turn is None or not await telling.is_running(backend, user_id, session_id):
+    if turn is None or not (
+        await telling.is_running(backend, user_id, session_id) or await _is_unanswered(request)
+    ):
         return Response(status_code=204)
     if request.http.method == "HEAD":
         return Response(headers=HEADERS)
     return _stream(request, turn)
+
+
+async def _is_unanswered(request: UserRequest) -> bool:
+    """Whether the last message that the client has is the newest question."""
+    turn = await request.backend.store.newest_turn(request.user.id, request.id("session_id"))
+    last = request.query("after")
+    if turn is None or not last:
+        return False
+    (first,) = await request.backend.store.read(
+        turn.user_id, turn.session_id, after=turn.first_seq - 1, limit=1
+    )
+    return last in (turn.request_id, getattr(first.event, "message_id", None))
 
 
 async def messages(request: UserRequest) -> Response:

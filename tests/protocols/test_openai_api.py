@@ -1,0 +1,198 @@
+"""`/v1`, with the official OpenAI clients of PyPI and npm."""
+
+import asyncio
+import json
+import subprocess
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import nodejs
+import openai
+import pytest
+
+from turnlog.simulator import Reply, Thinking, ToolCall
+from turnlog.testing.apps import SECRET, as_user, served
+from turnlog.testing.office import office
+from turnlog.tokens import mint
+
+SCRIPT = Path(__file__).parents[1] / "node" / "openai_client.mjs"
+COLOR = {"type": "object", "properties": {"of": {"type": "string"}}}
+
+
+@asynccontextmanager
+async def client(server, user=None):
+    base = str(server.http.base_url).rstrip("/")
+    key = mint(SECRET, user) if user else "none"
+    made = openai.AsyncOpenAI(base_url=f"{base}/v1", api_key=key, max_retries=0)
+    async with made as one:
+        yield one
+
+
+async def test_a_response_is_a_turn_and_the_next_goes_on_in_its_session():
+    async with served(Reply("Hello."), Reply("Again.")) as server, client(server) as ai:
+        one = await ai.responses.create(model="turnlog", input="Hi")
+        assert (one.status, one.output_text) == ("completed", "Hello.")
+        two = await ai.responses.create(model="waiter", input="More", previous_response_id=one.id)
+        assert two.output_text == "Again."
+        assert two.conversation.id == one.conversation.id
+        kept = await server.kept(one.conversation.id)
+        assert [event.type for event in kept] == ["user_message_sent", "message"] * 2
+        assert two.output[0].id == kept[-1].message_id
+        assert two.usage.total_tokens == two.usage.input_tokens + two.usage.output_tokens
+        with pytest.raises(openai.ConflictError, match="has gone on"):
+            await ai.responses.create(model="turnlog", input="Hi", previous_response_id=one.id)
+
+
+async def test_the_stream_has_everything_and_is_the_same_when_it_is_retrieved():
+    script = [Reply(Thinking("Hm."), "Let me see.", ToolCall("wait")), Reply("It went.")]
+    async with served(*script) as server, client(server) as ai:
+        server.go.set()
+        session = await server.session()
+        await server.http.patch(f"/api/sessions/{session}/thinking", json={"enabled": True})
+        async with ai.responses.stream(model="turnlog", input="Go", conversation=session) as stream:
+            events = [event async for event in stream]
+            final = await stream.get_final_response()
+        assert [item.type for item in final.output] == [
+            "reasoning", "message", "mcp_call", "message"
+        ]  # fmt: skip
+        assert final.output[0].encrypted_content
+        assert final.output[2].output == "went"
+        numbers = [event.sequence_number for event in events if hasattr(event, "sequence_number")]
+        assert numbers == sorted(numbers)
+        again = await ai.responses.retrieve(final.id)
+        assert again.to_dict()["output"] == without_parsed(final.to_dict()["output"])
+        more = [event async for event in await ai.responses.retrieve(final.id, stream=True)]
+        assert more[-1].response.output_text == final.output_text
+        items = await ai.conversations.items.list(session, order="asc")
+        assert [item.id for item in items.data][1:] == [item.id for item in final.output]
+
+
+def without_parsed(output):
+    """The client's helper adds a field of its own."""
+    for part in [part for item in output for part in item.get("content") or ()]:
+        part.pop("parsed", None)
+    return output
+
+
+async def test_an_approval_is_an_mcp_approval_request():
+    script = [Reply("Sure.", ToolCall("pay", {"amount": 3})), Reply("Done.")]
+    async with office(*script) as bureau, client(bureau) as ai:
+        asked = await ai.responses.create(model="turnlog", input="Pay")
+        request = asked.output[-1]
+        assert (request.type, json.loads(request.arguments)) == (
+            "mcp_approval_request", {"amount": 3}
+        )  # fmt: skip
+        reply = {
+            "type": "mcp_approval_response",
+            "approval_request_id": request.id,
+            "approve": True,
+        }
+        done = await ai.responses.create(
+            model="turnlog", input=[reply], previous_response_id=asked.id
+        )
+        assert (done.output_text, bureau.world.paid) == ("Done.", [("Bob", 3)])
+        assert [item.type for item in done.output] == ["mcp_call", "message"]
+
+
+async def test_a_function_of_the_client_is_run_by_the_client_in_both_apis():
+    call = Reply(ToolCall("ask_color", {"of": "ducks"}))
+    async with served(call, Reply("Red."), call, Reply("Blue.")) as server, client(server) as ai:
+        about = {"name": "ask_color", "description": "Asks.", "parameters": COLOR}
+        tools = [{"type": "function", **about}]
+        asked = await ai.responses.create(model="turnlog", input="Which?", tools=tools)
+        (call,) = asked.output
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": '"red"'}
+        done = await ai.responses.create(
+            model="turnlog", input=[result], previous_response_id=asked.id, tools=tools
+        )
+        assert done.output_text == "Red."
+        messages = [{"role": "user", "content": "Which?"}]
+        tools = [{"type": "function", "function": about}]
+        one = await ai.chat.completions.create(model="turnlog", messages=messages, tools=tools)
+        (choice,) = one.choices
+        assert choice.finish_reason == "tool_calls"
+        (called,) = choice.message.tool_calls
+        messages += [
+            choice.message.model_dump(),
+            {"role": "tool", "tool_call_id": called.id, "content": '"blue"'},
+        ]
+        two = await ai.chat.completions.create(model="turnlog", messages=messages, tools=tools)
+        assert two.choices[0].message.content == "Blue."
+
+
+async def test_a_completion_is_told_what_was_said_before_and_a_named_one_goes_on():
+    async with served(*map(Reply, ("One.", "Two.", "Three."))) as server, client(server) as ai:
+        before = [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Earlier"},
+            {"role": "assistant", "content": "Indeed"},
+        ]
+        last = {"role": "user", "content": "And now?"}
+        answer = await ai.chat.completions.create(model="turnlog", messages=[*before, last])
+        assert answer.choices[0].message.content == "One."
+        told = str(server.sim.requests[0]["messages"])
+        assert all(words in told for words in ("Be brief.", "Earlier", "Indeed", "And now?"))
+        name = {"conversation": "mine"}
+        for _ in range(2):
+            await ai.chat.completions.create(model="turnlog", messages=[last], metadata=name)
+        told = str(server.sim.requests[2]["messages"])
+        assert "Two." in told and "One." not in told
+
+
+async def test_what_waits_is_said_where_the_protocol_cannot_ask():
+    script = [Reply("Sure.", ToolCall("pay", {"amount": 3}))]
+    async with office(*script) as bureau, client(bureau) as ai:
+        messages = [{"role": "user", "content": "Pay"}]
+        answer = await ai.chat.completions.create(model="turnlog", messages=messages)
+        assert "waits for an approval: Pay 3 to Bob" in answer.choices[0].message.content
+
+
+async def test_a_response_can_be_cancelled_and_keeps_what_was_said():
+    async with served(Reply("Before.", ToolCall("wait"))) as server, client(server) as ai:
+        stream = await ai.responses.create(model="turnlog", input="Go", stream=True)
+        async for event in stream:
+            if event.type == "response.created":
+                name = event.response.id
+            if event.type == "response.output_item.added" and event.item.type == "mcp_call":
+                break
+        cancelled = await ai.responses.cancel(name)
+        assert (cancelled.status, cancelled.output_text) == ("cancelled", "Before.")
+
+
+async def test_bob_sees_nothing_of_alices():
+    async with served(Reply("For Alice."), secret=SECRET) as server:
+        async with client(server, "alice") as alice, client(server, "bob") as bob:
+            one = await alice.responses.create(model="turnlog", input="Hi")
+            for attempt in (
+                bob.responses.retrieve(one.id),
+                bob.responses.cancel(one.id),
+                bob.conversations.items.list(one.conversation.id),
+                bob.responses.create(model="turnlog", input="x", previous_response_id=one.id),
+            ):
+                with pytest.raises(openai.NotFoundError):
+                    await attempt
+            models = [model.id async for model in bob.models.list()]
+            assert models == ["turnlog", "waiter", "other"]
+            with pytest.raises(openai.NotFoundError, match="There is no model"):
+                await bob.responses.create(model="gpt-5", input="Hi")
+        assert (await server.http.get("/v1/models")).status_code == 401
+        listed = await server.http.get("/api/sessions", headers=as_user("bob"))
+        assert listed.json()["sessions"] == []
+
+
+@pytest.mark.slow
+async def test_the_client_from_npm_works_as_well():
+    script = [Reply("First."), Reply("Second."), Reply("Third."), Reply("Fourth.")]
+    async with served(*script) as server:
+        assert nodejs.package("openai")
+        process = await asyncio.create_subprocess_exec(
+            *(nodejs.node(), SCRIPT, nodejs.FOLDER, str(server.http.base_url).rstrip("/")),
+            stdout=subprocess.PIPE,
+        )
+        output, _ = await process.communicate()
+    told = json.loads(output)
+    assert told["models"][0] == "turnlog"
+    assert [told[n] for n in ("first", "second", "chunks", "chat")] == [
+        "First.", "Second.", "Third.", "Fourth."
+    ]  # fmt: skip
+    assert told["types"][0] == "response.created" and told["types"][-1] == "response.completed"

@@ -1,0 +1,1 @@
+"""OpenAI's API: our agents as models, for programs that speak nothing else."""

@@ -1,0 +1,184 @@
+"""`/v1/chat/completions` and `/v1/models`: the answer's text, and functions of the client.
+
+A request is a session of its own, in which what was said before stands as the program told it;
+with `metadata.conversation` it goes on in the session of that name, and only the last message is
+read. This protocol cannot ask for an approval: the answer says that one is waited for.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from turnlog.errors import BadInput
+from turnlog.ports import StartedTurn
+from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.protocols import story as s
+from turnlog.transports.protocols import telling
+from turnlog.transports.protocols.openai_api import asking, items
+from turnlog.transports.protocols.openai_api.asking import MOST_BYTES, Json
+from turnlog.transports.protocols.threads import session_of
+
+EXAMPLE = {"model": asking.DEFAULT, "messages": [{"role": "user", "content": "Hi"}]}
+DONE = b"data: [DONE]\n\n"
+FINISH = {"max_tokens": "length", "refusal": "content_filter"}
+ASKED = "\n\n[This waits for an approval: {}. Decide at /api/approvals/{}.]"
+
+
+class NewCompletion(msgspec.Struct, kw_only=True):
+    """POST /v1/chat/completions"""
+
+    messages: list[Json]
+    model: str = asking.DEFAULT
+    stream: bool | None = False
+    stream_options: Json | None = None
+    tools: list[Json] | None = None
+    metadata: dict[str, str] | None = None
+
+
+async def models(request: UserRequest) -> Response:
+    names = [asking.DEFAULT, *asking.agents(request.backend)]
+    rows = [{"id": n, "object": "model", "created": 0, "owned_by": "turnlog"} for n in names]
+    return json_response({"object": "list", "data": rows})
+
+
+async def create(request: UserRequest) -> Response:
+    wish = await request.body(NewCompletion, MOST_BYTES)
+    backend, user_id = request.backend, request.user.id
+    agent = asking.agent_of(backend, wish.model)
+    turn, before = await _turn(request, wish, agent)
+    teller = Teller(turn, wish)
+    steps = telling.told(backend, user_id, turn, before)
+    if wish.stream:
+        return telling.Frames(steps, teller.tell, backend.metrics, last=DONE)
+    async for batch in steps:
+        for step in batch:
+            for _ in teller.tell(step):
+                pass
+    if teller.error:
+        raise BadInput(teller.error)
+    return json_response(teller.whole())
+
+
+async def _turn(
+    request: UserRequest, wish: NewCompletion, agent: str | None
+) -> tuple[StartedTurn, int | None]:
+    backend, user_id = request.backend, request.user.id
+    if not wish.messages:
+        raise BadInput("'messages' is empty.")
+    outputs: Json = {}
+    for message in reversed(wish.messages):
+        if message.get("role") != "tool":
+            break
+        outputs[str(message.get("tool_call_id"))] = asking.text_of(message.get("content"))
+    if outputs:
+        session_id, answers = await asking.results(backend, user_id, outputs)
+        turn, before = await telling.decide(backend, user_id, session_id, answers)
+        assert turn is not None
+        return turn, before
+    name = (wish.metadata or {}).get("conversation")
+    key = asking.key_of(request)
+    tools = wish.tools or []
+    question = asking.question(wish.messages, new=not name, tools=tools, key=key)
+    if name:
+        session = await session_of(backend, user_id, name, agent)
+    else:
+        session = await backend.create_session(user_id, agent=agent)
+    return await backend.start_turn(user_id, session.id, question), None
+
+
+class Teller:
+    """Steps as chunks; `whole` is the answer without streaming."""
+
+    def __init__(self, turn: StartedTurn, wish: NewCompletion) -> None:
+        self._head = {"id": asking.response_id(turn).replace("resp_", "chatcmpl-"), "created": 0,
+                      "model": wish.model}  # fmt: skip
+        self._wants_usage = bool((wish.stream_options or {}).get("include_usage"))
+        self._mine: set[str] = set()
+        self._calls: list[Json] = []
+        self._text = ""
+        self._finish = "stop"
+        self._usage: Json | None = None
+        self.error = ""
+
+    def tell(self, step: s.Step) -> Iterator[Json]:
+        rule = TABLE.get(type(step))
+        if rule is not None:
+            yield from rule(self, step)
+
+    def whole(self) -> Json:
+        message: Json = {"role": "assistant", "content": self._text or None, "refusal": None}
+        if self._calls:
+            message["tool_calls"] = self._calls
+        choice = {"index": 0, "message": message, "finish_reason": self._finish, "logprobs": None}
+        return {**self._head, "object": "chat.completion", "choices": [choice],
+                "usage": self._usage}  # fmt: skip
+
+    def _chunk(self, delta: Json, finish: str | None = None) -> Json:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+        return {**self._head, "object": "chat.completion.chunk", "choices": [choice]}
+
+    def _say(self, text: str) -> Iterator[Json]:
+        self._text += text
+        yield self._chunk({"content": text})
+
+    def began(self, step: s.Began) -> Iterator[Json]:
+        self._mine = {tool["name"] for tool in step.question.client_tools}
+        yield self._chunk({"role": "assistant", "content": ""})
+
+    def text_began(self, step: s.TextBegan) -> Iterator[Json]:
+        if self._text and step.block == 0:  # of another message
+            yield from self._say("\n\n")
+
+    def text_grew(self, step: s.TextGrew) -> Iterator[Json]:
+        yield from self._say(step.text)
+
+    def called(self, step: s.Called) -> Iterator[Json]:
+        if step.call.tool_name in self._mine:
+            function = {"name": step.call.tool_name,
+                        "arguments": telling.encode(step.call.args).decode()}  # fmt: skip
+            call = {"id": step.call.tool_use_id, "type": "function", "function": function}
+            self._calls.append(call)
+            yield self._chunk({"tool_calls": [{"index": len(self._calls) - 1, **call}]})
+
+    def waits(self, step: s.Waits) -> Iterator[Json]:
+        self._finish = "tool_calls" if self._calls else "stop"
+        for asked in step.open:
+            if asked.tool_name not in self._mine:
+                yield from self._say(ASKED.format(asked.description, asked.approval_id))
+        yield from self._end()
+
+    def ended(self, step: s.Ended) -> Iterator[Json]:
+        usage = items.usage_of(step.complete.token_usage)
+        self._usage = {
+            "prompt_tokens": usage["input_tokens"],
+            "completion_tokens": usage["output_tokens"],
+            "total_tokens": usage["total_tokens"],
+            "prompt_tokens_details": usage["input_tokens_details"],
+            "completion_tokens_details": usage["output_tokens_details"],
+        }
+        self._finish = FINISH.get(step.complete.stop_reason, "stop")
+        yield from self._end()
+
+    def _end(self) -> Iterator[Json]:
+        yield self._chunk({}, self._finish)
+        if self._wants_usage:
+            yield {**self._chunk({}), "choices": [], "usage": self._usage}
+
+    def failed(self, step: s.Failed) -> Iterator[Json]:
+        self.error = step.error
+        yield {"error": {"message": step.error, "type": "server_error", "code": step.code}}
+
+
+# fmt: off
+TABLE: dict[type[s.Step], Any] = {
+    s.Began:     Teller.began,
+    s.TextBegan: Teller.text_began,
+    s.TextGrew:  Teller.text_grew,
+    s.Called:    Teller.called,
+    s.Waits:     Teller.waits,
+    s.Ended:     Teller.ended,
+    s.Failed:    Teller.failed,
+}
+# fmt: on

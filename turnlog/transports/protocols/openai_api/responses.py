@@ -1,0 +1,223 @@
+"""`/v1/responses` and `/v1/conversations`: a response is a turn, a conversation is a session.
+
+Approvals are `mcp_approval_request` items, answered by `mcp_approval_response`; functions of the
+client are `function_call` items, answered by `function_call_output`.
+"""
+
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from turnlog.errors import BadInput
+from turnlog.events.base import Stamped
+from turnlog.ports import Decision, StartedTurn
+from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.protocols import reading, telling
+from turnlog.transports.protocols import story as s
+from turnlog.transports.protocols.openai_api import asking, items
+from turnlog.transports.protocols.openai_api.asking import MOST_BYTES, Json
+from turnlog.transports.protocols.threads import session_of
+
+EXAMPLE = {"model": asking.DEFAULT, "input": "Hi"}
+PAGE = 500  # events that are read at a time
+
+
+class NewResponse(msgspec.Struct, kw_only=True):
+    """POST /v1/responses. What is not named here has no meaning for an agent, and is not read."""
+
+    input: str | list[Json]
+    model: str = asking.DEFAULT
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    conversation: str | Json | None = None
+    stream: bool | None = False
+    tools: list[Json] = []
+
+
+async def create(request: UserRequest) -> Response:
+    wish = await request.body(NewResponse, MOST_BYTES)
+    backend, user_id = request.backend, request.user.id
+    agent = asking.agent_of(backend, wish.model)
+    turn, before = await _turn(request, wish, agent)
+    teller = await _teller(request, turn, wish.model)
+    steps = telling.told(backend, user_id, turn, before)
+    if wish.stream:
+        return telling.Frames(steps, teller.tell, backend.metrics, frame=_frame)
+    async for batch in steps:
+        for step in batch:
+            _run(teller, step)
+    return json_response(teller.response)
+
+
+async def retrieve(request: UserRequest) -> Response:
+    """A response as it is now; with `stream=true` from its start, as it goes on."""
+    backend, user_id = request.backend, request.user.id
+    turn = await asking.turn_of(backend, user_id, request.id("response_id"))
+    session = await backend.store.get_session(user_id, turn.session_id)
+    teller = await _teller(request, turn, session.agent_id)
+    newest = await backend.store.newest_turn(user_id, turn.session_id)
+    running = newest is not None and newest.id == turn.turn_id and newest.state == "running"
+    if request.flag("stream"):
+        steps = telling.told(backend, user_id, turn)
+        return telling.Frames(steps, teller.tell, backend.metrics, frame=_frame)
+    if running:
+        for step in telling.all_steps(await _entries(request, turn)):
+            _run(teller, step)
+    else:
+        async for batch in telling.told(backend, user_id, turn):
+            for step in batch:
+                _run(teller, step)
+    return json_response(teller.response)
+
+
+async def cancel(request: UserRequest) -> Response:
+    backend, user_id = request.backend, request.user.id
+    turn = await asking.turn_of(backend, user_id, request.id("response_id"))
+    newest = await telling.newest(backend, user_id, turn.session_id)
+    if newest is not None and newest.turn_id == turn.turn_id:
+        await backend.stop_turn(user_id, turn.session_id)
+    return await retrieve(request)
+
+
+async def conversation(request: UserRequest) -> Response:
+    store, session_id = request.backend.store, request.id("conversation_id")
+    session = await store.get_session(request.user.id, session_id)
+    return json_response(_conversation(session.id, session.created_at, session.title))
+
+
+class NewConversation(msgspec.Struct, kw_only=True):
+    """POST /v1/conversations"""
+
+    metadata: dict[str, str] | None = None
+
+
+async def create_conversation(request: UserRequest) -> Response:
+    wish = await request.body(NewConversation)
+    about = wish.metadata or {}
+    session = await request.backend.create_session(
+        request.user.id, title=about.get("title"), agent=about.get("agent")
+    )
+    return json_response(_conversation(session.id, session.created_at, session.title))
+
+
+async def list_items(request: UserRequest) -> Response:
+    """The newest items first, as theirs; `order=asc` turns the page around."""
+    limit = request.number("limit", 100, least=1, most=1000)
+    backend, user_id = request.backend, request.user.id
+    page = await telling.page_of(
+        backend, user_id, request.id("conversation_id"), limit=min(limit * 5, 1000)
+    )
+    found = [item for record in reading.turns(page) for item in items_of(record)][-limit:]
+    if request.query("order") != "asc":
+        found.reverse()
+    ends = {"first_id": found[0]["id"], "last_id": found[-1]["id"]} if found else {}
+    return json_response({"object": "list", "data": found, "has_more": False, **ends})
+
+
+def items_of(record: reading.TurnRecord) -> list[Json]:
+    """The question, and the output of its response."""
+    turn = StartedTurn(turn_id=record.turn_id, session_id="", first_seq=record.first_seq)
+    teller = items.Teller(turn, "", 0)
+    content = [{"type": "input_text", "text": record.question.content}]
+    asked = {"id": record.question.message_id, "type": "message", "role": "user",
+             "status": "completed", "content": content}  # fmt: skip
+    for step in record.steps:
+        _run(teller, step)
+    return [asked, *teller.response["output"]]
+
+
+# inside
+
+
+async def _turn(
+    request: UserRequest, wish: NewResponse, agent: str | None
+) -> tuple[StartedTurn, int | None]:
+    backend, user_id = request.backend, request.user.id
+    sent = wish.input
+    given: list[Json] = [{"role": "user", "content": sent}] if isinstance(sent, str) else sent
+    if not given:
+        raise BadInput("'input' is empty.")
+    named = wish.conversation
+    name = named.get("id") if isinstance(named, dict) else named
+    if wish.previous_response_id:
+        session_id = await asking.session_after(backend, user_id, wish.previous_response_id)
+    elif name:
+        session_id = (await session_of(backend, user_id, str(name), agent)).id
+    else:
+        session_id = ""
+    if answers := await _answers(request, given):
+        found = await _session_of(request, next(iter(answers)))
+        turn, before = await telling.decide(backend, user_id, found, answers)
+        assert turn is not None
+        return turn, before
+    messages = [item for item in given if item.get("role")]
+    if wish.instructions:
+        messages = [{"role": "system", "content": wish.instructions}, *messages]
+    if not messages:
+        raise BadInput("'input' has no message.")
+    new = not session_id
+    key = asking.key_of(request)
+    question = asking.question(
+        messages, new=new or bool(wish.instructions), tools=wish.tools, key=key
+    )
+    if new:
+        session_id = (await backend.create_session(user_id, agent=agent)).id
+    return await backend.start_turn(user_id, session_id, question), None
+
+
+async def _session_of(request: UserRequest, approval_id: str) -> str:
+    approval = await request.backend.store.get_approval(request.user.id, approval_id)
+    return approval.session_id
+
+
+async def _answers(request: UserRequest, given: list[Json]) -> dict[str, Decision]:
+    found: dict[str, Decision] = {}
+    outputs: Json = {}
+    for item in given:
+        if item.get("type") == "mcp_approval_response":
+            approved = item.get("approve") is True
+            decision = Decision(approved=approved, reason=item.get("reason"))
+            found[str(item.get("approval_request_id"))] = decision
+        elif item.get("type") == "function_call_output":
+            outputs[str(item.get("call_id"))] = item.get("output")
+    if outputs:
+        _, results = await asking.results(request.backend, request.user.id, outputs)
+        found |= results
+    return found
+
+
+async def _teller(request: UserRequest, turn: StartedTurn, model: str) -> items.Teller:
+    first = await request.backend.store.read(
+        request.user.id, turn.session_id, after=turn.first_seq - 1, limit=1
+    )
+    return items.Teller(turn, model, items.created_at(first[0].envelope.time))
+
+
+async def _entries(request: UserRequest, turn: StartedTurn) -> list[Stamped]:
+    """The kept events of one turn that a user may see."""
+    found: list[Stamped] = []
+    after = turn.first_seq - 1
+    while True:
+        page = await request.backend.store.read(
+            request.user.id, turn.session_id, after=after, limit=PAGE
+        )
+        mine = [entry for entry in page if entry.turn_id == turn.turn_id]
+        found += [entry for entry in mine if not entry.envelope.internal]
+        if len(page) < PAGE or len(mine) < len(page):
+            return found
+        after = page[-1].position
+
+
+def _run(teller: items.Teller, step: s.Step) -> None:
+    for _ in teller.tell(step):
+        pass
+
+
+def _frame(event: Any) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (event["type"].encode(), telling.encode(event))
+
+
+def _conversation(session_id: str, created: str, title: str) -> Json:
+    return {"id": session_id, "object": "conversation", "created_at": items.created_at(created),
+            "metadata": {"title": title} if title else {}}  # fmt: skip
