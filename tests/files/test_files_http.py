@@ -1,6 +1,7 @@
 """Files over HTTP: sent, listed, looked at, given out, deleted; and what is refused."""
 
 import asyncio
+import hashlib
 import json
 
 import pytest
@@ -267,3 +268,52 @@ async def test_a_client_that_hangs_up_leaves_nothing(served, tmp_path):
     await writer.wait_closed()
     await until(lambda: not left(tmp_path) and not app.files._uploads)
     assert (await http.get("/api/files")).json()["files"] == []
+
+
+async def ask(http, message, file_ids, **more):
+    body = {"message": message, "fileIds": file_ids, **more}
+    return await http.post(f"/api/sessions/{http.session}/messages", json=body)
+
+
+async def test_a_message_names_files_of_its_user_only(served):
+    _, http = served
+    mine = (await send(http, made.picture())).json()["fileId"]
+    is_problem(await ask(http, "?", [mine, "unknown"]), 404, "not_found")
+    is_problem(await ask(http, "?", [mine, mine]), 400, "bad_input")
+    is_problem(await ask(http, "?", [mine] * 21), 413, "too_large")
+    assert (await ask(http, "?", [mine], requestId="r")).status_code == 202
+    assert (await ask(http, "?", [mine], requestId="r")).status_code == 202
+    is_problem(await ask(http, "?", [], requestId="r"), 409, "request_id_reused")
+
+
+async def test_the_event_holds_the_facts_of_a_file_and_no_more(served):
+    app, http = served
+    png = made.picture("PNG", (60, 40))
+    mine = (await send(http, png, "a.png")).json()["fileId"]
+    await ask(http, "?", [mine])
+    await app.rest()
+    page = (await http.get(f"/api/sessions/{http.session}/messages")).json()
+    (facts,) = page["events"][0]["files"]
+    assert facts == {
+        "id": mine,
+        "name": "a.png",
+        "mediaType": "image/png",
+        "size": len(png),
+        "sha256": hashlib.sha256(png).hexdigest(),
+        "dimensions": {"width": 60, "height": 40},
+    }
+
+
+async def test_messages_with_files_are_limited(tmp_path):
+    limits = {"auth_secret": SECRET, "vision_a_minute": 1}
+    async with (
+        scripted_app(store=SqliteStore(tmp_path), **limits) as (app, _),
+        client_of(app, headers=ANN) as http,
+    ):
+        http.session = (await http.post("/api/sessions")).json()["id"]
+        mine = (await send(http, made.picture())).json()["fileId"]
+        assert (await ask(http, "?", [mine])).status_code == 202
+        await app.rest()
+        assert (await ask(http, "?", [mine])).status_code == 429
+        assert (await ask(http, "?", [])).status_code == 202
+        await app.rest()

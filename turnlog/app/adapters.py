@@ -12,8 +12,11 @@ from turnlog.files.workers import Workers
 from turnlog.ports import Agent, Bus, Engine, KeepRaw, Model, Store
 from turnlog.stores.files.urls import blobs_beside
 from turnlog.telemetry.metrics import Metrics
+from turnlog.tools.approval import Policy
 from turnlog.transports import wire
+from turnlog.transports.auth import Auth
 from turnlog.turns.engines import Make
+from turnlog.turns.limits import UserLimits
 
 
 def _claude(
@@ -43,6 +46,31 @@ def _langgraph(
     from turnlog.engines.langgraph.engine import LangGraphEngine
 
     return LangGraphEngine(_claude(key, url, settings, metrics, raw), soon=soon)
+
+
+def authentication(settings: Settings) -> Auth:
+    return Auth(
+        settings.auth_secret,
+        settings.issuer,
+        admin_claim=settings.auth_admin_claim,
+        roles_claim=settings.auth_roles_claim,
+    )
+
+
+def approval_policy(settings: Settings) -> Policy:
+    return Policy(
+        server=settings.approval,
+        server_approver=settings.approver,
+        seconds=settings.approval_timeout,
+    )
+
+
+def user_limits(settings: Settings) -> UserLimits:
+    return UserLimits(
+        settings.turns_at_once,
+        settings.messages_a_minute,
+        with_files_a_minute=settings.vision_a_minute,
+    )
 
 
 def user_files(settings: Settings, store: Store) -> FileLibrary:

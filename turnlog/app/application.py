@@ -4,19 +4,21 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import tzinfo
+from pathlib import Path
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
 from turnlog.app import for_clients
-from turnlog.app.adapters import user_files
+from turnlog.app.adapters import approval_policy, authentication, user_files, user_limits
 from turnlog.config import Settings
 from turnlog.contrib.tasks import agent as tasks
 from turnlog.contrib.tasks.storage import tasks_beside
-from turnlog.errors import BadInput
+from turnlog.errors import BadInput, NotFound
 from turnlog.events.base import Stamped
 from turnlog.events.clock import now
 from turnlog.events.cursor import Cursor
+from turnlog.files.telling import Telling
 from turnlog.pipeline import turn as pipeline
 from turnlog.ports import (
     Agent,
@@ -34,16 +36,16 @@ from turnlog.ports import (
 from turnlog.ports.library import Library
 from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
-from turnlog.projections.outcome import outcome
+from turnlog.projections.outcome import outcome, refused
 from turnlog.stores.raw_ledger import keeping_raw
 from turnlog.telemetry.metrics import Metrics
 from turnlog.tools import client_tools
 from turnlog.tools.agent_tools import AgentTools
-from turnlog.tools.approval import Policy
 from turnlog.tools.listing import Row
 from turnlog.tools.mcp.source import Sources
+from turnlog.tools.read_file import read_file_tool
 from turnlog.transports import wire
-from turnlog.transports.auth import LOCAL_USER, Auth
+from turnlog.transports.auth import LOCAL_USER
 from turnlog.transports.http.app import http_app
 from turnlog.transports.mcp_server import McpDoor
 from turnlog.transports.socketio.server import PATH as SOCKETS
@@ -57,7 +59,6 @@ from turnlog.turns.engines import Engines
 from turnlog.turns.estimates import Estimates
 from turnlog.turns.follow import Following, Live
 from turnlog.turns.healer import Healer
-from turnlog.turns.limits import UserLimits
 from turnlog.turns.message_ids import MessageIds
 from turnlog.turns.pace import Pacer
 from turnlog.turns.sessions import check_changes, new_session
@@ -85,11 +86,11 @@ class Turnlog:
         self.metrics = metrics or Metrics()
         self.tasks = tasks_beside(store, settings.data)
         self.files = user_files(settings, store)
+        self._attachments = Telling(self.files)
         self._connections = connections
         self._agents = {agent.id: agent for agent in agents}
         self._first_agent = agents[0]
         self._engines = engines
-        limits = UserLimits(settings.turns_at_once, settings.messages_a_minute)
         self._bus = bus
         self._following = Following(store, bus, wire.encode)
         self._book = PriceBook.of(settings.prices)
@@ -99,7 +100,7 @@ class Turnlog:
             store,
             self._parts_for,
             bus,
-            limits,
+            user_limits(settings),
             settings.turn_timeout,
             self._book.rate,
             self.metrics,
@@ -113,12 +114,7 @@ class Turnlog:
         self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
         self._open: AsyncExitStack | None = None
         self._limits = settings.limits
-        auth = Auth(
-            settings.auth_secret,
-            settings.issuer,
-            admin_claim=settings.auth_admin_claim,
-            roles_claim=settings.auth_roles_claim,
-        )
+        auth = authentication(settings)
         origins = settings.origins
         self._offer = tasks.offer(self.tasks)
         self._door = McpDoor(self._offer, auth, origins)
@@ -126,18 +122,14 @@ class Turnlog:
             self, auth, lambda _: self, self._door, origins, settings.metrics_token
         )
         self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi, settings.identity)
-        policy = Policy(
-            server=settings.approval,
-            server_approver=settings.approver,
-            seconds=settings.approval_timeout,
-        )
         self.tools = AgentTools(
             self._agents,
             self._mcp,
-            policy,
+            approval_policy(settings),
             store,
             alone=not auth.required,
             development=settings.tells_errors,
+            unlisted=[read_file_tool(self._attachments)],
         )
         self._sockets = Sockets(self, auth, origins)
 
@@ -311,14 +303,20 @@ class Turnlog:
         enable_thinking: bool | None = None,
         thinking_budget: int | None = None,
         request_id: str | None = None,
+        files: Sequence[str | Path] = (),
     ) -> TurnResult:
-        """Ask, and wait until the turn is over, or waits for a person. Without a session a new
-        one is made.
+        """Ask, and wait until the turn is over, or waits for a person; in a new session where
+        none is named. `files` are ids, or paths to upload. One that is not the user's is denied.
         """
         if session_id is None:
             session_id = (await self.create_session(user_id)).id
+        try:
+            file_ids = await self.files.ids(user_id, session_id, files)
+        except NotFound as denied:
+            return refused(session_id, denied)
         question = Question(
             message=prompt,
+            file_ids=file_ids,
             enable_thinking=enable_thinking,
             thinking_budget=thinking_budget,
             request_id=request_id,
@@ -344,4 +342,5 @@ class Turnlog:
             drafts_for=lambda state: DraftKeeper(state, self.store),
             guard_for=self._budgets.guard,
             rate=self._book.rate,
+            files=self._attachments,
         )

@@ -43,6 +43,7 @@ class Settings:
     pdf_bytes: int = 50_000_000  # of one PDF
     pdf_pages: int = 10_000
     document_bytes: int = 10_000_000  # of one document that is neither
+    vision_a_minute: int = 30  # messages with files, of one user
     files_quota: int = 1_000_000_000  # bytes of all files of one user
     approval_timeout: float = 86_400.0  # seconds that an approval stays open
     grace: float = 10.0  # seconds that running turns get when the server stops
@@ -149,6 +150,7 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "pdf_bytes": (int, 1, 1_000_000_000),
     "pdf_pages": (int, 1, 100_000),
     "document_bytes": (int, 1, 100_000_000),
+    "vision_a_minute": (int, 1, 1_000_000),
     "files_quota": (int, 0, 10**15),
     "thinking_budget": (int, 1_000, 100_000),
     "searches_a_session": (int, 0, 10_000),

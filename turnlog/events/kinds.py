@@ -51,12 +51,13 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
     log_only: ClassVar[frozenset[str]] = frozenset(
-        {"enableThinking", "thinkingBudget", "clientTools"}
+        {"clientTools", "enableThinking", "fileDetails", "thinkingBudget"}
     )
 
     message_id: str
     content: str
     files: list[dict[str, Any]] = []  # id, name, mediaType, size, sha256 of each
+    file_details: list[dict[str, Any]] = []  # of each, what decides how it is told
     enable_thinking: bool | None = None  # what the message itself wished for
     thinking_budget: int | None = None
     client_tools: list[dict[str, Any]] = []  # that the client runs in this turn

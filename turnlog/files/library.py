@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 import msgspec
@@ -91,6 +92,27 @@ class FileLibrary:
             async with self.blobs.incoming() as folder:
                 spooled = await _spool(upload, folder / "original", self._limits.of(upload.kind))
                 return await self._keep(upload, spooled, folder)
+
+    async def ids(self, user_id: str, session_id: str, files: Sequence[str | Path]) -> list[str]:
+        """The ids of files that are named by id, or by a path, which is added. Raises NotFound."""
+        return [
+            (
+                await self.add(user_id, session_id, file)
+                if isinstance(file, Path)
+                else await self.get(user_id, file)
+            ).id
+            for file in files
+        ]
+
+    async def add(self, user_id: str, session_id: str, path: Path) -> File:
+        """A file of this machine, whatever kind it is. Raises what `receive` raises."""
+        with await asyncio.to_thread(path.open, "rb") as file:
+            found = media_type(file.read(HEAD), path.name)
+            if found is None:
+                raise Unreadable(f"{path.name!r} is no file of a kind that is taken.")
+            file.seek(0)
+            kind = FORMATS[found].kind
+            return await self.receive(Upload(user_id, session_id, kind, path.name, _pieces(file)))
 
     async def _keep(self, upload: Upload, spooled: "_Spooled", folder: Path) -> File:
         name = safe_name(upload.name, spooled.media_type)
@@ -182,6 +204,11 @@ class FileLibrary:
         async with self.blobs.local(place_of(file), "text") as path:
             return await asyncio.to_thread(_read_pages, path, wanted)
 
+    async def first_pages(self, file: File, most: int) -> list[Page]:
+        """The pages from the first on, as many as have `most` characters together."""
+        async with self.blobs.local(place_of(file), "text") as path:
+            return await asyncio.to_thread(_first_pages, path, most)
+
     async def extract(self, file: File, wanted: Sequence[int]) -> bytes:
         if file.kind != "pdf":
             raise BadInput("Only a PDF has pages that can be taken out.")
@@ -231,10 +258,27 @@ def _read_pages(path: Path, wanted: Sequence[int]) -> list[Page]:
     return [Page(number, found[number]) for number in wanted if number in found]
 
 
+def _first_pages(path: Path, most: int) -> list[Page]:
+    pages: list[Page] = []
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            text = msgspec.json.decode(line, type=str)
+            most -= len(text)
+            if most < 0 and pages:
+                break
+            pages.append(Page(number, text))
+    return pages
+
+
 class _Spooled(msgspec.Struct, frozen=True):
     media_type: str
     size: int
     sha256: str
+
+
+async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+    while piece := await asyncio.to_thread(file.read, PIECE):
+        yield piece
 
 
 async def _spool(upload: Upload, path: Path, most: int) -> _Spooled:

@@ -1,13 +1,16 @@
 """What may be asked: questions and texts are checked here, before anything happens."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from turnlog.errors import BadInput, NotFound, TooLarge
-from turnlog.ports import Question
+from turnlog.errors import BadInput, TooLarge
+from turnlog.ports import File, Question
+from turnlog.projections.history.attachments import too_much
 
 LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
 MOST_REQUEST_ID = 200
+MOST_FILES = 20  # of one message
 DEEPEST = 64  # levels of arguments
 
 
@@ -29,8 +32,16 @@ def admit(question: Question, limits: Limits) -> None:
         check_budget(question.thinking_budget, "thinkingBudget")
     if question.request_id is not None:
         _check_request_id(question.request_id)
-    if question.file_ids:  # there are no uploads yet, so no file can be this user's
-        raise NotFound(f"There is no file {question.file_ids[0]!r}.")
+    if len(question.file_ids) > MOST_FILES:
+        raise TooLarge(f"A message may have {MOST_FILES} files; this one has more.")
+    if len(set(question.file_ids)) < len(question.file_ids):
+        raise BadInput("'fileIds' names a file twice.")
+
+
+def admit_files(files: Sequence[File], limits: Limits) -> None:
+    """Refuse what no request can hold together."""
+    if too_much([file.facts | file.details for file in files], limits.model):
+        raise TooLarge("These files are too large to be sent in one message. Send fewer of them.")
 
 
 def _check_request_id(text: str) -> None:

@@ -13,19 +13,24 @@ from typing import Protocol
 import msgspec
 
 from turnlog.events.base import Stamped
+from turnlog.events.content import Block
 from turnlog.events.kinds import HistoryAnchored
 from turnlog.pipeline.admission import Limits
 from turnlog.ports import (
+    NO_ATTACHMENTS,
     Agent,
+    Attachments,
     OpenCall,
     Prompt,
     Question,
     Seat,
     Session,
+    Told,
     ToolBox,
     ToolSpec,
     handover_tool,
 )
+from turnlog.projections.history.attachments import FILE_TOOL, needs_tool, plan
 from turnlog.projections.history.messages import (
     moved_anchor,
     newly_repaired,
@@ -54,6 +59,7 @@ async def build_context(
     limits: Limits,
     open_calls: Sequence[OpenCall] = (),
     *,
+    attachments: Attachments = NO_ATTACHMENTS,
     mid_turn: bool = False,
     shorter: bool = False,
 ) -> tuple[Seat, str]:
@@ -69,7 +75,8 @@ async def build_context(
     if anchor is not None:
         events = [entry for entry in events if entry.position >= anchor]
     model, searches = agent.model or limits.model, _searches(session, agent, limits)
-    specs = [*tools.specs, *_handovers(agent, team)]
+    files = plan(events, model)
+    specs = [*_offered(tools, files), *_handovers(agent, team)]
     prefix = fingerprint(model, agent, specs, searches)
     telling = tell(
         events,
@@ -77,6 +84,7 @@ async def build_context(
         thoughts=anchor is None,
         prefix=prefix,
         to_be_answered={each.call.tool_use_id for each in open_calls if each.agent.id == agent.id},
+        files=await _blocks(files, session.user_id, attachments),
     )
     prompt = Prompt(
         model=model,
@@ -99,6 +107,26 @@ async def build_context(
         known_only=was_mended_in_full(events),
     )
     return seat, prefix
+
+
+def _offered(tools: ToolBox, files: Sequence[Told]) -> Iterator[ToolSpec]:
+    """Its tools, and the one that reads files where there is something to read."""
+    yield from tools.specs
+    if needs_tool(files) and all(spec.name != FILE_TOOL.name for spec in tools.specs):
+        yield FILE_TOOL
+
+
+async def _blocks(
+    files: Sequence[Told], user_id: str, attachments: Attachments
+) -> dict[str, list[Block]]:
+    """By message: its files, and then what is said about those that are not there."""
+    blocks: dict[str, list[Block]] = {}
+    for told in files:
+        blocks.setdefault(told.message_id, []).extend(await attachments.blocks(user_id, told))
+    return {
+        message: sorted(each, key=lambda block: bool(block["type"] == "text"))
+        for message, each in blocks.items()
+    }
 
 
 def _handovers(agent: Agent, team: Mapping[str, Agent]) -> Iterator[ToolSpec]:

@@ -21,7 +21,7 @@ from turnlog.errors import NotFound, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Envelope
 from turnlog.events.clock import now
-from turnlog.pipeline.admission import Limits, admit
+from turnlog.pipeline.admission import Limits, admit, admit_files
 from turnlog.pipeline.context_building import build_context
 from turnlog.pipeline.ending import UNEXPLAINED, complete, error_of, left_open, show_unkept
 from turnlog.pipeline.execution import ClaimId, execute
@@ -30,12 +30,15 @@ from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import Append, emit, store_and_emit
 from turnlog.pipeline.turn_state import TurnState, new_id, resumed
 from turnlog.ports import (
+    NO_ATTACHMENTS,
     NO_GUARD,
     Agent,
     Ask,
+    Attachments,
     Batch,
     CallGuard,
     Engine,
+    File,
     Model,
     Question,
     Rate,
@@ -86,6 +89,7 @@ class Parts:
     guard_for: Callable[[Turn], CallGuard] = lambda turn: NO_GUARD
     rate: Rate = no_price  # what a model call costs
     note: Callable[[Sequence[Envelope]], None] = lambda placed: None  # what was stored, for logs
+    files: Attachments = NO_ATTACHMENTS
 
     @property
     def agent(self) -> Agent:
@@ -104,7 +108,7 @@ PartsFor = Callable[[Session, Show], Parts]
 
 async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
     """Keep the user's message. From here on it cannot be lost."""
-    admit(question, parts.limits)
+    files = await admitted_files(question, parts)
     session = parts.session
     turn = Turn(
         id=turn_id,
@@ -119,15 +123,28 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
         state.turn = await parts.store.begin_turn(state.turn, first)
         return state.turn.first_seq
 
-    await deliver([Batch([sent(question)])], state, parts, open_turn)
+    await deliver([Batch([sent(question, files)])], state, parts, open_turn)
     return state
 
 
-def sent(question: Question) -> k.UserMessageSent:
+async def admitted_files(question: Question, parts: Parts) -> list[File]:
+    """The question's files. Raises what the question is refused by: NotFound for a
+    file that is not the user's, before anything else happens with it.
+    """
+    admit(question, parts.limits)
+    user_id = parts.session.user_id
+    files = [await parts.files.get(user_id, file_id) for file_id in question.file_ids]
+    admit_files(files, parts.limits)
+    return files
+
+
+def sent(question: Question, files: Sequence[File]) -> k.UserMessageSent:
     """The event that a question begins its turn with."""
     return k.UserMessageSent(
         message_id=new_id(),
         content=question.message,
+        files=[file.facts for file in files],
+        file_details=[file.details for file in files],
         enable_thinking=question.enable_thinking,
         thinking_budget=question.thinking_budget,
         client_tools=question.client_tools,
@@ -142,6 +159,7 @@ async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:
     assert isinstance(first, k.UserMessageSent)
     question = Question(
         message=first.content,
+        file_ids=[file["id"] for file in first.files],
         enable_thinking=first.enable_thinking,
         thinking_budget=first.thinking_budget,
         request_id=turn.request_id,
@@ -225,6 +243,7 @@ class _Team:
             parts.store,
             parts.limits,
             list(state.open_calls.values()),
+            attachments=parts.files,
             mid_turn=state.last_message is not None,
             shorter=shorter,
         )

@@ -32,7 +32,19 @@ from turnlog.ports.engine import (
     TurnResult,
     handover_tool,
 )
-from turnlog.ports.files import Blobs, File, Files, FileTable, Page, Part, Stored, Upload
+from turnlog.ports.files import (
+    NO_ATTACHMENTS,
+    Attachments,
+    Blobs,
+    File,
+    Files,
+    FileTable,
+    Page,
+    Part,
+    Stored,
+    Told,
+    Upload,
+)
 from turnlog.ports.guard import NO_GUARD, CallGuard, Verdict
 from turnlog.ports.model import CallOutput, CallStarted, KeepRaw, Model, Prompt, UnreadableCall
 from turnlog.ports.store import (
@@ -75,6 +87,7 @@ __all__ = [
     "ApprovalState",
     "Approvals",
     "Ask",
+    "Attachments",
     "Audit",
     "Backend",
     "Batch",
@@ -102,6 +115,7 @@ __all__ = [
     "LiveEvent",
     "Model",
     "NO_GUARD",
+    "NO_ATTACHMENTS",
     "OPEN",
     "Offer",
     "OfferedTool",
@@ -129,6 +143,7 @@ __all__ = [
     "Team",
     "Ticket",
     "Tickets",
+    "Told",
     "ToolBox",
     "ToolOutput",
     "ToolRun",

@@ -5,12 +5,16 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
+from turnlog.errors import NotFound
 from turnlog.events.base import Value
+from turnlog.events.content import Block
 
 FileKind = Literal["image", "pdf", "document"]
 Part = Literal["original", "model", "text"]  # as it came; the fitted image; the pages as text
 OnProgress = Callable[[int, int], None]  # pages read so far, and of how many
 Chunks = AsyncIterator[bytes]
+# How a model is told of a file: as an image, a PDF, text by the page, plain text, or by name.
+Form = Literal["image", "pdf", "pages", "text", "name"]
 
 
 class File(Value, frozen=True, kw_only=True):
@@ -43,7 +47,7 @@ class File(Value, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What `user_message_sent` holds of it; the last four stay in the log."""
+        """What `user_message_sent` shows of it."""
         facts: dict[str, Any] = {
             "id": self.id,
             "name": self.name,
@@ -52,12 +56,17 @@ class File(Value, frozen=True, kw_only=True):
             "sha256": self.sha256,
             "pages": self.pages,
             "dimensions": self.dimensions,
-            "modelType": self.model_type or None,
-            "modelSize": self.model_size or None,
-            "textLength": self.text_length,
-            "locked": self.locked or None,
         }
         return {name: value for name, value in facts.items() if value is not None}
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What the log keeps beside that: it decides how a model is told of the file."""
+        return {
+            "modelSize": self.model_size,
+            "textLength": self.text_length or 0,
+            "locked": self.locked,
+        }
 
 
 class FileTable(Protocol):
@@ -173,6 +182,44 @@ class Page(NamedTuple):
 
     page: int
     text: str
+
+
+class Told(NamedTuple):
+    """A file in a message, and how a model is told of it."""
+
+    message_id: str
+    facts: dict[str, Any]  # as `user_message_sent` has them, with their details
+    form: Form
+
+
+class Attachments(Protocol):
+    """A user's files as a turn sees them."""
+
+    async def get(self, user_id: str, file_id: str) -> File:
+        """Raises NotFound for an unknown file and for someone else's alike."""
+        ...
+
+    async def blocks(self, user_id: str, told: Told) -> list[Block]:
+        """The file as content blocks of a prompt; a deleted one as a line that says so."""
+        ...
+
+    async def pages(self, user_id: str, file_id: str, wanted: Sequence[int]) -> list[Page]: ...
+
+
+class _NoAttachments:
+    """For turns without a library: nobody has a file."""
+
+    async def get(self, user_id: str, file_id: str) -> File:
+        raise NotFound(f"There is no file {file_id!r}.")
+
+    async def blocks(self, user_id: str, told: Told) -> list[Block]:
+        raise NotFound(f"There is no file {told.facts['id']!r}.")
+
+    async def pages(self, user_id: str, file_id: str, wanted: Sequence[int]) -> list[Page]:
+        raise NotFound(f"There is no file {file_id!r}.")
+
+
+NO_ATTACHMENTS = _NoAttachments()
 
 
 class Files(Protocol):

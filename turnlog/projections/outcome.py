@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from turnlog.errors import TurnlogError
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import Event, Stamped
@@ -28,6 +29,20 @@ def outcome(turn: StartedTurn, events: list[Stamped]) -> TurnResult:
         events=events,
         text=messages[-1].content if messages else "",
         waiting=waiting,
+    )
+
+
+def refused(session_id: str, why: TurnlogError) -> TurnResult:
+    """Of a question that began no turn."""
+    return TurnResult(
+        success=False,
+        turn_id="",
+        session_id=session_id,
+        error=str(why),
+        message_id=None,
+        usage=TokenUsage(),
+        cost_usd=None,
+        events=[],
     )
 
 

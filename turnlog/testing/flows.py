@@ -9,6 +9,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 import aiohttp
 import msgspec
@@ -16,10 +17,11 @@ import msgspec
 from turnlog.app import Turnlog, create_app
 from turnlog.config import Settings
 from turnlog.engines.claude.sse import SseSplitter
+from turnlog.errors import TurnlogError
 from turnlog.events.base import Stamped
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.record import stamped
-from turnlog.ports import Store
+from turnlog.ports import Question, Store
 from turnlog.projections.history.lint import Finding, lint
 from turnlog.projections.history.messages import history
 from turnlog.projections.history.request import Request
@@ -27,7 +29,7 @@ from turnlog.projections.proof import prove
 from turnlog.projections.transcript import Shown
 from turnlog.simulator import SimulatedClaude
 from turnlog.simulator.listener import listen
-from turnlog.testing import invariants, people, teams
+from turnlog.testing import attached, invariants, people, teams
 from turnlog.testing import thoughts as thinking
 from turnlog.testing.pages import Page
 from turnlog.testing.script import PersonStep, UserStep
@@ -45,7 +47,7 @@ Act = Callable[[Turnlog, str, Sequence[Shown], PersonStep], Awaitable[list[Shown
 # What the table shows of an event, beside its name.
 # fmt: off
 KEY_FIELDS: dict[str, tuple[str, ...]] = {
-    "user_message_sent": ("content",),
+    "user_message_sent": ("content", "files"),
     "thinking_complete": ("content",),
     "thinking":          ("content", "redacted"),
     "message_chunk":     ("citations",),
@@ -99,7 +101,14 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
     session = await app.create_session(USER)
     live: list[Shown] = []
     thoughtless: list[str] = []
+    ids = await page.attached.upload(app, USER, session.id)
     for turn in page.turns:
+        turn.file_ids = attached.ids_of(turn.attached, ids)
+        for name in turn.deleted:
+            await app.files.delete(USER, ids[name])
+        if turn.refused:
+            await _refused(app, session.id, turn)
+            continue
         sim.queue(*(teams.replies(turn) if page.team else turn.entries))
         if turn.searching:
             await app.change_session(USER, session.id, web_search=True)
@@ -131,6 +140,18 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
     return Performance(_rows(teams.in_order(live, page), bool(page.team)), broken, live, log)
 
 
+async def _refused(app: Turnlog, session_id: str, turn: UserStep) -> None:
+    """The question ends in this error, and leaves nothing."""
+    before = await app.store.read(USER, session_id)
+    try:
+        await app.start_turn(USER, session_id, Question(message=turn.text, file_ids=turn.file_ids))
+    except TurnlogError as error:
+        assert error.code == turn.refused, error
+    else:
+        raise AssertionError(f"{turn.text!r} was not refused")
+    assert await app.store.read(USER, session_id) == before
+
+
 def _patience(page: Page) -> float:
     """How long a person is waited for."""
     waits = any(step.verb == "waits" for turn in page.turns for step in turn.people)
@@ -151,14 +172,23 @@ def _next_question(kept: list[Stamped]) -> Stamped:
 async def by_library(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """`run_turn`, as a Python program calls it."""
     result = await app.run_turn(
-        turn.text, session_id=session_id, user_id=USER, enable_thinking=turn.thinking or None
+        turn.text,
+        session_id=session_id,
+        user_id=USER,
+        enable_thinking=turn.thinking or None,
+        files=turn.file_ids,
     )
     return [wire.decode(wire.encode(entry)) for entry in result.events]
 
 
+def _body(turn: UserStep) -> dict[str, Any]:
+    thinking = turn.thinking or None
+    return {"message": turn.text, "enableThinking": thinking, "fileIds": turn.file_ids}
+
+
 async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """HTTP with server-sent events, over a real socket, until a person must decide."""
-    body = {"message": turn.text, "enableThinking": turn.thinking or None}
+    body = _body(turn)
     accept = {"accept": "text/event-stream"}
     splitter, seen = SseSplitter(), list[Shown]()
     async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
@@ -173,7 +203,7 @@ async def by_sse(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
 
 async def by_resuming(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """A client that loses its connection after every single event, and goes on each time."""
-    body = {"message": turn.text, "enableThinking": turn.thinking or None}
+    body = _body(turn)
     seen: list[Shown] = []
     async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession() as client:
         session = f"{url}/api/sessions/{session_id}"
@@ -189,7 +219,7 @@ async def by_resuming(app: Turnlog, session_id: str, turn: UserStep) -> list[Sho
 
 async def by_socket(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown]:
     """Socket.IO over a websocket: joined first, then asked."""
-    message = {"message": turn.text, "enableThinking": turn.thinking or None}
+    message = _body(turn)
     async with serve_sockets(app) as url, tab(url) as one, asyncio.timeout(60):
         await one.join(session_id)
         asked = await one.ask("chat:message", {"sessionId": session_id, **message})
@@ -303,6 +333,8 @@ def _key_fields(event: Shown, in_a_team: bool) -> str:
     names = KEY_FIELDS.get(event["type"], ())
     known = {"agent": event["agent"]["id"]} if in_a_team else {}
     known |= {name: event[name] for name in names if event.get(name) is not None}
+    if files := known.pop("files", None):
+        known["files"] = [file["name"] for file in files]
     if cited := known.pop("citations", None):
         known["citations"] = [f"block {c['blockIndex']}: {c['cited_text']}" for c in cited]
     told = (f"{name}={value!r}" for name, value in known.items())

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from turnlog.testing.attached import Attached
 from turnlog.testing.script import Reader, UserStep
 
 _SCRIPT = re.compile(r"```script\n(.*?)```", re.S)
@@ -26,6 +27,7 @@ class Page:
     tasks: list[str] | None = None  # with the agent for these tasks
     erp: bool = False  # with the agent for a sandbox of the ERP
     team: dict[str, list[str]] = field(default_factory=dict)  # whom each agent hands over to
+    attached: Attached = field(default_factory=Attached)  # files
 
 
 def read_page(path: Path) -> Page:
@@ -37,7 +39,8 @@ def read_page(path: Path) -> Page:
     rows = _rows(table[0]) if table else []
     reader = Reader()
     turns = reader.read(script[1])
-    return Page(path, turns, reader.asking, rows, reader.tasks, reader.erp, reader.team)
+    read = (reader.asking, rows, reader.tasks, reader.erp, reader.team, reader.attached)
+    return Page(path, turns, *read)
 
 
 def accept(page: Page, rows: Sequence[tuple[str, ...]]) -> None:

@@ -26,8 +26,9 @@ from turnlog.simulator import (
     failure,
 )
 from turnlog.simulator.stream import events as stream_events
+from turnlog.testing.attached import Attached, names_in
 
-_WISH = re.compile(r"\[(thinking|searching)\] ")
+_WISH = re.compile(r"\[(thinking|searching|with [^]]+)\] ")
 FOR_EVER = 10_000.0  # seconds
 
 
@@ -63,6 +64,10 @@ class UserStep:
     stopped_in: str | None = None  # the text in the middle of which the user stops it
     people: list[PersonStep] = field(default_factory=list)
     setting: dict[str, Any] | None = None  # of the session's thinking, changed before it
+    attached: list[str] = field(default_factory=list)  # names of files
+    file_ids: list[str] = field(default_factory=list)  # the same, when they are uploaded
+    deleted: list[str] = field(default_factory=list)  # names of files, before it
+    refused: str | None = None  # the code of the error that the question ends in
 
 
 class Reader:
@@ -80,6 +85,7 @@ class Reader:
         self.erp = False
         self.team: dict[str, list[str]] = {}  # whom each agent hands over to
         self.speaker = ""
+        self.attached = Attached()
 
     def read(self, script: str) -> list[UserStep]:
         for line in filter(None, map(str.strip, script.splitlines())):
@@ -96,7 +102,9 @@ class Reader:
         return self.turns
 
     def user(self, text: str) -> None:
-        """`[thinking]` and `[searching]` before the text switch these on."""
+        """`[thinking]` and `[searching]` before the text switch these on; `[with NAME, NAME]`
+        attaches files.
+        """
         self.end_reply()
         wishes = []
         while wish := _WISH.match(text):
@@ -104,6 +112,12 @@ class Reader:
             text = text[wish.end() :]
         self.turns.append(UserStep(text, "thinking" in wishes, "searching" in wishes))
         self.turns[-1].setting, self.setting = self.setting, None
+        self.turns[-1].deleted = self.attached.taken()
+        self.turns[-1].attached = names_in(wishes)
+
+    def is_refused(self, code: str) -> None:
+        """The question begins no turn."""
+        self.turns[-1].refused = code
 
     def lets(self, what: str) -> None:
         """`NAME hand over to NAME, NAME`; the first one named is asked first."""
@@ -298,6 +312,10 @@ def _person(verb: str) -> Callable[[Reader, str], None]:
 
 VERBS: dict[tuple[str, str], Callable[[Reader, str], None]] = {
     ("user", "sets"): Reader.sets,  # whatever else a user's line holds is a question
+    ("user", "deletes"): lambda reader, name: reader.attached.deletes(name),
+    ("user", "has"): lambda reader, what: reader.attached.has(what),
+    ("other", "has"): lambda reader, what: reader.attached.has(what, somebody_elses=True),
+    ("server", "refuses"): Reader.is_refused,
     ("team", "lets"): Reader.lets,
     ("tasks", "are"): Reader.has_tasks,
     ("erp", "is"): Reader.has_erp,

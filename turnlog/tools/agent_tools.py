@@ -32,11 +32,14 @@ class AgentTools:
         *,
         alone: bool = False,
         development: bool = False,
+        unlisted: Sequence[Tool] = (),
     ) -> None:
         """`policy`: the server's; each agent has its own word in it. `alone`: one user is all.
-        `development`: what a tool raises is told in full.
+        `development`: what a tool raises is told in full. `unlisted`: tools of the server
+        itself, which are offered where they are of use.
         """
         self._development = development
+        self._unlisted = unlisted
         self._alone = alone
         self._agents = agents
         self._mcp = mcp
@@ -55,6 +58,7 @@ class AgentTools:
             standing=standing,
             policy=self._policy(agent),
             development=self._development,
+            unlisted=self._unlisted,
         )
 
     async def _of_client(self, turn: Turn) -> list[client_tools.ClientTool]:

@@ -59,20 +59,23 @@ class ToolRunner:
         standing: Standing | None = None,
         policy: approval.Policy | None = None,
         development: bool = False,
+        unlisted: Sequence[Tool] = (),
     ) -> None:
         """`standing`: how the turn's calls stand; it changes as the turn goes on.
 
         `development`: what a tool raises is told in full, because nobody else is here.
+        `unlisted`: tools that can be called, and that others offer where they are of use.
         """
         self._development = development
-        self._tools = {tool.name: tool for tool in tools}
+        self._listed = tools
+        self._tools = {tool.name: tool for tool in (*unlisted, *tools)}
         self._context_for = context_for
         self._standing = standing or Standing()
         self._policy = policy or approval.Policy()
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
-        return [tool.spec for tool in self._tools.values()]
+        return [tool.spec for tool in self._listed]
 
     def check(self, call: ToolUse) -> None:
         tool = self._tool(call)
@@ -232,7 +235,7 @@ class ToolRunner:
     def _tool(self, call: ToolUse) -> Tool:
         tool = self._tools.get(call.tool_name)
         if tool is None:
-            known = ", ".join(self._tools) or "none"
+            known = ", ".join(spec.name for spec in self.specs) or "none"
             raise ToolError(f"There is no tool {call.tool_name!r}. The tools are: {known}.")
         return tool
 

@@ -139,7 +139,7 @@ class RunningTurns:
         session = await self._store.get_session(user_id, session_id)
         live = LiveTurn(new_id(), session.id)
         watch, parts = self._prepared(live, session)
-        self._limits.start(user_id)
+        self._limits.start(user_id, with_files=bool(question.file_ids))
         self._live[live.turn_id] = live
         try:
             state = await pipeline.begin(question, live.turn_id, parts)
@@ -335,10 +335,15 @@ class RunningTurns:
         """The turn that an earlier request with the same id started."""
         after = earlier.first_seq - 1
         (first,) = await self._store.read(session.user_id, session.id, after=after, limit=1)
-        if isinstance(first.event, k.UserMessageSent) and first.event.content != question.message:
+        if isinstance(first.event, k.UserMessageSent) and not _is_same(first.event, question):
             raise Reused("This requestId was used for another message. Take a new one.")
         if earlier.state == "running" and earlier.turn_id not in self._live:
             await self.heal(session.id)  # its process may have died
         return StartedTurn(
             turn_id=earlier.turn_id, session_id=session.id, first_seq=earlier.first_seq
         )
+
+
+def _is_same(sent: k.UserMessageSent, question: Question) -> bool:
+    files = [file["id"] for file in sent.files]
+    return (sent.content, files) == (question.message, question.file_ids)

@@ -16,6 +16,7 @@ from turnlog.errors import BudgetUsedUp, EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.clock import now
+from turnlog.events.content import Block
 from turnlog.events.money import picousd, total, usd
 from turnlog.ports import (
     NO_GUARD,
@@ -148,7 +149,20 @@ class _Guard:
 def size_of(prompt: Prompt) -> int:
     """Bytes of all that the model is told."""
     tools = [(spec.name, spec.description, spec.input_schema) for spec in prompt.tools]
-    return len(msgspec.json.encode((prompt.system, prompt.messages, tools)))
+    contents = [message["content"] for message in prompt.messages]
+    blocks = [block for content in contents if isinstance(content, list) for block in content]
+    files = [block for block in blocks if (block.get("source") or {}).get("type") == "base64"]
+    if not files:
+        return len(msgspec.json.encode((prompt.system, prompt.messages, tools)))
+    texts = [block for block in blocks if (block.get("source") or {}).get("type") != "base64"]
+    encoded = len(msgspec.json.encode((prompt.system, texts, tools)))
+    return encoded + sum(_weight_of(block) for block in files)
+
+
+def _weight_of(block: Block) -> int:
+    """An image, or a PDF, in bytes of text that would be as many tokens. A page has some 50 kB."""
+    pages = 1 + len(block["source"]["data"]) // 66_000 if block["type"] == "document" else 1
+    return pages * 6_000
 
 
 def _warning(budget: Budget, spent: Spent) -> k.BudgetWarned:

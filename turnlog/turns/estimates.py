@@ -9,16 +9,17 @@ import logging
 from turnlog.errors import EngineFailed
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.clock import now
+from turnlog.events.kinds import UserMessageSent
 from turnlog.events.money import picousd, total, usd
 from turnlog.events.record import numbered
-from turnlog.pipeline.admission import admit
 from turnlog.pipeline.context_building import build_context
-from turnlog.pipeline.turn import Parts, PartsFor, sent
+from turnlog.pipeline.turn import Parts, PartsFor, admitted_files, sent
 from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import (
     Engine,
     Estimate,
     EventLog,
+    File,
     Model,
     Prompt,
     Question,
@@ -47,9 +48,9 @@ class Estimates:
         """Raises what sending the message would raise: NotFound, BadInput, TooLarge."""
         session = await self._store.get_session(user_id, session_id)
         parts = self._parts_for(session, lambda batch: None)
-        admit(question, parts.limits)
+        files = await admitted_files(question, parts)
         turn = Turn(id=new_id(), session_id=session.id, user_id=user_id)
-        prompt = await self._prompt(question, turn, parts)
+        prompt = await self._prompt(question, files, turn, parts)
         tokens = await _counted(prompt, parts.engine)
         cost = total(self._rate(prompt.model, {"input_tokens": tokens}, now()))
         needed = Spent(tokens, picousd(cost or usd(0)))
@@ -59,12 +60,15 @@ class Estimates:
             would_exceed_budget=not await self._budgets.allow(turn, needed),
         )
 
-    async def _prompt(self, question: Question, turn: Turn, parts: Parts) -> Prompt:
+    async def _prompt(
+        self, question: Question, files: list[File], turn: Turn, parts: Parts
+    ) -> Prompt:
         agent = parts.agent
         tools = await parts.tools_for(agent, turn, Standing())
-        log = _LogWith(self._store, question, turn, parts)
+        log = _LogWith(self._store, sent(question, files), turn, parts)
         seat, _ = await build_context(
-            agent, parts.team, question, parts.session, tools, log, parts.limits
+            *(agent, parts.team, question, parts.session, tools, log, parts.limits),
+            attachments=parts.files,
         )
         return seat.prompt
 
@@ -72,9 +76,9 @@ class Estimates:
 class _LogWith:
     """The log as it would be with the question at its end."""
 
-    def __init__(self, log: EventLog, question: Question, turn: Turn, parts: Parts) -> None:
+    def __init__(self, log: EventLog, asked: UserMessageSent, turn: Turn, parts: Parts) -> None:
         self._log = log
-        self._question = question
+        self._asked = asked
         self._turn = turn
         self._agent = parts.agent.ref
 
@@ -84,7 +88,7 @@ class _LogWith:
         events = await self._log.read(user_id, session_id, after=after, limit=limit)
         place = events[-1].position + 1 if events else after + 1
         asked = Envelope(
-            event=sent(self._question),
+            event=self._asked,
             event_id=new_id(),
             time=now(),
             agent=self._agent,

@@ -8,8 +8,9 @@ model changed, are left out. Everything else goes back as it came, unless it bre
 """
 
 import math
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -31,6 +32,8 @@ MOST_OF_A_RESULT = 100_000  # characters of one tool's result that the model is 
 # What the model sent goes back with whatever the API has put into it, known to us or not.
 NOT_OURS_TO_JUDGE = ("blocks-are-known", "fields-are-known")
 ApiMessage = dict[str, Any]
+Files = Mapping[str, Sequence[Block]]
+NO_FILES: Files = MappingProxyType({})
 
 
 class Telling(NamedTuple):
@@ -52,6 +55,7 @@ def tell(
     thoughts: bool = True,
     prefix: str | None = None,
     to_be_answered: Set[str] = frozenset(),
+    files: Files = NO_FILES,
 ) -> Telling:
     """The messages that these events amount to, valid for the API whatever the log holds.
 
@@ -59,7 +63,8 @@ def tell(
     assistant's, those of others it hears as notes (`points_of_view.py`); None: all are its own.
     Thoughts of the turn that runs are always told, because its tool results need them; those of
     earlier turns only with `thoughts`, and if `prefix` is what they were thought after. The calls
-    `to_be_answered` are told although they have no result yet: the caller adds it.
+    `to_be_answered` are told although they have no result yet: the caller adds it. `files` are
+    the blocks of what was attached, by the id of the message.
     """
     refused, call_ids = _refused_turns(log), tool_ids(log)
     forgotten = _last_move(log) if thoughts else math.inf
@@ -72,7 +77,8 @@ def tell(
             add(messages, "user", [{"type": "text", "text": heard}])
             continue
         known = entry.position > forgotten and _is_after(entry, prefix)
-        add(messages, *_role_and_blocks(entry, call_ids, known or entry.turn_id in running))
+        keep = known or entry.turn_id in running
+        add(messages, *_role_and_blocks(entry, call_ids, keep, files))
     return mended(messages, to_be_answered=to_be_answered, fully=was_mended_in_full(log))
 
 
@@ -177,11 +183,11 @@ def _is_after(entry: Stamped, prefix: str | None) -> bool:
 
 
 def _role_and_blocks(
-    entry: Stamped, call_ids: set[str], keep_thoughts: bool
+    entry: Stamped, call_ids: set[str], keep_thoughts: bool, files: Files
 ) -> tuple[str, list[Block]]:
     match entry.event:
-        case k.UserMessageSent(content=content):
-            return "user", [{"type": "text", "text": content}]
+        case k.UserMessageSent(content=content, message_id=message_id):
+            return "user", [*files.get(message_id, ()), {"type": "text", "text": content}]
         case k.Message(blocks=blocks):
             return "assistant", [b for b in blocks if _replayed(b, call_ids, keep_thoughts)]
         case k.ToolResult() as result:

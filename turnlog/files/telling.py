@@ -1,0 +1,104 @@
+"""A file as content blocks of the Messages API, in the form that was decided for it."""
+
+import asyncio
+import base64
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from turnlog.errors import NotFound
+from turnlog.events.content import Block
+from turnlog.files.library import FileLibrary
+from turnlog.ports import File, Page
+from turnlog.ports.files import Told
+from turnlog.projections.history.attachments import MOST_TEXT, cut_off, missing, named
+
+MOST_KEPT = 64_000_000  # characters of blocks that are kept for the next call
+NO_TEXT = "[This page has no text.]"
+CITED = {"enabled": True}  # all documents of a request are cited, or none is
+
+
+class Telling:
+    """Makes the blocks, and remembers those that were made last."""
+
+    def __init__(self, library: FileLibrary) -> None:
+        self._library = library
+        self._made: OrderedDict[tuple[str, str], list[Block]] = OrderedDict()
+        self._size = 0
+
+    async def get(self, user_id: str, file_id: str) -> File:
+        return await self._library.get(user_id, file_id)
+
+    async def pages(self, user_id: str, file_id: str, wanted: Sequence[int]) -> list[Page]:
+        return await self._library.pages(user_id, file_id, wanted)
+
+    async def blocks(self, user_id: str, told: Told) -> list[Block]:
+        """The blocks of one file. One that is deleted is told as that."""
+        try:
+            file = await self._library.get(user_id, told.facts["id"])
+            if told.form == "name":
+                return [_text(named(told.facts))]
+            key = (file.id, f"{told.form} {told.facts['name']} {told.facts['sha256']}")
+            if key not in self._made:
+                self._keep(key, await self._make(file, told))
+            self._made.move_to_end(key)
+            return self._made[key]
+        except NotFound:
+            return [_text(missing(told.facts))]
+
+    async def _make(self, file: File, told: Told) -> list[Block]:
+        name = told.facts["name"]
+        match told.form:
+            case "image":
+                data = await self._base64(file, "model")
+                source = {"type": "base64", "media_type": file.model_type, "data": data}
+                return [{"type": "image", "source": source}]
+            case "pdf":
+                data = await self._base64(file, "original")
+                source = {"type": "base64", "media_type": file.media_type, "data": data}
+                return [_document(name, source)]
+            case "pages":
+                return self._pages(told, await self._library.first_pages(file, MOST_TEXT))
+        pages = await self._library.first_pages(file, MOST_TEXT)
+        if (file.pages or 1) > 1:
+            return self._pages(told, pages)
+        text = "".join(page.text for page in pages)[:MOST_TEXT] or "(empty)"
+        document = _document(name, {"type": "text", "media_type": "text/plain", "data": text})
+        is_cut = (file.text_length or 0) > MOST_TEXT
+        return [document, *([_text(cut_off(told.facts, 1))] if is_cut else [])]
+
+    def _pages(self, told: Told, pages: Sequence[Page]) -> list[Block]:
+        """Page by page, so that the number of a block is that of its page."""
+        content = [_text(page.text if page.text.strip() else NO_TEXT) for page in pages]
+        document = _document(told.facts["name"], {"type": "content", "content": content})
+        is_cut = len(pages) < told.facts.get("pages", 1)
+        return [document, *([_text(cut_off(told.facts, len(pages)))] if is_cut else [])]
+
+    async def _base64(self, file: File, part: Any) -> str:
+        content = await self._library.part(file, part)
+        return (await asyncio.to_thread(base64.b64encode, content)).decode()
+
+    def _keep(self, key: tuple[str, str], blocks: list[Block]) -> None:
+        self._made[key] = blocks
+        self._size += _size(blocks)
+        while self._size > MOST_KEPT and len(self._made) > 1:
+            _, oldest = self._made.popitem(last=False)
+            self._size -= _size(oldest)
+
+
+def _size(blocks: Sequence[Block]) -> int:
+    """Roughly: text and data."""
+    return sum(
+        len(block.get("text", ""))
+        + len(block.get("source", {}).get("data", ""))
+        + sum(len(page["text"]) for page in block.get("source", {}).get("content", ()))
+        for block in blocks
+    )
+
+
+def _document(title: str, source: dict[str, Any]) -> Block:
+    return {"type": "document", "source": source, "title": title, "citations": CITED}
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
