@@ -72,6 +72,24 @@ async def test_a_session_is_billed_for_all_that_was_used(billed):
     assert [row["agent"] for row in told["by_agent"]] == ["waiter"]
 
 
+async def test_a_chart_gets_the_cost_of_each_day_by_agent_and_by_model(billed):
+    server, session, _ = billed
+    told = exact(await bill(server, "user/alice"))
+    ((by_agent,), (by_model,)) = told["by_day_and_agent"], told["by_day_and_model"]
+    assert (by_agent["agent"], by_model["model"]) == ("waiter", "claude-sonnet-5-5")
+    assert by_agent["day"] == told["by_day"][0]["day"]
+    assert by_agent["cost_usd"] == by_model["cost_usd"] == FIRST + SECOND
+
+
+async def test_admins_see_what_everybody_has_used(billed):
+    server, session, _ = billed
+    is_problem(await bill(server, "users"), 403, "forbidden")
+    told = exact(await bill(server, "users", as_user("root", admin=True)))
+    assert [row["user"] for row in told["by_user"]] == ["alice"]
+    assert told["total_cost_usd"] == FIRST + SECOND
+    assert "alice" in (await bill(server, "users", as_user("root", admin=True), format="csv")).text
+
+
 async def test_the_log_the_table_and_the_answers_agree(billed):
     server, session, _ = billed
     evidence = await server.app.store.evidence(session)

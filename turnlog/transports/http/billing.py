@@ -72,6 +72,25 @@ async def user(request: UserRequest) -> Response:
     return json_response(sums | _groups(charges, where) | {"budgets": budgets})
 
 
+async def users(request: UserRequest) -> Response:
+    """Everybody's bill, by user: for admins."""
+    backend, where = request.backend, _where(request)
+    as_csv = _wants_csv(request)
+    charges = await backend.store.charges(**_range(request, where))
+    if as_csv:
+        return _csv(charges, where)
+    bill = whole(charges)
+    sums = {
+        "total_sessions": len({charge.session_id for charge in charges}),
+        "total_tokens": bill.total_tokens,
+        "total_cost_usd": bill.cost_usd,
+        "known_cost_usd": usd(bill.picousd),
+        "unpriced": bill.unpriced,
+        "timezone": str(where),
+    }
+    return json_response(sums | _groups(charges, where, "user"))
+
+
 def _where(request: UserRequest) -> tzinfo:
     """The time zone in which days begin."""
     name = request.query("timezone")
@@ -91,13 +110,25 @@ def _range(request: UserRequest, where: tzinfo) -> dict[str, str | None]:
     return times
 
 
-def _groups(charges: Sequence[Charge], where: tzinfo) -> dict[str, Any]:
-    return {
+def _groups(charges: Sequence[Charge], where: tzinfo, *more: str) -> dict[str, Any]:
+    plain = {
         f"by_{by}": [
             {by: name, **bill.shown()} for name, bill in grouped(charges, key(by, where)).items()
         ]
-        for by in ("day", "model", "agent", "tool")
+        for by in ("day", "model", "agent", "tool", *more)
     }
+    return plain | {f"by_day_and_{by}": _by_day(charges, where, by) for by in ("agent", "model")}
+
+
+def _by_day(charges: Sequence[Charge], where: tzinfo, by: str) -> list[dict[str, Any]]:
+    """For a chart: each day with what each agent, or each model, cost on it."""
+    day, name = key("day", where), key(by, where)
+    bills = grouped(charges, lambda charge: f"{day(charge)} {name(charge)}")
+    rows = ((both.partition(" "), bill) for both, bill in bills.items())
+    return [
+        {"day": each[0], by: each[2], "cost_usd": usd(bill.picousd), "tokens": bill.total_tokens}
+        for each, bill in rows
+    ]
 
 
 def _wants_csv(request: UserRequest) -> bool:

@@ -142,6 +142,8 @@ ROUTES: tuple[Route, ...] = (
     Route("GET",   "/api/billing/sessions/{session_id}", "user", billing.session,
           "What a session has used and what that cost; as rows with `format=csv`.",
           "The bill.", query=("timezone", "format")),
+    Route("GET",   "/api/billing/users", "admin", billing.users, "Everybody's bill, by user.",
+          "The bill.", query=("startDate", "endDate", "timezone", "format")),
     Route("GET",   "/api/billing/user/{user_id}", "user", billing.user,
           "The same of a user, for the user and for admins. `startDate` is in, `endDate` is not.",
           "The bill.", query=("startDate", "endDate", "timezone", "format")),

@@ -1,7 +1,7 @@
 /** An approval as a question in words. */
 import type { Approval } from "../fold/screen";
 import { marked } from "../markdown/links";
-import { titleOf } from "../wire/config";
+import { me, titleOf } from "../wire/config";
 
 const DESTRUCTIVE = /^(delete|remove|post|pay|cancel|purge|drop|transfer|send|void|release)\b/i;
 
@@ -39,9 +39,10 @@ export function approvers(mayDecide: unknown): string | null {
 export function outcome(approval: Approval, at: string, elsewhere: boolean): string {
   const { decision } = approval;
   if (!decision) return "";
-  const who = decision.decidedBy;
+  const mine = decision.decidedBy === me.get()?.id;
+  const who = mine ? "you" : decision.decidedBy;
   const where = elsewhere ? ", in another window" : "";
-  const nobody = /^(turnlog|system|server|nobody)?$/.test(who);
+  const nobody = /^(turnlog|system|server|nobody)?$/.test(decision.decidedBy);
   if (decision.approved) {
     return `Approved by ${who}${decision.args ? " with changes" : ""}, ${at}${where}`;
   }

@@ -70,7 +70,9 @@ function bodies(turn: Turn): Row[] {
 }
 
 /** Calls of one message stand side by side. One that a person decides on has its question first. */
-function addCall(rows: Row[], turn: Turn, call: ToolCall, approval: Approval | null, before?: Item): void {
+function addCall(rows: Row[], turn: Turn, asked: ToolCall, approval: Approval | null, before?: Item): void {
+  const changed = approval?.decision?.args; // what ran is what the person made of it
+  const call = changed ? { ...asked, args: changed } : asked;
   const agent = call.agent;
   if (approval) rows.push({ kind: "approval", key: approval.key, turn, agent, approval, call });
   if (approval && !call.result) return;

@@ -4,9 +4,12 @@ import { openApprovals, type Turn } from "../fold/screen";
 import { Conversation } from "../wire/conversation";
 import { useValue } from "../wire/observable";
 import { Outbox, outgoing } from "../wire/outbox";
-import { load, refresh } from "../wire/sessions";
+import { look } from "../approvals/pending";
+import { load, refresh, replace } from "../wire/sessions";
 
 const boxes = new Map<string, Outbox>();
+
+const STATES = { running: "running", waiting: "waiting", done: "idle", failed: "idle" } as const;
 
 /** One for each session of the page, so that nothing on its way is forgotten by a switch. */
 export function outboxOf(sessionId: string | null): Outbox {
@@ -45,7 +48,9 @@ export function useConversation(sessionId: string) {
   }, [outbox, queue, isBusy, sending, shown.status]);
   // The list shows how the session stands, and a title that the first exchange has given it.
   useEffect(() => {
-    if (shown.status === "ready") void load(sessionId).catch(() => refresh());
+    if (shown.status !== "ready") return;
+    void load(sessionId).then((session) => replace({ ...session, state: STATES[state] })).catch(() => refresh());
+    void look().catch(() => {});
   }, [sessionId, shown.status, state]);
 
   return {

@@ -1,6 +1,6 @@
 /** Copies, also on plain http, and says whether it worked. */
 import { useState, type ReactNode } from "react";
-import { Check, Copy, X } from "lucide-react";
+import { Check, Copy, X, type LucideIcon } from "lucide-react";
 
 export async function copy(text: string): Promise<boolean> {
   try {
@@ -18,14 +18,20 @@ export async function copy(text: string): Promise<boolean> {
   }
 }
 
-export function CopyButton({ text, label }: { text: () => string; label: string }): ReactNode {
+interface Props {
+  text: () => string;
+  label: string;
+  icon?: LucideIcon;
+}
+
+export function CopyButton({ text, label, icon = Copy }: Props): ReactNode {
   const [done, setDone] = useState<boolean | null>(null);
   const press = async (): Promise<void> => {
     setDone(await copy(text()));
     setTimeout(() => setDone(null), 1500);
   };
   const words = done === null ? label : done ? "Copied" : "Could not copy";
-  const Icon = done === null ? Copy : done ? Check : X;
+  const Icon = done === null ? icon : done ? Check : X;
   return (
     <button type="button" className="icon-button" onClick={() => void press()} title={words} aria-label={words}>
       <Icon aria-hidden />

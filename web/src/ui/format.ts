@@ -27,6 +27,12 @@ export function clock(iso: string): string {
   return new Date(iso).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 }
 
+/** To the millisecond. */
+export function precise(iso: string): string {
+  const time = new Date(iso);
+  return `${time.toLocaleTimeString("en-GB")}.${String(time.getMilliseconds()).padStart(3, "0")}`;
+}
+
 export function exact(iso: string): string {
   return new Date(iso).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 }

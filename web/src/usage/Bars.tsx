@@ -1,0 +1,62 @@
+/** Cost by day: bars of SVG that follow the theme. The table below has the same numbers. */
+import type { ReactNode } from "react";
+import { money } from "../ui/format";
+import { roundUp, type Series } from "./bill";
+
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 190, 60, 22, 10];
+
+interface Props {
+  series: Series;
+  colourOf: (name: string) => string;
+}
+
+export function Bars({ series, colourOf }: Props): ReactNode {
+  const most = roundUp(Math.max(...series.days.map((day) => day.usd), 0));
+  const step = (WIDTH - LEFT) / Math.max(1, series.days.length);
+  const bar = Math.min(22, step * 0.66);
+  const y = (usd: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - usd / most);
+  const every = Math.ceil(series.days.length / 6);
+  return (
+    <svg className="bars" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label="Cost by day. The tables below have the numbers.">
+      {[0, 0.25, 0.5, 0.75, 1].map((part) => (
+        <g key={part}>
+          <line x1={LEFT} x2={WIDTH} y1={y(most * part)} y2={y(most * part)} className="grid-line" />
+          <text x={LEFT - 8} y={y(most * part) + 4} textAnchor="end">
+            {axis(most * part, most)}
+          </text>
+        </g>
+      ))}
+      {series.days.map(({ day, parts }, at) => {
+        const x = LEFT + at * step + (step - bar) / 2;
+        let base = 0;
+        return (
+          <g key={day}>
+            {parts.map(({ name, usd }) => {
+              const top = y(base + usd);
+              const height = Math.max(0.5, y(base) - top - 1);
+              base += usd;
+              return (
+                <rect key={name} x={x} y={top} width={bar} height={height} rx={2} className={`bar ${colourOf(name)}`}>
+                  <title>{`${day}, ${name}: ${money(usd)}`}</title>
+                </rect>
+              );
+            })}
+            {at % every === 0 && (
+              <text x={x + bar / 2} y={HEIGHT - 6} textAnchor="middle">
+                {shortDay(day)}
+              </text>
+            )}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+function axis(usd: number, most: number): string {
+  return `$${usd.toFixed(most >= 10 ? 0 : most >= 0.4 ? 1 : most >= 0.04 ? 2 : 4)}`;
+}
+
+function shortDay(day: string): string {
+  return new Date(`${day}T00:00:00`).toLocaleDateString("en-US", { month: "short", day: "numeric" });
+}
