@@ -96,7 +96,7 @@ async def test_a_store_that_fails_is_not_described_to_the_model(monkeypatch):
 
 
 async def test_the_agent_that_ships_has_the_tools_of_the_endpoint():
-    async with scripted_app(Reply("Hello!"), agents=()) as (app, _):
+    async with scripted_app(Reply("Hello!"), agents=None) as (app, _):
         session = await app.create_session("local", agent="tasks")
         await app.run_turn("hello", session_id=session.id)
         assert app.describe()["mcp"] == "tasks (5 tools)"

@@ -11,7 +11,10 @@ from turnlog.testing.apps import scripted_app
 
 
 async def files_of_a_turn(tmp_path, *replies, keep_raw=True):
-    async with scripted_app(*replies, agents=(), data=str(tmp_path), keep_raw=keep_raw) as (app, _):
+    async with scripted_app(*replies, agents=None, data=str(tmp_path), keep_raw=keep_raw) as (
+        app,
+        _,
+    ):
         assert await app.run_turn("Go")
     return sorted(path for path in tmp_path.rglob("*") if path.is_file())
 

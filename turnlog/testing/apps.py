@@ -33,7 +33,7 @@ STREAM = {"accept": "text/event-stream"}
 @asynccontextmanager
 async def scripted_app(
     *entries: Entry,
-    agents: Sequence[Agent] = (Agent("assistant"),),
+    agents: Sequence[Agent] | None = (Agent("assistant"),),  # None: the demo's
     store: Store | str | None = None,
     engine: Engine | str = "claude",
     connections: Sequence[Connection] = (),

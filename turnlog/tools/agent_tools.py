@@ -64,8 +64,9 @@ class AgentTools:
     async def _of_client(self, turn: Turn) -> list[client_tools.ClientTool]:
         """The turn's question says what the client brought."""
         after = turn.first_seq - 1
-        (first,) = await self._log.read(turn.user_id, turn.session_id, after=after, limit=1)
-        return first.event.client_tools if isinstance(first.event, UserMessageSent) else []
+        read = await self._log.read(turn.user_id, turn.session_id, after=after, limit=1)
+        questions = [entry.event for entry in read if isinstance(entry.event, UserMessageSent)]
+        return questions[0].client_tools if questions else []  # none: an estimate asks nothing
 
     def own(self) -> list[Row]:
         """A row for each tool that an agent has itself. Asks no server."""
