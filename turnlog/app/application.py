@@ -62,6 +62,7 @@ from turnlog.turns.healer import Healer
 from turnlog.turns.message_ids import MessageIds
 from turnlog.turns.pace import Pacer
 from turnlog.turns.sessions import check_changes, new_session
+from turnlog.webhooks.delivery import Webhooks
 
 Connection = AbstractAsyncContextManager[Any]  # what the tools of an agent talk to
 
@@ -108,6 +109,7 @@ class Turnlog:
         )
         self.rest = self._turns.all_at_rest  # no turn runs here, and what follows is done
         self._message_ids = MessageIds(store)
+        self._webhooks = Webhooks(settings.webhooks, store.outbox)
         self.estimates = Estimates(store, self._parts_for, self._budgets, self._book.rate)
         self._decisions = Decisions(store, self._turns, self._parts_for)
         self._healer = Healer(self._turns)
@@ -147,6 +149,7 @@ class Turnlog:
             stack.push_async_callback(self.store.close)
             await self._bus.open(self._turns.hear)
             stack.push_async_callback(self._bus.close)
+            await stack.enter_async_context(self._webhooks)
             await stack.enter_async_context(self._notes)
             await stack.enter_async_context(self.tasks)
             await stack.enter_async_context(self.files)

@@ -16,13 +16,14 @@ from turnlog.projections.billing.budgets import read_budgets
 from turnlog.projections.billing.calendar import zone
 from turnlog.tools.identity import is_source
 from turnlog.tools.mcp.server import servers
+from turnlog.webhooks.endpoint import endpoints
 
 # Settings of what ships beside the server begin like this. Only their names are read here, into
 # `contrib`; each part of `turnlog.contrib` checks its own and refuses what it does not know.
 CONTRIB_PREFIXES = ("bc_", "knowledge_")  # Business Central, the library
 _PREFIX = "TURNLOG_"
 _REFERENCE = re.compile(r"\$\{?(\w+)")
-_FILE_ONLY = ("budgets", "identity", "mcp")
+_FILE_ONLY = ("budgets", "identity", "mcp", "webhooks")
 NAMES = [f.name for f in fields(Settings) if f.name != "contrib"]
 ENVIRONMENT = {f"{_PREFIX}{name.upper()}": name for name in NAMES if name not in _FILE_ONLY} | {
     "ANTHROPIC_API_KEY": "api_key",
@@ -35,13 +36,15 @@ def load(
 ) -> Settings:
     """The settings: from these arguments, else the environment, else the file."""
     from_file = _from_file(file)
-    _refuse_unknown(env, _referred(from_file.get("mcp", {})))
+    tables = [from_file.get(name, {}) for name in ("mcp", "webhooks")]
+    _refuse_unknown(env, _referred(tables))
     named = from_file | _from_environment(env)
     named |= {name: value for name, value in arguments.items() if value is not None}
     mcp = servers(named.pop("mcp", {}), env)
+    webhooks = endpoints(named.pop("webhooks", {}), env)
     contrib = {name: str(named.pop(name)) for name in list(named) if _is_contrib(name)}
     typed = {name: _typed(name, value) for name, value in named.items()}
-    return replace(Settings(), mcp=mcp, contrib=contrib, **typed)
+    return replace(Settings(), mcp=mcp, webhooks=webhooks, contrib=contrib, **typed)
 
 
 def unknown_setting(

@@ -11,6 +11,7 @@ from turnlog.ports import ASKER, RULES, ApprovalRule, check_approver, check_rule
 from turnlog.projections.billing.budgets import Budget
 from turnlog.tools.mcp.server import McpServer
 from turnlog.transports.jwks import Issuer
+from turnlog.webhooks.endpoint import Endpoint
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 
@@ -67,6 +68,7 @@ class Settings:
     api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
     base_url: str | None = None  # ANTHROPIC_BASE_URL
     mcp: tuple[McpServer, ...] = ()  # [mcp.NAME] in turnlog.toml, and nowhere else
+    webhooks: tuple[Endpoint, ...] = ()  # [webhooks.NAME] in turnlog.toml, and nowhere else
     # Settings of what ships beside the server, by name; secrets are among them.
     contrib: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 

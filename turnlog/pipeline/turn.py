@@ -275,8 +275,9 @@ async def _end(state: TurnState, failure: BaseException | None, parts: Parts) ->
             await _deliver([*batches, Batch([error])], state, parts)
             return
         await _deliver(batches, state, parts)
-        await parts.store.finish_turn(state.turn)
-        await _deliver([Batch([complete(state)])], state, parts)
+        ending = complete(state)
+        await parts.store.finish_turn(state.turn, ending)
+        await _deliver([Batch([ending])], state, parts)
 
 
 def _show_chunks(batch: Batch, state: TurnState, parts: Parts, drafts: DraftKeeper) -> None:

@@ -47,6 +47,7 @@ from turnlog.ports.files import (
 )
 from turnlog.ports.guard import NO_GUARD, CallGuard, Verdict
 from turnlog.ports.model import CallOutput, CallStarted, KeepRaw, Model, Prompt, UnreadableCall
+from turnlog.ports.outbox import SILENT, Announcer, Notice, Outbox
 from turnlog.ports.store import (
     OPEN,
     Approval,
@@ -78,6 +79,10 @@ from turnlog.ports.tools import (
 from turnlog.ports.user import ADMIN, AUDITOR, User, is_role, roles_of
 
 __all__ = [
+    "SILENT",
+    "Outbox",
+    "Notice",
+    "Announcer",
     "ADMIN",
     "ASKER",
     "AUDITOR",

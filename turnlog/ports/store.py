@@ -5,9 +5,11 @@ from decimal import Decimal
 from typing import Any, Literal, NamedTuple, Protocol
 
 from turnlog.events.base import Envelope, Stamped, Value
+from turnlog.events.kinds import Complete
 from turnlog.events.record import Record
 from turnlog.ports.billing import Billing
 from turnlog.ports.files import FileTable
+from turnlog.ports.outbox import Outbox
 from turnlog.ports.tickets import Tickets
 from turnlog.ports.tools import ToolStarted
 from turnlog.ports.user import User
@@ -211,8 +213,11 @@ class Turns(Protocol):
         """
         ...
 
-    async def finish_turn(self, turn: Turn) -> None:
-        """The turn is over and needs nobody any more. Its lease ends."""
+    async def finish_turn(self, turn: Turn, complete: Complete | None = None) -> None:
+        """The turn is over and needs nobody any more. Its lease ends.
+
+        `complete`: what is shown then, for those who are told of it.
+        """
         ...
 
     async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
@@ -319,6 +324,11 @@ class Store(EventLog, Sessions, Turns, Approvals, Tickets, Audit, Billing, Proto
     @property
     def url(self) -> str:
         """Where it is, without secrets: sqlite:FOLDER, memory:"""
+        ...
+
+    @property
+    def outbox(self) -> Outbox:
+        """What others are told over webhooks."""
         ...
 
     @property

@@ -26,6 +26,7 @@ NAMES_ONLY = {
     "%s: the model sets '%s', which looks as if it said who acts. To have it filled by the"
     ' server, say %s = "user" in %s; if it is for the model, say "model".',
     "tool %s returned what cannot become JSON",
+    "webhook %s: %s was not taken (%s)",
     "tool %s of %s: %s, asks %s: %s",
     "tool %s: nobody can allow it, because there is one user",
     "%s %s failed",

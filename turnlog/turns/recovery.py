@@ -42,8 +42,9 @@ async def recover(turn: Turn, store: Store, show: Show, rate: Rate = no_price) -
     drafts = unkept(turn, state)
     state.index = max(state.index, drafts.index)
     if state.answered and not drafts.answers:  # only `complete` was missing, which is not kept
-        await store.finish_turn(turn)
-        show_unkept(complete(state), state, show)
+        ending = complete(state)
+        await store.finish_turn(turn, ending)
+        show_unkept(ending, state, show)
         return
     closing = close_open_tools(list(state.open_calls.values()), state.standing, CUT_OFF)
     batches = [*closing, *draft_events(drafts), Batch([INTERRUPTED])]

@@ -18,6 +18,7 @@ from turnlog.errors import (
 )
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.clock import now
+from turnlog.events.kinds import Complete
 from turnlog.events.record import NO_SEAL, Record, records, stamped
 from turnlog.ports import (
     OPEN,
@@ -36,6 +37,7 @@ from turnlog.projections import tables
 from turnlog.stores.leases import NO_LEASE, lease_lost, leased
 from turnlog.stores.memory import approvals, billing
 from turnlog.stores.memory.attached import AttachedFiles
+from turnlog.stores.memory.outbox import MemoryOutbox
 from turnlog.stores.memory.tickets import MemoryTickets
 
 
@@ -54,6 +56,7 @@ class MemoryStore(MemoryTickets):
         self._tickets = beside._tickets if beside else {}
         empty: tables.Rows = {table: {} for table in tables.STORED}
         self._rows: tables.Rows = beside._rows if beside else empty
+        self.outbox: MemoryOutbox = beside.outbox if beside else MemoryOutbox()
         self.files: AttachedFiles = beside.files if beside else AttachedFiles()
 
     @property
@@ -101,6 +104,7 @@ class MemoryStore(MemoryTickets):
         log.extend(rows)
         for write in writes:
             self._apply(write)
+        self.outbox.tell(turn, rows)
         return first
 
     def _refuse_taken_ids(self, writes: list[tables.Write]) -> None:
@@ -220,8 +224,9 @@ class MemoryStore(MemoryTickets):
         held = self._held(turn)
         self._set_state(held, draft=piece if held.draft is None else held.draft + b"\n" + piece)
 
-    async def finish_turn(self, turn: Turn) -> None:
+    async def finish_turn(self, turn: Turn, complete: Complete | None = None) -> None:
         self._set_state(self._held(turn), state="done")
+        self.outbox.tell_end(turn, complete)
 
     async def suspend_turn(self, turn: Turn) -> None:
         self._set_state(self._held(turn), state="waiting")

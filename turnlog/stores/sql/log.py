@@ -6,9 +6,9 @@ from typing import Any
 from turnlog.errors import AlreadyDecided, MessageIdTaken
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
-from turnlog.ports import Evidence, Turn
+from turnlog.ports import SILENT, Announcer, Evidence, Turn
 from turnlog.projections import tables
-from turnlog.stores.sql import sessions, turns
+from turnlog.stores.sql import outbox, sessions, turns
 from turnlog.stores.sql.connection import Conflict, Connection, Cursor
 from turnlog.stores.sql.statements import SQL, equal, insert, update
 
@@ -16,21 +16,27 @@ Row = dict[str, Any]
 _END = 2**63 - 1  # above every number
 
 
-def append(db: Connection, turn: Turn, events: Sequence[Envelope]) -> int:
+def append(
+    db: Connection, turn: Turn, events: Sequence[Envelope], announcer: Announcer = SILENT
+) -> int:
     """Annotate, if the turn's lease holds."""
     db.lock(turn.session_id)
     turns.refuse_stale(db, turn)
-    return _write_events(db, turn, events)
+    return _write_events(db, turn, events, announcer)
 
 
-def annotate(db: Connection, turn: Turn, events: Sequence[Envelope]) -> int:
+def annotate(
+    db: Connection, turn: Turn, events: Sequence[Envelope], announcer: Announcer = SILENT
+) -> int:
     """Write events whatever the turn's state is."""
     db.lock(turn.session_id)
-    return _write_events(db, turn, events)
+    return _write_events(db, turn, events, announcer)
 
 
-def _write_events(db: Connection, turn: Turn, events: Sequence[Envelope]) -> int:
-    """Number the events and write them with all their rows."""
+def _write_events(
+    db: Connection, turn: Turn, events: Sequence[Envelope], announcer: Announcer = SILENT
+) -> int:
+    """Number the events and write them with all their rows, and with the notices of them."""
     last = db.execute(SQL["get_last_event"], {"session_id": turn.session_id}).fetchone()
     seq, seal = (last[0] + 1, last[1]) if last else (0, NO_SEAL)
     rows = records(turn.session_id, turn.id, events, seq, seal)
@@ -41,6 +47,7 @@ def _write_events(db: Connection, turn: Turn, events: Sequence[Envelope]) -> int
             _write(db, write)
             if write.table == "turns":  # it is over
                 turns.drop_drafts(db, turn.id)
+        outbox.write(db, announcer.of_event(turn.user_id, kept))
     return seq
 
 

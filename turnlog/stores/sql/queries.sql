@@ -293,3 +293,38 @@ SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM files WHERE user_id = :user_i
 -- forget_file --
 -- The row of a file whose bytes are gone.
 DELETE FROM files WHERE id = :id AND user_id = :user_id AND deleted = 1
+
+-- ── notices for webhooks ──
+
+-- list_due_notices --
+-- Those of an endpoint that are to be sent now, oldest first.
+SELECT * FROM outbox WHERE endpoint = :endpoint AND status = 'waiting' AND due_at <= :now
+ORDER BY due_at, created_at, id LIMIT :limit
+
+-- claim_notice --
+-- Nobody else sends it until then; nothing where another was quicker.
+UPDATE outbox SET due_at = :until
+WHERE id = :id AND endpoint = :endpoint AND due_at = :due_at AND status = 'waiting' RETURNING id
+
+-- get_next_notice --
+-- When the first of an endpoint that waits is due.
+SELECT min(due_at) FROM outbox WHERE endpoint = :endpoint AND status = 'waiting'
+
+-- settle_notice --
+-- What came of a try.
+UPDATE outbox SET status = :status, tries = :tries, due_at = :due_at, outcome = :outcome
+WHERE id = :id AND endpoint = :endpoint RETURNING id
+
+-- list_notices --
+-- Everybody's, newest first; status NULL is any.
+SELECT * FROM outbox WHERE status = coalesce(:status, status)
+ORDER BY created_at DESC, id, endpoint LIMIT :limit
+
+-- replay_notices --
+-- Send again: one, or all with this status; NULL is any.
+UPDATE outbox SET status = 'waiting', tries = 0, due_at = :now
+WHERE id = coalesce(:id, id) AND status = coalesce(:status, status) RETURNING id
+
+-- forget_notices --
+-- What is old and does not wait any more.
+DELETE FROM outbox WHERE created_at < :before AND status <> 'waiting' RETURNING id

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from turnlog.events.base import Envelope, Stamped
+from turnlog.events.kinds import Complete
 from turnlog.ports import (
     Approval,
     Charge,
@@ -24,6 +25,7 @@ from turnlog.stores.sql import approvals as permits
 from turnlog.stores.sql import billing, log, sessions, tickets, turns
 from turnlog.stores.sql.attached import AttachedFiles
 from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.outbox import SqlOutbox
 
 T = TypeVar("T")
 
@@ -34,6 +36,10 @@ class SqlStore:
     @cached_property
     def files(self) -> AttachedFiles:
         return AttachedFiles(self._look, self._change)
+
+    @cached_property
+    def outbox(self) -> SqlOutbox:
+        return SqlOutbox(self._look, self._change)
 
     _me: str  # the name of this process, as an owner of turns
 
@@ -60,10 +66,21 @@ class SqlStore:
     # the log
 
     async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
-        return await self._change(lambda db: log.append(db, turn, events))
+        announcer = self.outbox.announcer
+        first = await self._change(lambda db: log.append(db, turn, events, announcer))
+        self._tell(events)
+        return first
 
     async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
-        return await self._change(lambda db: log.annotate(db, turn, events))
+        announcer = self.outbox.announcer
+        first = await self._change(lambda db: log.annotate(db, turn, events, announcer))
+        self._tell(events)
+        return first
+
+    def _tell(self, events: Sequence[Envelope]) -> None:
+        """That there may be notices to send."""
+        if any(self.outbox.announcer.speaks_of(each.event) for each in events):
+            self.outbox.on_written()
 
     async def read(
         self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
@@ -121,8 +138,11 @@ class SqlStore:
     async def add_draft(self, turn: Turn, piece: bytes) -> None:
         await self._change(lambda db: turns.add_draft(db, turn, piece))
 
-    async def finish_turn(self, turn: Turn) -> None:
-        await self._change(lambda db: turns.let_go(db, turn, "done"))
+    async def finish_turn(self, turn: Turn, complete: Complete | None = None) -> None:
+        notices = self.outbox.notices_of_end(turn, complete)
+        await self._change(lambda db: turns.finish(db, turn, notices))
+        if notices:
+            self.outbox.on_written()
 
     async def suspend_turn(self, turn: Turn) -> None:
         await self._change(lambda db: turns.let_go(db, turn, "waiting"))

@@ -7,10 +7,10 @@ import msgspec
 
 from turnlog.errors import AlreadyAsked, AlreadyBegun, Busy
 from turnlog.events.clock import now
-from turnlog.ports import ToolStarted, Turn
+from turnlog.ports import Notice, ToolStarted, Turn
 from turnlog.projections import tables
 from turnlog.stores.leases import lease_lost, leased
-from turnlog.stores.sql import sessions
+from turnlog.stores.sql import outbox, sessions
 from turnlog.stores.sql.connection import Conflict, Connection
 from turnlog.stores.sql.statements import SQL, insert, update
 
@@ -58,6 +58,12 @@ def add_draft(db: Connection, turn: Turn, piece: bytes) -> None:
 
 def drop_drafts(db: Connection, turn_id: str) -> None:
     db.execute(SQL["drop_drafts"], {"turn_id": turn_id})
+
+
+def finish(db: Connection, turn: Turn, notices: Sequence[Notice]) -> None:
+    """The turn is over, and whoever is to be told will be."""
+    let_go(db, turn, "done")
+    outbox.write(db, notices)
 
 
 def newest(db: Connection, user_id: str, session_id: str) -> Turn | None:

@@ -23,6 +23,7 @@ pytest.register_assert_rewrite(
             "files",
             "leases",
             "log",
+            "outbox",
             "permits",
             "sessions",
             "tasks",
@@ -39,6 +40,7 @@ from turnlog.testing.contracts.bus import BusContract  # noqa: E402
 from turnlog.testing.contracts.files import FilesContract  # noqa: E402
 from turnlog.testing.contracts.leases import LeasesContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
+from turnlog.testing.contracts.outbox import OutboxContract  # noqa: E402
 from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
 from turnlog.testing.contracts.tasks import TasksContract  # noqa: E402
 from turnlog.testing.contracts.tickets import TicketsContract  # noqa: E402
@@ -52,6 +54,7 @@ class StoreContract(
     LeasesContract,
     ApprovalsContract,
     TicketsContract,
+    OutboxContract,
     AuditContract,
     BillingContract,
     FilesContract,

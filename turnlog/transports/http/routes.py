@@ -18,6 +18,7 @@ from turnlog.transports.http import (
     status,
     tickets,
     turns,
+    webhooks,
 )
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import ui_stream
@@ -138,6 +139,13 @@ ROUTES: tuple[Route, ...] = (
     Route("POST",  f"{SESSION}/doubts/{{tool_use_id}}", "user", approvals.settle,
           "Say what became of a write that is in doubt.", "{success}",
           body=approvals.Finding, example={"happened": True}),
+
+    Route("GET",   "/api/webhooks/notices", "admin", webhooks.notices,
+          "What was sent over webhooks and what waits, newest first.", "{notices}",
+          query=("status", "limit")),
+    Route("POST",  "/api/webhooks/replay", "admin", webhooks.replay,
+          "Send a notice again, or all with a status.", "{replayed}",
+          body=webhooks.Replay, example={"status": "failed"}),
 
     Route("GET",   "/api/billing/sessions/{session_id}", "user", billing.session,
           "What a session has used and what that cost; as rows with `format=csv`.",
