@@ -32,7 +32,7 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import flows
 from turnlog.testing.pages import Page
-from turnlog.testing.script import ToolStep, UserStep
+from turnlog.testing.steps import ToolStep, UserStep
 
 pytestmark = pytest.mark.slow
 EXAMPLES = int(os.environ.get("EXAMPLES", "120"))

@@ -92,9 +92,10 @@ def paying(body):
             return Reply("It is paid.")
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "team.py").write_text(APP)
+@pytest.fixture(params=["claude", "langgraph"])
+def folder(tmp_path, request):
+    engine = f'create_app(engine="{request.param}", '
+    (tmp_path / "team.py").write_text(APP.replace("create_app(", engine))
     return tmp_path
 
 

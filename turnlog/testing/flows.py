@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -32,8 +33,8 @@ from turnlog.simulator.listener import listen
 from turnlog.testing import attached, invariants, people, teams
 from turnlog.testing import thoughts as thinking
 from turnlog.testing.pages import Page
-from turnlog.testing.script import PersonStep, UserStep
 from turnlog.testing.stages import add_tasks, stage_for
+from turnlog.testing.steps import PersonStep, UserStep
 from turnlog.testing.tabs import Tab, serve_sockets, tab
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
@@ -83,6 +84,7 @@ async def perform(page: Page, store: Store, send: Send, engine: str = "claude") 
             base_url=url,
             approval_timeout=_patience(page),
             tool_errors="type",  # as on a server with users
+            **page.settings,
         )
         connections = stage.connections
         app = create_app(
@@ -114,7 +116,10 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
             await app.change_session(USER, session.id, web_search=True)
         await thinking.switch(app, session.id, turn.setting)
         before = len(sim.requests)
-        async with teams.stopping(app, session.id, turn.stopped_in):
+        async with (
+            teams.stopping(app, session.id, turn.stopped_in),
+            teams.dying(app, session.id, turn),
+        ):
             live += await send(app, session.id, turn)
         for step in turn.people:
             live += await ACTS.get(send, act_by_library)(app, session.id, live, step)
@@ -233,21 +238,27 @@ async def by_socket(app: Turnlog, session_id: str, turn: UserStep) -> list[Shown
 async def act_by_library(
     app: Turnlog, session_id: str, seen: Sequence[Shown], step: PersonStep
 ) -> list[Shown]:
-    await people.decide(app, session_id, seen, step)
-    return await people.until_at_rest(app, session_id, seen)
+    follow = partial(people.until_at_rest, app, session_id)
+    before = await follow(seen, until=lambda more: people.is_asked([*seen, *more], step))
+    known = [*seen, *before]
+    await people.decide(app, session_id, known, step)
+    after = await follow(known, until=lambda more: people.is_settled(known, more, step))
+    return [*before, *after]
 
 
 async def act_by_http(
     app: Turnlog, session_id: str, seen: Sequence[Shown], step: PersonStep
 ) -> list[Shown]:
     """Answered by a request of its own, watched from where the stream ended."""
-    more: list[Shown] = []
+    path, known = f"/api/sessions/{session_id}/stream", list(seen)
     async with listen(app, "127.0.0.1", 0) as url, aiohttp.ClientSession(url) as client:
-        await _decide_by_http(client, session_id, seen, step)
-        while not more or not people.is_at_rest([*seen, *more]):
-            cursor = (more or seen)[-1]["cursor"]
-            more.append(await _next_event(client, f"/api/sessions/{session_id}/stream", cursor))
-    return more
+        while not people.is_asked(known, step):
+            known.append(await _next_event(client, path, known[-1]["cursor"]))
+        asked = len(known)
+        await _decide_by_http(client, session_id, known, step)
+        while not people.is_settled(known[:asked], known[asked:], step):
+            known.append(await _next_event(client, path, known[-1]["cursor"]))
+    return known[len(seen) :]
 
 
 async def _decide_by_http(
@@ -267,13 +278,16 @@ async def act_by_socket(
     app: Turnlog, session_id: str, seen: Sequence[Shown], step: PersonStep
 ) -> list[Shown]:
     """From another tab than the one that asked."""
-    more: list[Shown] = []
+    known = list(seen)
     async with serve_sockets(app) as url, tab(url) as one, asyncio.timeout(60):
         await one.join(session_id, after=seen[-1]["cursor"])
-        await _decide_by_socket(one, session_id, seen, step)
-        while not more or not people.is_at_rest([*seen, *more]):
-            more.append(await one.inbox.get())
-    return more
+        while not people.is_asked(known, step):
+            known.append(await one.inbox.get())
+        asked = len(known)
+        await _decide_by_socket(one, session_id, known, step)
+        while not people.is_settled(known[:asked], known[asked:], step):
+            known.append(await one.inbox.get())
+    return known[len(seen) :]
 
 
 async def _decide_by_socket(

@@ -8,9 +8,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from turnlog.testing.attached import Attached
-from turnlog.testing.script import Reader, UserStep
+from turnlog.testing.script import Reader
+from turnlog.testing.steps import UserStep
 
 _SCRIPT = re.compile(r"```script\n(.*?)```", re.S)
 _TABLE = re.compile(r"^\|.*\|\n(?:\|.*\|\n?)+", re.M)
@@ -28,6 +30,7 @@ class Page:
     erp: bool = False  # with the agent for a sandbox of the ERP
     team: dict[str, list[str]] = field(default_factory=dict)  # whom each agent hands over to
     attached: Attached = field(default_factory=Attached)  # files
+    settings: dict[str, Any] = field(default_factory=dict)  # of the server
 
 
 def read_page(path: Path) -> Page:
@@ -39,8 +42,8 @@ def read_page(path: Path) -> Page:
     rows = _rows(table[0]) if table else []
     reader = Reader()
     turns = reader.read(script[1])
-    read = (reader.asking, rows, reader.tasks, reader.erp, reader.team, reader.attached)
-    return Page(path, turns, *read)
+    read = (reader.asking, rows, reader.tasks, reader.erp, reader.team)
+    return Page(path, turns, *read, reader.attached, reader.settings)
 
 
 def accept(page: Page, rows: Sequence[tuple[str, ...]]) -> None:

@@ -1,17 +1,18 @@
 """What people do on a golden page while a turn waits for them, and when it is at rest again."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from turnlog.app import Turnlog
 from turnlog.events.cursor import parse
 from turnlog.ports import Decision
 from turnlog.projections.transcript import Shown
-from turnlog.testing.script import PersonStep
+from turnlog.testing.steps import PersonStep
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 
+ASKS = "approval_requested"
 ENDINGS = ("complete", "error", "resync_required")
 SHORT = 0.2  # seconds that an approval stays open on a page where nobody answers
 
@@ -35,8 +36,26 @@ def _ids(turn: Sequence[Shown], kind: str, name: str) -> set[str]:
 def _open(events: Sequence[Shown]) -> list[Shown]:
     """The questions that nobody has answered."""
     decided = _ids(events, "approval_resolved", "approvalId")
-    asked = [event for event in events if event["type"] == "approval_requested"]
+    asked = [event for event in events if event["type"] == ASKS]
     return [event for event in asked if event["approvalId"] not in decided]
+
+
+def is_asked(events: Sequence[Shown], step: PersonStep) -> bool:
+    """Whether the person can act: another agent may have asked something else before."""
+    if step.verb in ("waits", "stops"):
+        return True
+    return any(step.tool_id in ("it", event["toolUseId"]) for event in _open(events))
+
+
+def is_settled(seen: Sequence[Shown], more: Sequence[Shown], step: PersonStep) -> bool:
+    """Whether what the person did was shown in `more`, and the turn is at rest after it."""
+    if not more or not is_at_rest([*seen, *more]):
+        return False
+    if step.verb in ("waits", "stops"):
+        return True
+    calls = {e["approvalId"]: e["toolUseId"] for e in [*seen, *more] if e["type"] == ASKS}
+    resolved = [calls[e["approvalId"]] for e in more if e["type"] == "approval_resolved"]
+    return bool(resolved) if step.tool_id == "it" else step.tool_id in resolved
 
 
 def approval_of(events: Sequence[Shown], tool_id: str) -> str:
@@ -64,12 +83,20 @@ async def decide(app: Turnlog, session_id: str, seen: Sequence[Shown], step: Per
         await app.answer_approval(LOCAL_USER, approval_id, Decision(**answer_of(step)))
 
 
-async def until_at_rest(app: Turnlog, session_id: str, seen: Sequence[Shown]) -> list[Shown]:
-    """What is shown after `seen`, until the turn is over or waits again."""
+Until = Callable[[list[Shown]], bool]
+
+
+async def until_at_rest(
+    app: Turnlog, session_id: str, seen: Sequence[Shown], until: Until | None = None
+) -> list[Shown]:
+    """What is shown after `seen`, until the turn is over or waits again; or as `until` says."""
     more: list[Shown] = []
+    until = until or (lambda more: bool(more) and is_at_rest([*seen, *more]))
+    if until(more):
+        return more
     async with asyncio.timeout(60):
         async for batch in app.follow(LOCAL_USER, session_id, parse(seen[-1]["cursor"])):
             more += [wire.decode(live.json) for live in batch]
-            if more and is_at_rest([*seen, *more]):
+            if until(more):
                 break
     return more

@@ -3,13 +3,14 @@
 In a team the agents are named instead of `model`: each one's replies are its own.
 """
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from turnlog.events.internal import HANDOVER
+from turnlog.projections.billing.budgets import Budget
 from turnlog.simulator import (
     Block,
     Break,
@@ -27,47 +28,10 @@ from turnlog.simulator import (
 )
 from turnlog.simulator.stream import events as stream_events
 from turnlog.testing.attached import Attached, names_in
+from turnlog.testing.steps import PersonStep, ToolStep, UserStep
 
 _WISH = re.compile(r"\[(thinking|searching|with [^]]+)\] ")
 FOR_EVER = 10_000.0  # seconds
-
-
-@dataclass
-class ToolStep:
-    """What a tool does when it is called: return, fail, crash, or not exist."""
-
-    verb: str
-    value: Any = None
-
-
-@dataclass
-class PersonStep:
-    """What a person does while the turn waits for one."""
-
-    verb: str  # approves | rejects | edits | waits | stops
-    tool_id: str = ""
-    value: Any = None
-
-
-@dataclass
-class UserStep:
-    """One turn: what the user asks, what the model says, what tools and people do."""
-
-    text: str
-    thinking: bool = False
-    searching: bool = False  # the session may search the web from here on
-    entries: list[Entry] = field(default_factory=list)
-    speakers: list[str] = field(default_factory=list)  # of these entries, in a team
-    tools: dict[str, ToolStep] = field(default_factory=dict)  # by tool_use_id
-    calls: dict[str, ToolCall] = field(default_factory=dict)
-    callers: dict[str, str] = field(default_factory=dict)  # by tool_use_id, in a team
-    stopped_in: str | None = None  # the text in the middle of which the user stops it
-    people: list[PersonStep] = field(default_factory=list)
-    setting: dict[str, Any] | None = None  # of the session's thinking, changed before it
-    attached: list[str] = field(default_factory=list)  # names of files
-    file_ids: list[str] = field(default_factory=list)  # the same, when they are uploaded
-    deleted: list[str] = field(default_factory=list)  # names of files, before it
-    refused: str | None = None  # the code of the error that the question ends in
 
 
 class Reader:
@@ -86,6 +50,7 @@ class Reader:
         self.team: dict[str, list[str]] = {}  # whom each agent hands over to
         self.speaker = ""
         self.attached = Attached()
+        self.settings: dict[str, Any] = {}
 
     def read(self, script: str) -> list[UserStep]:
         for line in filter(None, map(str.strip, script.splitlines())):
@@ -125,6 +90,23 @@ class Reader:
         self.team[name] = [other.strip() for other in others.split(",")]
         for other in self.team[name]:
             self.team.setdefault(other, [])
+
+    def allows(self, what: str) -> None:
+        """`N calls` of the model in a turn, or `N tokens` in the session."""
+        amount, unit = what.split()
+        if unit == "calls":
+            self.settings["max_calls"] = int(amount)
+        else:
+            self.settings["budgets"] = (Budget(per="session", tokens=int(amount)),)
+
+    def dies(self, tool_id: str) -> None:
+        """While this tool runs for the first time."""
+        self.end_reply()
+        self.turns[-1].dying[tool_id] = asyncio.Event()
+
+    def uses(self, what: str) -> None:
+        """`N tokens` for the answer."""
+        self.options["usage"] = Usage(output_tokens=int(what.split()[0]))
 
     def speaks(self, who: str) -> None:
         if who != self.speaker:
@@ -317,6 +299,8 @@ VERBS: dict[tuple[str, str], Callable[[Reader, str], None]] = {
     ("other", "has"): lambda reader, what: reader.attached.has(what, somebody_elses=True),
     ("server", "refuses"): Reader.is_refused,
     ("team", "lets"): Reader.lets,
+    ("server", "allows"): Reader.allows,
+    ("server", "dies"): Reader.dies,
     ("tasks", "are"): Reader.has_tasks,
     ("erp", "is"): Reader.has_erp,
     ("model", "says"): Reader.says,
@@ -330,6 +314,7 @@ VERBS: dict[tuple[str, str], Callable[[Reader, str], None]] = {
     ("model", "finds"): Reader.finds,
     ("model", "refuses"): Reader.refuses,
     ("model", "stops"): Reader.stops,
+    ("model", "uses"): Reader.uses,
     ("model", "signs"): Reader.is_named,  # the id of the message
     ("model", "is"): Reader.is_cut,
     ("model", "halts"): Reader.is_stopped,  # because the user stops the turn

@@ -1,5 +1,6 @@
 """The agent that a golden page is played with: scripted tools, or a real agent in conversation."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from turnlog.events.internal import is_reserved
 from turnlog.ports import Agent, ToolSpec
 from turnlog.simulator import ToolCall
 from turnlog.testing.pages import Page
-from turnlog.testing.script import ToolStep
+from turnlog.testing.steps import ToolStep
 from turnlog.tools.tool import Tool, ToolContext
 from turnlog.transports.auth import LOCAL_USER
 
@@ -88,7 +89,12 @@ def _tools(page: Page, caller: str = "") -> list[Tool]:
 def _tool(page: Page, call: ToolCall) -> Tool:
     steps = {tool_id: step for turn in page.turns for tool_id, step in turn.tools.items()}
 
+    dying = {tool_id: began for turn in page.turns for tool_id, began in turn.dying.items()}
+
     async def act(context: ToolContext, **args: Any) -> Any:
+        if began := dying.pop(context.tool_use_id, None):
+            began.set()
+            await asyncio.Event().wait()  # until the server dies
         step = steps[context.tool_use_id]
         if step.verb == "fails":
             raise ToolError(step.value)

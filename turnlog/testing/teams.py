@@ -13,7 +13,7 @@ from turnlog.events.kinds import MessageChunk
 from turnlog.projections.transcript import Shown
 from turnlog.simulator import Entry, Reply, ToolCall
 from turnlog.testing.pages import Page
-from turnlog.testing.script import UserStep
+from turnlog.testing.steps import UserStep
 from turnlog.transports.auth import LOCAL_USER
 
 
@@ -51,6 +51,33 @@ async def stopping(app: Turnlog, session_id: str, text: str | None) -> AsyncIter
         yield
     finally:
         await asyncio.wait_for(watching, 60)
+
+
+@asynccontextmanager
+async def dying(app: Turnlog, session_id: str, turn: UserStep) -> AsyncIterator[None]:
+    """Meanwhile, the server dies in each of the turn's calls that say so."""
+
+    async def die() -> None:
+        for began in list(turn.dying.values()):
+            await began.wait()
+            await lose(app, session_id)
+
+    dying = asyncio.create_task(die())
+    try:
+        yield
+    finally:
+        await asyncio.wait_for(dying, 60)
+
+
+async def lose(app: Turnlog, session_id: str) -> None:
+    """What kill -9 and a restart are for the log: the process that worked on the turn can write
+    nothing more, and another one goes on with what is on disk."""
+    turns = app._turns
+    (turn,) = await app.store.claim_abandoned(session_id, working_on=())
+    dead = turns._live.pop(turn.id)
+    dead.stop()
+    await dead.over.wait()
+    await turns._heal(turn)
 
 
 def in_order(live: Sequence[Shown], page: Page) -> list[Shown]:
