@@ -92,7 +92,7 @@ def paying(body):
             return Reply("It is paid.")
 
 
-@pytest.fixture(params=["claude", "langgraph"])
+@pytest.fixture(params=["claude", pytest.param("langgraph", marks=pytest.mark.soak)])
 def folder(tmp_path, request):
     engine = f'create_app(engine="{request.param}", '
     (tmp_path / "team.py").write_text(APP.replace("create_app(", engine))
