@@ -8,7 +8,7 @@ import pytest
 
 from turnlog.cli import main
 from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.testing import flows, pages
+from turnlog.testing import flows, pages, rows
 
 ROOT = Path(__file__).parents[2]
 DOC = ROOT / "docs" / "erp-conversation.md"
@@ -49,7 +49,7 @@ def output(capsys, *argv):
     out = capsys.readouterr().out
     for pattern, instead in TIMES:
         out = pattern.sub(instead, out)
-    for made_up, short in flows.short_ids(out).items():
+    for made_up, short in rows.short_ids(out).items():
         out = out.replace(made_up, short)
     return "\n".join(line.rstrip() for line in out.splitlines()) + "\n"
 

@@ -5,11 +5,9 @@ and that a reload leads to the same screen from every point where a client may d
 """
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from typing import Any
 
 import aiohttp
@@ -33,6 +31,7 @@ from turnlog.simulator.listener import listen
 from turnlog.testing import attached, invariants, people, teams
 from turnlog.testing import thoughts as thinking
 from turnlog.testing.pages import Page
+from turnlog.testing.rows import rows
 from turnlog.testing.stages import add_tasks, stage_for
 from turnlog.testing.steps import PersonStep, UserStep
 from turnlog.testing.tabs import Tab, serve_sockets, tab
@@ -40,29 +39,8 @@ from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 
 USER = LOCAL_USER
-# Ids that are new with every run: of a conversing simulator's calls, and of the ERP's documents.
-_MADE_UP = re.compile(r"\b(toolu_|TL-)(?:01[0-9a-f]{22}|[0-9A-F]{20})\b")
 Send = Callable[[Turnlog, str, UserStep], Awaitable[list[Shown]]]
 Act = Callable[[Turnlog, str, Sequence[Shown], PersonStep], Awaitable[list[Shown]]]
-
-# What the table shows of an event, beside its name.
-# fmt: off
-KEY_FIELDS: dict[str, tuple[str, ...]] = {
-    "user_message_sent": ("content", "files"),
-    "thinking_complete": ("content",),
-    "thinking":          ("content", "redacted"),
-    "message_chunk":     ("citations",),
-    "citations_found":   ("count", "citations"),
-    "message":           ("content", "citations", "stopReason", "stopDetails"),
-    "tool_use":          ("toolUseId", "toolName", "args"),
-    "tool_result":       ("toolUseId", "success", "result", "error"),
-    "approval_requested": ("toolUseId", "description"),
-    "approval_resolved": ("approved", "decidedBy", "reason", "args"),
-    "agent_changed":     ("from", "to"),
-    "complete":          ("reason", "stopReason", "toolsUsed"),
-    "error":             ("code", "error", "retryable"),
-}
-# fmt: on
 
 
 @dataclass
@@ -142,7 +120,7 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
         *([f"{sim.pending} replies of the script were not asked for"] if sim.pending else []),
         *([f"turns still run: {evidence.running}"] if evidence.running else []),
     ]
-    return Performance(_rows(teams.in_order(live, page), bool(page.team)), broken, live, log)
+    return Performance(rows(teams.in_order(live, page), bool(page.team)), broken, live, log)
 
 
 async def _refused(app: Turnlog, session_id: str, turn: UserStep) -> None:
@@ -315,41 +293,3 @@ async def _next_event(client: aiohttp.ClientSession, url: str, cursor: str) -> S
             for event in splitter.feed(piece):
                 return event
     raise AssertionError("the stream ended without an event")
-
-
-def _rows(live: Sequence[Shown], in_a_team: bool) -> list[tuple[str, ...]]:
-    """One row an event; chunks that follow each other are one row, with an ellipsis."""
-    rows: list[tuple[str, ...]] = []
-    for event in live:
-        name, state = event["type"], event["persistenceState"]
-        if name.endswith("_chunk"):
-            name += " …"
-        row = (str(event.get("sequenceNumber", "")), name, state, _key_fields(event, in_a_team))
-        if not (name.endswith("…") and rows and rows[-1] == row):
-            rows.append(row)
-    return _with_short_ids(rows)
-
-
-def _with_short_ids(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Made-up ids, those of each kind numbered in the order of their coming."""
-    short = short_ids(" ".join(row[-1] for row in rows))
-    return [(*row[:-1], _MADE_UP.sub(lambda found: short[found[0]], row[-1])) for row in rows]
-
-
-def short_ids(text: str) -> dict[str, str]:
-    """Each made-up id of a text, and its short form: `toolu_1`, `TL-1`."""
-    kinds = {found[0]: found[1] for found in _MADE_UP.finditer(text)}
-    numbers = {kind: count(1) for kind in kinds.values()}
-    return {found: f"{kind}{next(numbers[kind])}" for found, kind in kinds.items()}
-
-
-def _key_fields(event: Shown, in_a_team: bool) -> str:
-    names = KEY_FIELDS.get(event["type"], ())
-    known = {"agent": event["agent"]["id"]} if in_a_team else {}
-    known |= {name: event[name] for name in names if event.get(name) is not None}
-    if files := known.pop("files", None):
-        known["files"] = [file["name"] for file in files]
-    if cited := known.pop("citations", None):
-        known["citations"] = [f"block {c['blockIndex']}: {c['cited_text']}" for c in cited]
-    told = (f"{name}={value!r}" for name, value in known.items())
-    return ", ".join(told).replace("|", "\\|")
