@@ -221,8 +221,8 @@ async def test_what_a_tool_logs_appears_with_its_turn(alone, shown):
     agents = [Agent("a", tools=[own_tool("my_tools")])]
     with written(level="info") as to:
         async with scripted_app(Reply(call), Reply("Done."), agents=agents) as (app, _):
-            assert app.tool_modules == {"my_tools"}
-            form = {"content": False, "to": to, "tools": app.tool_modules}
+            assert app.tools.modules == {"my_tools"}
+            form = {"content": False, "to": to, "tools": app.tools.modules}
             logs.set_up("json", "info", development=alone, **form)
             result = await app.run_turn("Go")
     (line,) = [line for line in lines(to) if line["logger"] == "my_tools.inside"]

@@ -1,21 +1,20 @@
 """The application: a Backend for transports, an ASGI app, and a library."""
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import tzinfo
-from pathlib import Path
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
 from turnlog.app import for_clients
 from turnlog.app.adapters import approval_policy, authentication, user_files, user_limits
+from turnlog.app.turn_run import RunsTurns
 from turnlog.config import Settings
 from turnlog.contrib.tasks import agent as tasks
 from turnlog.contrib.tasks.storage import tasks_beside
-from turnlog.errors import BadInput, NotFound
-from turnlog.events.base import Stamped
+from turnlog.errors import BadInput
 from turnlog.events.clock import now
 from turnlog.events.cursor import Cursor
 from turnlog.files.telling import Telling
@@ -30,13 +29,11 @@ from turnlog.ports import (
     Show,
     StartedTurn,
     Store,
-    TurnResult,
     User,
 )
 from turnlog.ports.library import Library
 from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
-from turnlog.projections.outcome import outcome, refused
 from turnlog.stores.raw_ledger import keeping_raw
 from turnlog.telemetry.metrics import Metrics
 from turnlog.tools import client_tools
@@ -48,6 +45,7 @@ from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 from turnlog.transports.http.app import http_app
 from turnlog.transports.mcp_server import McpDoor
+from turnlog.transports.mounting import refuse_unopened, route_path
 from turnlog.transports.socketio.server import PATH as SOCKETS
 from turnlog.transports.socketio.server import Sockets
 from turnlog.turns.active import RunningTurns
@@ -67,7 +65,7 @@ from turnlog.webhooks.delivery import Webhooks
 Connection = AbstractAsyncContextManager[Any]  # what the tools of an agent talk to
 
 
-class Turnlog:
+class Turnlog(RunsTurns):
     """The application: a Backend for transports, an ASGI app, and a library."""
 
     def __init__(
@@ -136,7 +134,10 @@ class Turnlog:
         self._sockets = Sockets(self, auth, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_socket = scope["type"] != "lifespan" and scope["path"].rstrip("/") == SOCKETS
+        if scope["type"] != "lifespan" and self._open is None and scope.get("root_path"):
+            await refuse_unopened(scope, receive, send)
+            return
+        is_socket = scope["type"] != "lifespan" and route_path(scope).rstrip("/") == SOCKETS
         await (self._sockets if is_socket else self._asgi)(scope, receive, send)
 
     # its life: `async with app:`
@@ -165,6 +166,12 @@ class Turnlog:
             await stack.enter_async_context(self._decisions)
             await stack.enter_async_context(self._healer)
             self._open = stack.pop_all()
+
+    @asynccontextmanager
+    async def lifespan(self, host: Any) -> AsyncIterator[None]:
+        """For the application that this one is mounted in: `Starlette(lifespan=app.lifespan)`."""
+        async with self:
+            yield
 
     async def __aexit__(self, *exc: object) -> None:
         if self._open is not None:
@@ -286,48 +293,6 @@ class Turnlog:
         from turnlog.app.examination import examine
 
         return await examine(self.settings, self._answering, self._engines, self._mcp, self)
-
-    @property
-    def tool_modules(self) -> set[str]:
-        """Where the agents' own tools are written: what they log is shown."""
-        tools = (tool for agent in self._agents.values() for tool in agent.tools)
-        modules = {getattr(tool.function, "__module__", "") or "" for tool in tools}
-        return {name for name in modules if name.partition(".")[0] not in ("", "turnlog")}
-
-    # as a library
-
-    async def run_turn(
-        self,
-        prompt: str,
-        *,
-        session_id: str | None = None,
-        user_id: str = LOCAL_USER,
-        on_event: Callable[[Stamped], None] | None = None,
-        enable_thinking: bool | None = None,
-        thinking_budget: int | None = None,
-        request_id: str | None = None,
-        files: Sequence[str | Path] = (),
-    ) -> TurnResult:
-        """Ask, and wait until the turn is over, or waits for a person; in a new session where
-        none is named. `files` are ids, or paths to upload. One that is not the user's is denied.
-        """
-        if session_id is None:
-            session_id = (await self.create_session(user_id)).id
-        try:
-            file_ids = await self.files.ids(user_id, session_id, files)
-        except NotFound as denied:
-            return refused(session_id, denied)
-        question = Question(
-            message=prompt,
-            file_ids=file_ids,
-            enable_thinking=enable_thinking,
-            thinking_budget=thinking_budget,
-            request_id=request_id,
-        )
-        turn = await self.start_turn(user_id, session_id, question)
-        events = await self._following.events(user_id, turn, self._turns.is_at_rest, on_event)
-        await self._turns.rest(turn.turn_id)
-        return outcome(turn, events)
 
     # inside
 

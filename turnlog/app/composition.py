@@ -24,6 +24,7 @@ from turnlog.ports.library import Library
 from turnlog.stores.urls import store_at
 from turnlog.telemetry.metrics import Metrics
 from turnlog.tools import agent_check as checks
+from turnlog.tools.outputs import with_schema
 from turnlog.turns.engines import Engines
 
 
@@ -61,7 +62,7 @@ def create_app(
         agents, connections, library = demo.agents(*workers), [erp, shelves], shelves
         engine = engine or ("langgraph" if installed("langgraph") else None)
     checks.check(agents)
-    agents = checks.identified(agents, settings.identity)
+    agents = [with_schema(each) for each in checks.identified(agents, settings.identity)]
     if isinstance(bus, str) and bus not in BUSES:
         raise ConfigError(f"{bus!r} is not known here. There are: {', '.join(BUSES)}.")
     bus = BUSES[bus](settings) if isinstance(bus, str) else bus

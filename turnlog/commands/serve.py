@@ -60,7 +60,7 @@ def _run(app: Any, sockets: Sequence[socket.socket]) -> int:
         settings.log_format,
         settings.log_level,
         content=settings.log_content,
-        tools=app.tool_modules,
+        tools=app.tools.modules,
         development=settings.tells_errors,
     )
     return run(app, sockets, on_ready=greet, on_stop=app.end_turns)

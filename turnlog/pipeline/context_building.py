@@ -60,13 +60,15 @@ async def build_context(
     open_calls: Sequence[OpenCall] = (),
     *,
     attachments: Attachments = NO_ATTACHMENTS,
+    system: str = "",
     mid_turn: bool = False,
     shorter: bool = False,
 ) -> tuple[Seat, str]:
     """The agent with all that it is told, and the fingerprint of what stands before that.
 
     Reads only from the anchor on: a long session costs no more than a short one. `open_calls`
-    are those of a turn that goes on, whose results come next. `mid_turn`: somebody has answered,
+    are those of a turn that goes on, whose results come next. `system` is the agent's prompt for
+    this turn. `mid_turn`: somebody has answered,
     so the anchor stays where it is. `shorter`: the model could not take in what was built before;
     without a move of the anchor in return, it cannot be told less.
     """
@@ -77,7 +79,7 @@ async def build_context(
     model, searches = agent.model or limits.model, _searches(session, agent, limits)
     files = plan(events, model)
     specs = [*_offered(tools, files), *_handovers(agent, team)]
-    prefix = fingerprint(model, agent, specs, searches)
+    prefix = fingerprint(model, system, specs, searches)
     telling = tell(
         events,
         agent.id,
@@ -88,12 +90,13 @@ async def build_context(
     )
     prompt = Prompt(
         model=model,
-        system=agent.prompt,
+        system=system,
         messages=telling.messages,
         max_tokens=limits.max_tokens,
         tools=specs,
         thinking_budget=_budget(question, session) if agent.thinking else None,
         searches=searches,
+        output_schema=agent.output_schema,
         container=open_container(events, datetime.now(UTC)),
     )
     move = None if anchor is None else HistoryAnchored(anchor=anchor)
@@ -140,11 +143,11 @@ def _handovers(agent: Agent, team: Mapping[str, Agent]) -> Iterator[ToolSpec]:
         yield ToolSpec(name=name, description=about, input_schema=schema)
 
 
-def fingerprint(model: str, agent: Agent, tools: Sequence[ToolSpec], searches: int | None) -> str:
+def fingerprint(model: str, system: str, tools: Sequence[ToolSpec], searches: int | None) -> str:
     """Of all that stands before the messages. Thoughts that came after another one are not told:
     the newest models tie a thought to everything before it, and refuse it when that changes."""
     searching = "on" if searches else searches  # how many are left makes no difference
-    prefix = [model, agent.prompt, searching, list(tools)]
+    prefix = [model, system, searching, list(tools)]
     return sha256(msgspec.json.encode(prefix)).hexdigest()[:16]
 
 

@@ -40,6 +40,7 @@ from turnlog.ports import (
     Engine,
     File,
     Model,
+    PromptContext,
     Question,
     Rate,
     Seat,
@@ -244,10 +245,25 @@ class _Team:
             parts.limits,
             list(state.open_calls.values()),
             attachments=parts.files,
+            system=await self._system(agent),
             mid_turn=state.last_message is not None,
             shorter=shorter,
         )
         return seat
+
+    async def _system(self, agent: Agent) -> str:
+        """The agent's prompt, made once for the turn: within it, what the model is told only
+        grows.
+        """
+        prompts, session = self._state.prompts, self._parts.session
+        if agent.id not in prompts:
+            context = PromptContext(user_id=session.user_id, session=session, deps=agent.deps)
+            made = agent.prompt if isinstance(agent.prompt, str) else agent.prompt(context)
+            text = await made if isinstance(made, Awaitable) else made
+            if not isinstance(text, str):
+                raise TypeError(f"the prompt of agent {agent.id!r} is {type(text).__name__}")
+            prompts[agent.id] = text
+        return prompts[agent.id]
 
 
 async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> bool:

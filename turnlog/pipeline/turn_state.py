@@ -145,6 +145,7 @@ class TurnState:
         self.index = index  # of the next event on screen
         self.position = -1  # number of the last kept event
         self.prefixes: dict[str, str] = {}  # by agent: fingerprint of prompt, tools and model
+        self.prompts: dict[str, str] = {}  # by agent, as they were made for this turn
         self.asked_tools: set[str] = set()
         self.open_calls: dict[str, OpenCall] = {}
         self.standing = Standing()  # which calls are approved, refused or begun

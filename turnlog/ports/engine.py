@@ -1,6 +1,6 @@
 """Who answers: agents, the team that they are, and engines that run such a team by themselves."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
@@ -14,7 +14,20 @@ from turnlog.events.kinds import EnginePaused, Message, ToolUse
 from turnlog.ports.consent import ApprovalRule, check_approver, check_rule
 from turnlog.ports.guard import NO_GUARD, CallGuard
 from turnlog.ports.model import CallStarted, Prompt
+from turnlog.ports.store import Session
 from turnlog.ports.tools import Standing, ToolBox, ToolStarted
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptContext:
+    """For whom a prompt is made."""
+
+    user_id: str
+    session: Session
+    deps: Any = None  # of the agent
+
+
+PromptFunction = Callable[[PromptContext], str | Awaitable[str]]
 
 
 @dataclass(frozen=True)
@@ -23,7 +36,7 @@ class Agent:
 
     id: str
     _: KW_ONLY
-    prompt: str = ""
+    prompt: str | PromptFunction = ""  # or a function, asked once for each turn
     tools: Sequence[Any] = ()  # made by @tool
     mcp: Sequence[Any] = ()  # McpServer: where it has more tools from
     name: str = ""
@@ -34,6 +47,9 @@ class Agent:
     web_search: bool = False  # whether the model may search the web
     thinking: bool = True  # False: it does not think, whatever the session says
     hands_over_to: Sequence[str] = ()  # ids of agents
+    deps: Any = None  # what its tools and its prompt need: ToolContext.deps, PromptContext.deps
+    output: Any = None  # a type: its answers are JSON of this, and `TurnResult.output` is one
+    output_schema: Mapping[str, Any] | None = None  # made of `output` by create_app
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a rule that nobody knows."""
@@ -165,3 +181,4 @@ class TurnResult:
     events: list[Stamped]
     text: str = ""  # the answer, as the last message has it
     waiting: list[str] = field(default_factory=list)  # ids of open approvals
+    output: Any = None  # the answer as a value, where the agent has an `output`

@@ -1,6 +1,6 @@
 """One call of a model: what it is told, and what comes of it."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ class Prompt:
     tools: Sequence[ToolSpec] = ()
     thinking_budget: int | None = None  # None: don't think
     searches: int | None = None  # web searches that are left; None: the model may not search
+    output_schema: Mapping[str, Any] | None = None  # what the answer must be, as JSON
     container: str | None = None  # of the provider's own tools, to go back to
 
 

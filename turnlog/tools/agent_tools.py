@@ -51,7 +51,7 @@ class AgentTools:
         """The agent's tools and those that the client runs, acting for the turn's user."""
         tools = [*await self._mcp.tools_for(agent, turn.user_id)]
         tools += client_tools.made(await self._of_client(turn), tools)
-        context = partial(ToolContext.of, turn)
+        context = partial(ToolContext.of, turn, deps=agent.deps)
         return ToolRunner(
             tools,
             context,
@@ -67,6 +67,13 @@ class AgentTools:
         read = await self._log.read(turn.user_id, turn.session_id, after=after, limit=1)
         questions = [entry.event for entry in read if isinstance(entry.event, UserMessageSent)]
         return questions[0].client_tools if questions else []  # none: an estimate asks nothing
+
+    @property
+    def modules(self) -> set[str]:
+        """Where the agents' own tools are written: what they log is shown."""
+        tools = (tool for agent in self._agents.values() for tool in agent.tools)
+        modules = {getattr(tool.function, "__module__", "") or "" for tool in tools}
+        return {name for name in modules if name.partition(".")[0] not in ("", "turnlog")}
 
     def own(self) -> list[Row]:
         """A row for each tool that an agent has itself. Asks no server."""

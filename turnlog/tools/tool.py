@@ -31,11 +31,13 @@ class ToolContext:
     turn_id: str
     tool_use_id: str
     idempotency_key: str = ""  # the same for the same call, whoever runs it and how often
+    deps: Any = None  # of the agent, as it was made: a connection, a client, settings
 
     @classmethod
-    def of(cls, turn: Turn, tool_use_id: str) -> "ToolContext":
+    def of(cls, turn: Turn, tool_use_id: str, deps: Any = None) -> "ToolContext":
         """Decided by the server, from the session, never by the model."""
         return cls(
+            deps=deps,
             user_id=turn.user_id,
             session_id=turn.session_id,
             turn_id=turn.id,
@@ -278,8 +280,17 @@ def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
     )
     schema = dict(parts.pop(struct.__name__)) if "$ref" in top else dict(top)
     schema.pop("title", None)
-    schema = _hoisted(schema | {"$defs": parts}, parts)
-    return schema if parts else {n: v for n, v in schema.items() if n != "$defs"}
+    return hoisted(schema, parts)
+
+
+def hoisted(schema: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
+    """The schema with all definitions at its top, where references look for them.
+
+    Raises TypeError where two of them have the same name.
+    """
+    parts.update(schema.get("$defs", {}))
+    whole: dict[str, Any] = _hoisted(schema | {"$defs": parts}, parts)
+    return whole if parts else {n: v for n, v in whole.items() if n != "$defs"}
 
 
 def _hoisted(schema: Any, parts: dict[str, Any]) -> Any:

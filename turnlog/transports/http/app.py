@@ -22,6 +22,7 @@ from turnlog.transports.http.request import NOBODY, UserRequest
 from turnlog.transports.http.routes import ROUTES, Handler, Route, Who
 from turnlog.transports.http.site import Site
 from turnlog.transports.mcp_server import McpDoor
+from turnlog.transports.mounting import route_path
 from turnlog.transports.origins import Door
 
 # So that a browser does nothing with an answer that we do not want.
@@ -105,7 +106,7 @@ class Guards:
         authorization = request.headers.get("authorization", "")
         text = request.query_params.get(tickets.QUERY)
         if text is not None and not authorization and (who, request.method) == ("user", "GET"):
-            return await tickets.use(given, text, request.url.path)
+            return await tickets.use(given, text, route_path(request.scope))
         return await guard(authorization)
 
     async def _anybody(self, authorization: str) -> User:
@@ -163,7 +164,7 @@ class Shield:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                if scope["path"].startswith("/api/"):
+                if route_path(scope).startswith("/api/"):
                     headers.setdefault("cache-control", "no-store")
             await send(message)
 

@@ -1,0 +1,107 @@
+"""turnlog as a library: a turn is awaited for its result, or iterated for its events."""
+
+import asyncio
+
+import pytest
+
+from turnlog import Agent, tool
+from turnlog.errors import BadInput, NotFound
+from turnlog.ports import Decision
+from turnlog.simulator import Reply, ToolCall
+from turnlog.testing.apps import scripted_app
+
+
+@tool(writes=True)
+def create_note(text: str) -> str:
+    """Write it down."""
+    return f"noted {text}"
+
+
+AGENTS = [Agent("writer", tools=[create_note]), Agent("other")]
+CALL = ToolCall("create_note", {"text": "x"})
+
+
+def writing(*replies):
+    return scripted_app(*replies, agents=AGENTS)
+
+
+async def test_events_say_what_they_are():
+    async with writing(Reply("Hello there.")) as (app, _):
+        run = app.run_turn("Hi")
+        events = [event async for event in run]
+        kinds = [event.type for event in events if event.type != "message_chunk"]
+        assert kinds == ["user_message_sent", "message", "complete"]
+        chunks = [event.content for event in events if event.type == "message_chunk"]
+        assert "".join(chunks) == events[-2].content == run.result.text == "Hello there."
+        assert events[-2].agent.id == "writer"
+        assert events[-2].stop_reason == "end_turn"
+        assert events[-1].as_dict()["type"] == "complete"
+        assert "Hello" in repr(events[-2])
+        with pytest.raises(AttributeError):
+            events[0].no_such_field  # noqa: B018
+
+
+async def test_an_iteration_goes_on_over_a_decision():
+    async with writing(Reply(CALL), Reply("Done.")) as (app, _):
+        seen = []
+        async for event in app.run_turn("Note x", user_id="alice"):
+            seen.append(event.type)
+            if event.type == "approval_requested":
+                await app.answer_approval("alice", event.approval_id, Decision(approved=True))
+        assert seen[-1] == "complete"
+        assert [kind for kind in seen if kind.startswith(("approval", "tool"))] == [
+            "tool_use", "approval_requested", "approval_resolved", "tool_result",
+        ]  # fmt: skip
+
+
+async def test_an_awaited_turn_returns_where_it_waits():
+    async with writing(Reply(CALL), Reply("Done.")) as (app, _):
+        result = await app.run_turn("Note x")
+        assert (result.success, len(result.waiting)) == (False, 1)
+
+
+async def test_a_turn_goes_on_without_its_watcher():
+    async with writing(Reply("Hello there.")) as (app, _):
+        async for event in app.run_turn("Hi"):
+            session = event.entry.session_id
+            break
+        await app.rest()
+        kept = await app.store.read("local", session)
+        assert [entry.event.type for entry in kept] == ["user_message_sent", "message"]
+
+
+async def test_a_task_can_be_made_of_it_and_callbacks_are_told():
+    async with writing(Reply("One."), Reply("Two.")) as (app, _):
+        told = []
+        task = asyncio.create_task(app.run_turn("Hi", on_event=told.append))
+        assert (await task).text == "One."
+        assert [e.event.type for e in told][-1] == "complete"
+        (gathered,) = await asyncio.gather(app.run_turn("Hi"))
+        assert gathered.text == "Two."
+
+
+async def test_nothing_begins_until_it_is_awaited():
+    async with writing() as (app, sim):
+        run = app.run_turn("Hi")
+        run.close()
+        del run
+        assert (await app.store.session_ids(), sim.requests) == ([], [])
+
+
+async def test_a_new_session_may_name_its_agent():
+    async with writing(Reply("Hi.")) as (app, _):
+        result = await app.run_turn("Hi", agent="other")
+        assert (await app.store.get_session("local", result.session_id)).agent_id == "other"
+        with pytest.raises(BadInput, match="not both"):
+            app.run_turn("Hi", agent="other", session_id=result.session_id)
+
+
+@pytest.mark.parametrize("how", ["await", "iterate"])
+async def test_what_cannot_be_asked_is_raised(how):
+    async with writing() as (app, _):
+        run = app.run_turn("Hi", session_id="nowhere")
+        with pytest.raises(NotFound):
+            if how == "await":
+                await run
+            else:
+                [event async for event in run]
