@@ -76,7 +76,7 @@ const LONG = 10; // seconds after which a wait is explained
 export function Waiting({ since }: { since: string | null }): ReactNode {
   const seconds = useSeconds(since);
   return (
-    <div className="waiting">
+    <div className="awaited">
       <span className="dots" aria-hidden>
         <i />
         <i />
