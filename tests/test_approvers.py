@@ -1,15 +1,16 @@
 """Who may decide: the asker, a role, or anyone but the asker; over HTTP and sockets, in the log."""
 
+import asyncio
 from decimal import Decimal
 
 import pytest
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import tool
 from turnlog.events import kinds as k
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.testing.apps import SECRET, is_problem
+from turnlog.testing.apps import SECRET, STREAM, is_problem
 from turnlog.testing.office import office
 from turnlog.testing.tabs import serve_sockets, tab
 from turnlog.tokens import mint
@@ -178,11 +179,89 @@ async def test_what_the_turn_has_cost_so_far_is_asked_with_it():
 
 
 async def test_one_user_alone_is_warned_of_what_nobody_can_allow(caplog):
-    @tool(approver="others")
-    async def pay() -> str:
-        """Pay."""
-        return "paid"
-
-    async with create_app([Agent("a", tools=[pay])], settings=Settings(), store="memory:"):
+    async with office(approver="others"):
         pass
     assert "tool pay: nobody can allow it, because there is one user" in caplog.text
+
+
+# attacks
+
+
+async def test_of_many_who_decide_at_once_one_counts():
+    async with office(PAY, DONE, secret=SECRET, approver="role:finance") as desk:
+        session, _ = await desk.asked(headers=ALICE)
+        (shown,) = await desk.pending(FAY)
+        everybody = [FAY, KIM, ROOT, ALICE_FINANCE, ALICE, BOB] * 3
+        answers = await asyncio.gather(
+            *(desk.answer(shown, who, approved=n % 2 == 0) for n, who in enumerate(everybody))
+        )
+        await desk.rest()
+        assert sorted({a.status_code for a in answers}) == [200, 403, 404, 409]
+        assert [a.status_code for a in answers].count(200) == 1
+        kept = await desk.kept(session)
+        (decided,) = [e for e in kept if isinstance(e, k.ApprovalResolved)]
+        assert desk.world.paid == ([("Bob", 5)] if decided.approved else [])
+
+
+async def test_what_has_expired_is_nobody_s_to_decide():
+    async with office(
+        PAY, DONE, secret=SECRET, approver="role:finance", approval_timeout=0.05
+    ) as desk:
+        session, _ = await desk.asked(headers=ALICE)
+
+        async def expired():
+            kept = await desk.kept(session)
+            return [e for e in kept if isinstance(e, k.ApprovalResolved)]
+
+        (event,) = await desk.until(expired)
+        is_problem(await desk.answer({"id": event.approval_id}, FAY), 409, "already_decided")
+        await desk.rest()
+        assert (event.outcome, desk.world.paid) == ("expired", [])
+        assert await desk.pending(FAY, status="") == []
+
+
+@pytest.mark.parametrize(
+    "args", [{"amount": "all"}, {"amount": 1, "user_id": "bob"}, {"amount": 1, "x": 1}, {}]
+)
+async def test_a_decider_cannot_change_the_arguments_to_what_does_not_fit(args):
+    async with office(PAY, DONE, secret=SECRET, approver="role:finance") as desk:
+        await desk.asked(headers=ALICE)
+        (shown,) = await desk.pending(FAY)
+        is_problem(await desk.answer(shown, FAY, args=args), 400, "bad_input")
+        assert (desk.world.paid, await desk.pending(FAY)) == ([], [shown])
+
+
+async def test_the_asker_s_stream_stays_open_with_heartbeats_while_another_decides():
+    async with office(PAY, DONE, secret=SECRET, approver="others") as desk:
+        session = await desk.session(ALICE)
+        desk.app._bus._heartbeat = 0.01
+        desk.app._bus._beat()
+        path = f"/api/sessions/{session}/messages"
+        asking = desk.http.stream("POST", path, json={"message": "Pay"}, headers=ALICE | STREAM)
+        async with asking as response:
+            lines = response.aiter_lines()
+            cursor = None
+            async for line in lines:
+                cursor = line.removeprefix("id: ") if line.startswith("id: ") else cursor
+                if line == "event: approval_requested":
+                    break
+            async for line in lines:  # nothing happens, and the stream says so
+                if line == ": still here":
+                    break
+            (shown,) = await desk.pending(BOB)
+            await desk.answer(shown, BOB)
+            rest = [line async for line in lines]
+        types = [line.removeprefix("event: ") for line in rest if line.startswith("event: ")]
+        assert types[0] == "approval_resolved" and types[-1] == "complete"
+        # One who went away at the question goes on with its cursor and sees the same.
+        async with desk.http.stream(
+            "GET", f"/api/sessions/{session}/stream?after={cursor}", headers=ALICE
+        ) as response:
+            seen = []
+            async for line in response.aiter_lines():
+                seen += [line.removeprefix("event: ")] if line.startswith("event: ") else []
+                if seen and seen[-1] == "complete":
+                    break
+        assert [t for t in seen if not t.endswith("_chunk")] == [
+            t for t in types if not t.endswith("_chunk")
+        ]

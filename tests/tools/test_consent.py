@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 from tool_names import READS, WRITES
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import Agent, Settings, tool
 from turnlog.cli import main
 from turnlog.errors import ConfigError
+from turnlog.projections import tool_words
 from turnlog.projections.tool_words import judge
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.office import office
@@ -126,7 +127,7 @@ def test_each_tool_is_listed_with_whether_it_asks_and_why():
 def test_turnlog_tools_lists_every_tool_of_every_agent(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shop.py").write_text(
-        "from turnlog import Agent, Settings, create_app, tool\n"
+        "from turnlog import Agent, Settings, tool\n"
         "@tool\n"
         "async def refund_payment(amount: int) -> str:\n    return 'done'\n"
         "@tool\n"
@@ -156,11 +157,10 @@ def test_turnlog_tools_asks_mcp_servers_too(tmp_path, monkeypatch, capsys):
 
 async def test_the_start_names_every_tool_in_the_log(caplog):
     caplog.set_level(logging.INFO, "turnlog")
-    settings = Settings()
-    app = create_app([Agent("a", tools=[named("pay")])], settings=settings, store="memory:")
-    async with app:
+    async with office():
         pass
-    assert "tool pay of a: writes, asks asker: its name has 'pay'" in caplog.text
+    assert "tool pay of clerk: writes, asks asker: its name has 'pay'" in caplog.text
+    assert "tool pay_late of clerk: writes, asks nobody: its name has 'pay'" in caplog.text
 
 
 # and it is so
@@ -182,3 +182,16 @@ async def test_a_tool_without_a_word_about_itself_waits_for_a_person():
         assert (await desk.answer(question)).status_code == 200
         await desk.rest()
     assert ran == [1]
+
+
+READ_WORDS = sorted(tool_words.VERBS[False])[::3]
+WRITE_WORDS = sorted(tool_words.VERBS[True] | set(tool_words._ALSO_WRITING.split()))
+JOINED = ["{r}_and_{w}", "{r}_or_{w}_item", "{r}Then{W}", "{r}-and-{w}", "{r}.items.or.{w}.them"]
+PLAIN = ["{w}", "{w}_item", "item_{w}", "bulk_{w}", "crm__{w}_item", "{W}Item", "item{W}"]
+
+
+@pytest.mark.parametrize("form", JOINED + PLAIN)
+def test_no_word_of_writing_passes_for_a_read_in_any_form(form):
+    reads = READ_WORDS if "{r}" in form else [""]
+    names = [form.format(r=r, w=w, W=w.title()) for r in reads for w in WRITE_WORDS]
+    assert [name for name in names if judge(name).writes is False] == []
