@@ -44,7 +44,8 @@ FROZEN = {  # type: (persistenceState, its own fields)
     "resync_required":    ("transient", {"why"}),
 }
 INTERNAL = {  # in the log, never on a user's wire
-    "budget_exceeded", "budget_warned", "claim_unfounded", "decision_refused", "history_anchored",
+    "budget_exceeded", "budget_warned", "claim_unfounded", "decision_refused", "feedback_given",
+    "history_anchored",
     "history_repaired", "tool_settled", "engine_paused", "turn_resumed", "web_searched",
 }
 # fmt: on

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import tzinfo
+from functools import partial
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -48,6 +49,7 @@ from turnlog.transports.mcp_server import McpDoor
 from turnlog.transports.mounting import refuse_unopened, route_path
 from turnlog.transports.socketio.server import PATH as SOCKETS
 from turnlog.transports.socketio.server import Sockets
+from turnlog.turns import feedback
 from turnlog.turns.active import RunningTurns
 from turnlog.turns.approvals import Decisions
 from turnlog.turns.budgets import Budgets
@@ -108,6 +110,7 @@ class Turnlog(RunsTurns):
         self.rest = self._turns.all_at_rest  # no turn runs here, and what follows is done
         self._message_ids = MessageIds(store)
         self._webhooks = Webhooks(settings.webhooks, store.outbox)
+        self.give_feedback = partial(feedback.give, store)
         self.estimates = Estimates(store, self._parts_for, self._budgets, self._book.rate)
         self._decisions = Decisions(store, self._turns, self._parts_for)
         self._healer = Healer(self._turns)

@@ -26,6 +26,7 @@ from turnlog.events.records import (
     BudgetExceeded as BudgetExceeded,
     BudgetWarned as BudgetWarned,
     ClaimUnfounded as ClaimUnfounded,
+    FeedbackGiven as FeedbackGiven,
     DecisionRefused as DecisionRefused,
     EnginePaused as EnginePaused,
     HistoryAnchored as HistoryAnchored,

@@ -92,6 +92,14 @@ class BudgetExceeded(Internal, frozen=True, kw_only=True, tag="budget_exceeded")
     next_call_tokens: int = 0  # an estimate, or the model's own count
 
 
+class FeedbackGiven(Internal, frozen=True, kw_only=True, tag="feedback_given"):
+    """A user said whether an answer was good."""
+
+    message_ids: list[str]
+    positive: bool
+    given_by: str
+
+
 class ClaimUnfounded(Internal, frozen=True, kw_only=True, tag="claim_unfounded"):
     """The answer claims what no tool result of its turn bears out. For the audit."""
 

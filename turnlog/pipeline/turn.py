@@ -142,7 +142,7 @@ async def admitted_files(question: Question, parts: Parts) -> list[File]:
 def sent(question: Question, files: Sequence[File]) -> k.UserMessageSent:
     """The event that a question begins its turn with."""
     return k.UserMessageSent(
-        message_id=new_id(),
+        message_id=question.message_id or new_id(),
         content=question.message,
         files=[file.facts for file in files],
         file_details=[file.details for file in files],

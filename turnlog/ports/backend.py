@@ -102,6 +102,12 @@ class Backend(Protocol):
         """A person says what became of a write. Raises NotFound where nothing is in doubt."""
         ...
 
+    async def give_feedback(
+        self, user_id: str, session_id: str, message_ids: Sequence[str], *, positive: bool
+    ) -> None:
+        """Keep what the user says of answers. Raises NotFound."""
+        ...
+
     async def create_session(
         self,
         user_id: str,

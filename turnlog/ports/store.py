@@ -64,6 +64,7 @@ class Question(Value, frozen=True, kw_only=True):
     thinking_budget: int | None = None
     request_id: str | None = None
     on_busy: Literal["reject", "enqueue"] = "reject"
+    message_id: str | None = None  # made by our side, where a protocol shows it first
     client_tools: list[dict[str, Any]] = []  # that the client runs: name, description, parameters
 
 

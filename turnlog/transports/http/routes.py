@@ -23,6 +23,7 @@ from turnlog.transports.http import (
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import ui_stream
 from turnlog.transports.protocols.agui import run as agui
+from turnlog.transports.protocols.chatkit import door as chatkit
 from turnlog.transports.protocols.openai_api import completions, responses
 
 Handler = Callable[[UserRequest], Awaitable[Response]]
@@ -177,6 +178,11 @@ ROUTES: tuple[Route, ...] = (
 
     Route("POST",  "/agui", "user", agui.run, "AG-UI: a run of a thread.", "AG-UI events.",
           body=agui.RunInput, example=agui.EXAMPLE),
+
+    Route("GET",   "/chatkit", "none", chatkit.page, "A page that speaks ChatKit.", "A page."),
+    Route("POST",  "/chatkit", "user", chatkit.process,
+          "ChatKit: every request of the protocol.", "JSON, or events.",
+          body=chatkit.AnyRequest, example=chatkit.EXAMPLE),
 
     Route("GET",   "/v1/models", "user", completions.models,
           "OpenAI's API: our agents as models.", "{object, data}"),

@@ -1,0 +1,1 @@
+"""The ChatKit protocol, by the server of the package `openai-chatkit`, over our log."""

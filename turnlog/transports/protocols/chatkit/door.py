@@ -1,0 +1,100 @@
+"""`/chatkit`: one endpoint that takes every request of the protocol, and a page that speaks it.
+
+The package is imported with the first request. A stream that is cancelled is a turn that is
+stopped: this protocol has no other word for it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+
+from turnlog.errors import BadInput, TurnlogError
+from turnlog.transports import sse
+from turnlog.transports.http.request import UserRequest
+
+MOST_BYTES = 1_000_000
+MISSING = "ChatKit is not installed here. Install turnlog[openai]."
+NO_RETRY = "An answer cannot be made anew: the log is append-only. Ask again."
+CSP = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+
+
+class AnyRequest(msgspec.Struct, kw_only=True):
+    """A request of the ChatKit protocol. The package's own models check the rest."""
+
+    type: str
+    params: dict[str, Any] = {}
+
+
+EXAMPLE = {"type": "threads.list", "params": {}}
+
+
+async def page(request: UserRequest) -> Response:
+    """A page of ours that speaks the protocol: OpenAI's own widget comes from its CDN only."""
+    return HTMLResponse(_page(), headers={"content-security-policy": CSP})
+
+
+@lru_cache
+def _page() -> str:
+    return files("turnlog.transports.protocols.chatkit").joinpath("page.html").read_text()
+
+
+async def process(request: UserRequest) -> Response:
+    raw = await request.raw(MOST_BYTES)
+    try:
+        asked = msgspec.json.decode(raw, type=AnyRequest)
+    except msgspec.MsgspecError as error:
+        raise BadInput(f"The body does not fit: {error}.") from None
+    if asked.type == "threads.retry_after_item":
+        raise BadInput(NO_RETRY)
+    if thread_id := asked.params.get("thread_id"):
+        await request.backend.store.get_session(request.user.id, str(thread_id))
+    server, context_of = await asyncio.to_thread(_server)
+    context = context_of(request.backend, request.user.id)
+    return await _answer(server, raw, context, request)
+
+
+async def _answer(server: Any, raw: bytes, context: Any, request: UserRequest) -> Response:
+    from chatkit.server import StreamingResult
+    from chatkit.store import NotFoundError
+    from pydantic import ValidationError
+
+    from turnlog.errors import NotFound
+
+    try:
+        result = await server.process(raw, context)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise BadInput(f"The body does not fit: {place}: {first['msg']}.") from None
+    except NotFoundError as error:
+        raise NotFound(str(error)) from None
+    if isinstance(result, StreamingResult):
+        return StreamingResponse(_frames(result), headers=sse.HEADERS)
+    return Response(result.json, media_type="application/json")
+
+
+async def _frames(result: Any) -> AsyncIterator[bytes]:
+    """What was refused after the stream began is an event of it."""
+    try:
+        async for frame in result:
+            yield frame
+    except TurnlogError as error:
+        told = {"type": "error", "code": "custom", "message": str(error), "allow_retry": False}
+        yield b"data: %s\n\n" % msgspec.json.encode(told)
+
+
+@lru_cache
+def _server() -> Any:
+    try:
+        from turnlog.transports.protocols.chatkit.server import Context, Server
+    except ImportError:
+        raise BadInput(MISSING) from None
+    return Server(), Context
