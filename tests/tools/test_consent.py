@@ -127,7 +127,7 @@ def test_each_tool_is_listed_with_whether_it_asks_and_why():
 def test_turnlog_tools_lists_every_tool_of_every_agent(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shop.py").write_text(
-        "from turnlog import Agent, Settings, tool\n"
+        "from turnlog import Agent, create_app, tool\n"
         "@tool\n"
         "async def refund_payment(amount: int) -> str:\n    return 'done'\n"
         "@tool\n"
