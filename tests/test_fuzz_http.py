@@ -33,7 +33,7 @@ async def fuzzed(url, folder):
 
 
 async def test_nothing_that_can_be_asked_breaks_the_server(tmp_path):
-    many = {"TURNLOG_MESSAGES_A_MINUTE": "100000"}
+    many = {"TURNLOG_MESSAGES_A_MINUTE": "100000", "TURNLOG_WRITES_A_MINUTE": "100000"}
     async with (
         SimulatedClaude(pace=0).serve() as claude,
         serving(tmp_path, claude, env=many) as server,

@@ -72,6 +72,15 @@ class Busy(TurnlogError):
         self.waiting = waiting  # for a person's approval
 
 
+class Archived(TurnlogError):
+    """An archived session takes no messages."""
+
+    code = "archived"
+
+    def __init__(self) -> None:
+        super().__init__("This session is archived. Set `archived` to false to go on with it.")
+
+
 class BeingDeleted(TurnlogError):
     """The same content is being deleted at this moment."""
 

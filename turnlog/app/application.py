@@ -45,6 +45,7 @@ from turnlog.tools.read_file import read_file_tool
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 from turnlog.transports.http.app import http_app
+from turnlog.transports.limits import WriteLimits
 from turnlog.transports.mcp_server import McpDoor
 from turnlog.transports.mounting import refuse_unopened, route_path
 from turnlog.transports.socketio.server import PATH as SOCKETS
@@ -121,8 +122,9 @@ class Turnlog(RunsTurns):
         origins = settings.origins
         self._offer = tasks.offer(self.tasks)
         self._door = McpDoor(self._offer, auth, origins)
+        writes = WriteLimits(settings.writes_a_minute)
         self._asgi = http_app(
-            self, auth, lambda _: self, self._door, origins, settings.metrics_token
+            self, auth, lambda _: self, self._door, origins, settings.metrics_token, writes
         )
         self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi, settings.identity)
         self.tools = AgentTools(
@@ -134,7 +136,7 @@ class Turnlog(RunsTurns):
             development=settings.tells_errors,
             unlisted=[read_file_tool(self._attachments)],
         )
-        self._sockets = Sockets(self, auth, origins)
+        self._sockets = Sockets(self, auth, origins, writes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan" and self._open is None and scope.get("root_path"):

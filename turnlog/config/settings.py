@@ -35,6 +35,7 @@ class Settings:
     turn_timeout: float = 900.0  # seconds that one turn may take
     turns_at_once: int = 20  # of one user
     messages_a_minute: int = 120  # of one user
+    writes_a_minute: int = 600  # of one user: everything that changes anything, messages too
     approval: ApprovalRule = "writes"  # when tools ask a person first: always, never, or writes
     approver: str = ASKER  # who may decide: asker, others, role:NAME, others:NAME
     files_url: str | None = None  # file:FOLDER, s3://BUCKET/PREFIX; default: beside the log
@@ -161,6 +162,7 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "approval_timeout": (float, 1, 31_536_000),
     "turns_at_once": (int, 1, 100_000),
     "messages_a_minute": (int, 1, 1_000_000),
+    "writes_a_minute": (int, 1, 1_000_000),
 }
 
 CHOICES = {

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from turnlog.errors import NotFound, TurnOver
+from turnlog.errors import Archived, NotFound, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Envelope
 from turnlog.events.clock import now
@@ -111,6 +111,8 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
     """Keep the user's message. From here on it cannot be lost."""
     files = await admitted_files(question, parts)
     session = parts.session
+    if session.archived:
+        raise Archived
     turn = Turn(
         id=turn_id,
         session_id=session.id,

@@ -1,6 +1,6 @@
 """Who asks: an id, and the roles that the token gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 ADMIN = "admin"
@@ -15,6 +15,7 @@ class User:
 
     id: str
     roles: frozenset[str] = frozenset()
+    until: float | None = field(default=None, compare=False)  # when the token ends, since 1970
 
     @property
     def admin(self) -> bool:

@@ -66,7 +66,7 @@ class Auth:
             raise Unauthorized("The token has expired. Get a new one.") from None
         except jwt.PyJWTError:
             raise Unauthorized(_INVALID) from None
-        return User(id=_subject(claims), roles=self._roles(claims))
+        return User(id=_subject(claims), roles=self._roles(claims), until=float(claims["exp"]))
 
     def _roles(self, claims: dict[str, Any]) -> frozenset[str]:
         """The roles that the token gives. A claim of your own for admins is the only one."""

@@ -15,6 +15,7 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
     errors.Unauthorized: (401, "Not signed in"),
     errors.Forbidden: (403, "Forbidden"),
     errors.NotFound: (404, "Not found"),
+    errors.Archived: (409, "Archived"),
     errors.Busy: (409, "Busy"),
     errors.BeingDeleted: (409, "Busy"),
     errors.Reused: (409, "Conflict"),

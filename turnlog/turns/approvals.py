@@ -24,6 +24,8 @@ from turnlog.turns.live_turn import LiveTurn
 from turnlog.turns.server_event import SERVER, server_envelope
 
 _log = logging.getLogger(__name__)
+MOST_REFUSALS = 3  # of one approval that are kept
+MOST_REMEMBERED = 10_000  # approvals
 MOST_REASON = 2_000  # characters
 LONGEST_SLEEP = 60.0  # another process may have asked something that expires sooner
 RETRY = 0.5  # seconds, where another process is at what has expired
@@ -37,6 +39,7 @@ class Decisions:
         self._store = store
         self._turns = turns
         self._parts_for = parts_for
+        self._refused: dict[str, int] = {}  # by approval: how many answers did not count
         self._watching: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
@@ -116,6 +119,14 @@ class Decisions:
             raise
 
     async def _record_refusal(self, user_id: str, approval: Approval, why: str) -> None:
+        """The first few tries are kept: a client that goes on trying does not fill the log."""
+        tries = self._refused.pop(approval.id, 0) + 1
+        self._refused[approval.id] = tries
+        if len(self._refused) > MOST_REMEMBERED:
+            del self._refused[next(iter(self._refused))]
+        if tries > MOST_REFUSALS:
+            _log.warning("approval %s was answered again; that is kept no more", approval.id)
+            return
         refused = k.DecisionRefused(approval_id=approval.id, tried_by=user_id, why=why)
         await self._annotate(approval.asked_by, approval.session_id, approval.turn_id, refused)
 

@@ -10,7 +10,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send, StatelessLifespan
 
@@ -18,13 +18,16 @@ from turnlog.errors import Forbidden, TurnlogError
 from turnlog.ports import Backend, Tickets, User
 from turnlog.transports import problem, tickets
 from turnlog.transports.auth import Auth
+from turnlog.transports.expiry import UntilExpiry
 from turnlog.transports.http.request import NOBODY, UserRequest
 from turnlog.transports.http.routes import ROUTES, Handler, Route, Who
 from turnlog.transports.http.site import Site
+from turnlog.transports.limits import WriteLimits
 from turnlog.transports.mcp_server import McpDoor
 from turnlog.transports.mounting import route_path
 from turnlog.transports.origins import Door
 
+WRITING = ("POST", "PATCH", "PUT", "DELETE")
 # So that a browser does nothing with an answer that we do not want.
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -44,9 +47,10 @@ def http_app(
     mcp: McpDoor,
     origins: Sequence[str] = (),
     metrics_token: str | None = None,
+    writes: WriteLimits | None = None,
 ) -> Starlette:
     """The ASGI application. `origins`: other sites whose pages may ask, none by default."""
-    guards = Guards(auth, metrics_token)
+    guards = Guards(auth, metrics_token, writes or WriteLimits(600))
     by_path: dict[str, list[Route]] = {}
     for route in ROUTES:
         by_path.setdefault(route.path, []).append(route)
@@ -79,7 +83,10 @@ def _starlette_route(
     async def handle(request: Request) -> Response:
         who, handler = handlers["GET" if request.method == "HEAD" else request.method]
         user = await guards.user(who, request, backend.store)
-        return await handler(UserRequest(request, user, backend))
+        response = await handler(UserRequest(request, user, backend))
+        if user.until is not None and isinstance(response, StreamingResponse):
+            return UntilExpiry(response, user.until)  # type: ignore[return-value]
+        return response
 
     return StarletteRoute(path, handle, methods=list(handlers))
 
@@ -87,8 +94,9 @@ def _starlette_route(
 class Guards:
     """Who may come in, for each `who` of the table. What it does not know, nobody may."""
 
-    def __init__(self, auth: Auth, metrics_token: str | None) -> None:
+    def __init__(self, auth: Auth, metrics_token: str | None, writes: WriteLimits) -> None:
         self._auth = auth
+        self._writes = writes
         self._metrics_token = metrics_token
         self._guards: dict[Who, Callable[[str], Awaitable[User]]] = {
             "none": self._anybody,
@@ -99,15 +107,18 @@ class Guards:
         }
 
     async def user(self, who: Who, request: Request, given: Tickets) -> User:
-        """By the token; or by a ticket, where a browser can send no token. Raises Unauthorized
-        or Forbidden.
+        """By the token; or by a ticket, where a browser can send no token. Raises Unauthorized,
+        Forbidden, or TooMany where a user writes more than a user may.
         """
         guard = self._guards[who]
         authorization = request.headers.get("authorization", "")
         text = request.query_params.get(tickets.QUERY)
         if text is not None and not authorization and (who, request.method) == ("user", "GET"):
             return await tickets.use(given, text, route_path(request.scope))
-        return await guard(authorization)
+        user = await guard(authorization)
+        if request.method in WRITING:
+            self._writes.count(user.id)
+        return user
 
     async def _anybody(self, authorization: str) -> User:
         return NOBODY

@@ -10,6 +10,8 @@ from typing import Protocol
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
+from turnlog.transports.http.head_deadline import HeadDeadline
+
 DID_NOT_START = 3
 SETTLED = 3.0  # seconds after which all is imported, also what is imported on the side
 # With 500 sockets, the collector of cycles took a sixth of the server's time and stopped it for
@@ -38,6 +40,7 @@ def run(
     """
     config = uvicorn.Config(
         app,
+        http=HeadDeadline,
         lifespan="off",  # it would print the trace of an app that says why it does not start
         log_config=None,  # its lines go where ours go: see telemetry/logs.py
         log_level="warning",

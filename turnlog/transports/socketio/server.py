@@ -17,13 +17,14 @@ import socketio  # type: ignore[import-untyped]
 from engineio.payload import Payload  # type: ignore[import-untyped]
 from starlette.types import Receive, Scope, Send
 
-from turnlog.errors import BadInput, TurnlogError, Unauthorized
+from turnlog.errors import BadInput, TooMany, TurnlogError, Unauthorized
 from turnlog.events.cursor import parse
 from turnlog.ports import Backend, Decision, Question
 from turnlog.transports import problem
 from turnlog.transports.auth import Auth
 from turnlog.transports.deadlines import Sends
 from turnlog.transports.http.request import MOST_BYTES
+from turnlog.transports.limits import WriteLimits
 from turnlog.transports.origins import Door
 from turnlog.transports.socketio import client as socket_client
 from turnlog.transports.socketio import requests
@@ -44,8 +45,11 @@ Answer = dict[str, Any]
 class Sockets:
     """The Socket.IO server of one application: `async with sockets:`, then an ASGI app."""
 
-    def __init__(self, backend: Backend, auth: Auth, origins: Collection[str] = ()) -> None:
+    def __init__(
+        self, backend: Backend, auth: Auth, origins: Collection[str], writes: WriteLimits
+    ) -> None:
         self._backend = backend
+        self._writes = writes
         self._auth = auth
         self._origins = frozenset(origins)
         self._clients: dict[str, Client] = {}
@@ -171,7 +175,9 @@ class Sockets:
                 raise BadInput(f"There is no event {event!r}. There are: {', '.join(ACTIONS)}.")
             kind, act = ACTIONS[event]
             request = requests.payload(args, kind)
-        except BadInput as error:
+            if not isinstance(request, requests.Join | requests.Leave):
+                self._writes.count(client.user.id)
+        except (BadInput, TooMany) as error:
             client.answer(number, {"ok": False, "error": requests.explained(error)})
             return
         answering = self._answer(client, number, act(self, client, request))

@@ -1,0 +1,137 @@
+"""What a hostile tenant may do: write as often as a user may, and no longer than the token."""
+
+import asyncio
+
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from turnlog.errors import TooMany
+from turnlog.events import kinds as k
+from turnlog.simulator import Reply, ToolCall
+from turnlog.testing.apps import SECRET, as_user, is_problem, served
+from turnlog.testing.office import office
+from turnlog.transports.http import head_deadline
+from turnlog.transports.http.app import WRITING
+from turnlog.transports.http.routes import ROUTES
+from turnlog.transports.limits import MINUTE, MOST_USERS, WriteLimits
+from turnlog.turns import approvals
+
+PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))
+WRITES = [route for route in ROUTES if route.method in WRITING and route.handler is not None]
+
+
+# how often
+
+
+@pytest.mark.parametrize("route", WRITES, ids=lambda route: f"{route.method} {route.path}")
+async def test_every_route_that_writes_is_limited(route):
+    path = route.path.replace("{", "").replace("}", "")
+    async with office(secret=SECRET, writes_a_minute=3) as desk:
+        answers = [
+            await desk.http.request(route.method, path, json={}, headers=as_user("alice"))
+            for _ in range(4)
+        ]
+        other = await desk.http.request(route.method, path, json={}, headers=as_user("bob"))
+    assert [answer.status_code == 429 for answer in answers] == [False] * 3 + [True]
+    assert is_problem(answers[-1], 429, "too_many") == "More than 3 changes in a minute."
+    assert int(answers[-1].headers["retry-after"]) >= 1
+    assert other.status_code != 429
+
+
+def test_a_bucket_fills_up_again_within_a_minute():
+    time = [0.0]
+    limits = WriteLimits(60, clock=lambda: time[0])
+    for _ in range(60):
+        limits.count("alice")
+    with pytest.raises(TooMany):
+        limits.count("alice")
+    time[0] += 1.0
+    limits.count("alice")
+    with pytest.raises(TooMany):
+        limits.count("alice")
+
+
+def test_what_is_remembered_of_users_is_bounded():
+    limits = WriteLimits(1, clock=lambda: MINUTE)
+    for n in range(MOST_USERS + 100):
+        limits.count(f"user {n}")
+    assert len(limits._buckets) == MOST_USERS
+    with pytest.raises(TooMany):
+        limits.count(f"user {MOST_USERS + 99}")
+
+
+async def test_answers_that_do_not_count_do_not_fill_the_log():
+    async with office(PAY, Reply("Done.")) as desk:
+        session, (asked,) = await desk.asked()
+        await desk.answer(asked)
+        await desk.rest()
+        for _ in range(20):
+            is_problem(await desk.answer(asked), 409, "already_decided")
+        kept = await desk.kept(session)
+    assert sum(isinstance(e, k.DecisionRefused) for e in kept) == approvals.MOST_REFUSALS
+
+
+# how long
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["token", "ticket"])
+async def test_an_event_stream_ends_with_its_token(how):
+    async with served(secret=SECRET) as server, asyncio.timeout(30):
+        short = as_user("alice", days=2 / 86_400)
+        session = (await server.http.post("/api/sessions", headers=short)).json()["id"]
+        path = f"/api/sessions/{session}/stream"
+        if how == "ticket":
+            given = await server.http.post("/api/tickets", json={"path": path}, headers=short)
+            response = await server.http.get(path, params={"ticket": given.json()["ticket"]})
+        else:
+            response = await server.http.get(path, headers=short)
+    assert response.status_code == 200  # and it came to its end
+
+
+async def test_a_head_that_is_never_finished_is_hung_up_on(monkeypatch):
+    monkeypatch.setattr(head_deadline, "WITHIN", 0.05)
+
+    async def app(scope, receive, send):
+        await asyncio.sleep(0.2)  # longer than a head may take: the answer may
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"Hello."})
+
+    config = uvicorn.Config(app, lifespan="off")
+    config.load()
+
+    def protocol():
+        return head_deadline.HeadDeadline(config, ServerState(), {})
+
+    listening = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
+    async with listening, asyncio.timeout(30):
+        address = listening.sockets[0].getsockname()
+        for half in (b"", b"GET / HTTP/1.1\r\nho", b"GET / HTTP/1.1\r\nhost: x\r\n"):
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(half)
+            assert await reader.read() == b""
+            writer.close()
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
+        await reader.readuntil(b"Hello.")
+        writer.write(b"GET / HTTP/1.1\r\n")  # the next one, on the same connection
+        await reader.read()
+        writer.close()
+
+
+# what is over
+
+
+async def test_an_archived_session_takes_no_messages():
+    async with served(Reply("Hi.")) as server:
+        session = (await server.http.post("/api/sessions")).json()["id"]
+        path = f"/api/sessions/{session}"
+        await server.http.patch(path, json={"archived": True})
+        refused = await server.http.post(f"{path}/messages", json={"message": "Hello"})
+        assert "archived" in is_problem(refused, 409, "archived")
+        assert (await server.http.get(f"{path}/events")).json()["events"] == []
+        await server.http.patch(path, json={"archived": False})
+        accepted = await server.http.post(f"{path}/messages", json={"message": "Hello"})
+        assert accepted.status_code == 202
