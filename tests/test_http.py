@@ -267,3 +267,15 @@ async def test_without_tokens_pages_of_other_sites_are_refused(headers):
         response = await server.http.post("/api/sessions", headers=headers)
         is_problem(response, 403, "foreign_origin")
         assert await server.app.store.session_ids() == []
+
+
+async def test_a_page_of_another_local_port_is_told_the_setting():
+    async with served() as server:
+        page = {"origin": "http://localhost:5173"}
+        told = is_problem(
+            await server.http.get("/api/sessions", headers=page), 403, "foreign_origin"
+        )
+        assert "TURNLOG_CORS_ORIGINS=http://localhost:5173" in told
+        for odd in ({"origin": "null"}, {"origin": "x" * 500}, {"host": "evil.example"}):
+            refused = await server.http.get("/api/sessions", headers=odd)
+            assert "CORS" not in is_problem(refused, 403, "foreign_origin")

@@ -13,7 +13,7 @@ from turnlog.engines.claude.stream import Call
 from turnlog.events import kinds as k
 from turnlog.projections.proof import prove
 from turnlog.simulator import RawBlock, Reply, Usage
-from turnlog.testing.apps import SECRET, client_of, scripted_app
+from turnlog.testing.apps import SECRET, client_of, is_problem, scripted_app
 from turnlog.tokens import mint
 from turnlog.transports.auth import LOCAL_USER
 
@@ -65,7 +65,7 @@ def told(request):
 async def test_both_the_agent_and_the_session_must_allow_it(agent, session):
     async with app_of(Reply("Hi."), agent=agent) as (app, sim):
         made = await app.create_session(LOCAL_USER)
-        await app.change_session(LOCAL_USER, made.id, web_search=session)
+        await app.store.update_session(LOCAL_USER, made.id, web_search=session)
         await app.run_turn("Hi", session_id=made.id)
         assert (uses(sim.requests[0]), told(sim.requests[0])) == (None, False)
 
@@ -219,3 +219,13 @@ async def test_code_that_ran_is_told_again_and_its_container_is_gone_back_to():
         await app.run_turn("Again", session_id=session.id)
     assert sim.requests[1]["messages"][1]["content"][:2] == [code, result]
     assert [request.get("container") for request in sim.requests] == [None, "container_1"]
+
+
+async def test_a_switch_that_would_do_nothing_is_refused():
+    async with app_of(agent=False) as (app, _), client_of(app) as http:
+        made = (await http.post("/api/sessions")).json()
+        path = f"/api/sessions/{made['id']}"
+        refused = await http.patch(path, json={"webSearch": True})
+        assert "web_search=True" in is_problem(refused, 400, "bad_input")
+        assert (await http.get(path)).json() == made
+        assert (await http.patch(path, json={"webSearch": False})).status_code == 200

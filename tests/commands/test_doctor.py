@@ -46,7 +46,7 @@ def test_a_new_installation_is_well(capsys):
     assert code == 0
     assert {state for state, _ in found.values()} == {"ok"}
     assert "answers (simulated)" in found["model"][1]
-    assert "2 companies" in found["BusinessCentral"][1]
+    assert "sandbox, data in turnlog-data" in found["BusinessCentral"][1]
 
 
 @pytest.mark.slow

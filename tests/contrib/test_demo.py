@@ -64,3 +64,15 @@ async def test_the_knowledge_agent_answers_from_the_library_with_citations(demo)
     ((calls, last, text),) = await talk(demo, "search the documents for the price of a hotel night")
     assert calls == [("knowledge", "search_documents")] and last == "knowledge"
     assert "A night may cost 140 euros." in text
+
+
+async def test_the_web_is_searched_where_the_user_switches_it_on(demo):
+    """The answer of the simulated Claude comes from its own few pages of the web."""
+    session = await demo.create_session("local")
+    question = "search the web for the capital of Norway"
+    before = await demo.run_turn(question, session_id=session.id)
+    await demo.change_session("local", session.id, web_search=True)
+    after = await demo.run_turn(question, session_id=session.id)
+    searches = [(await demo.store.get_session("local", session.id)).searches]
+    assert searches == [1]
+    assert before.text != after.text

@@ -242,7 +242,7 @@ class Turnlog(RunsTurns):
         return await self._turns.start(user_id, session_id, question)
 
     async def change_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
-        check_changes(changes)
+        check_changes(changes, self._agents.values())
         return await self.store.update_session(user_id, session_id, **changes)
 
     async def stop_turn(self, user_id: str, session_id: str) -> bool:

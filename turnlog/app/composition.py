@@ -8,7 +8,12 @@ from turnlog.app.adapters import BUSES, ENGINES, NEEDS, graph_agent, graph_engin
 from turnlog.app.application import Connection, Turnlog
 from turnlog.config import Settings, load
 from turnlog.contrib import demo
-from turnlog.contrib.business_central import BusinessCentral, endpoint_from, erp_agent
+from turnlog.contrib.business_central import (
+    BusinessCentral,
+    endpoint_from,
+    erp_agent,
+    sandbox_folder,
+)
 from turnlog.contrib.knowledge.agent import knowledge_agent
 from turnlog.contrib.knowledge.shelves import shelves_beside
 from turnlog.contrib.tasks.agent import TASKS
@@ -57,7 +62,7 @@ def create_app(
         store = store_at(store or settings.store_url, metrics)
     shelves = shelves_beside(store.url, settings.data, settings.contrib)
     if agents is None:
-        erp = BusinessCentral(endpoint)
+        erp = BusinessCentral(endpoint, sandbox_folder(store.url, settings.data))
         workers = (erp_agent(erp), TASKS, knowledge_agent(shelves))
         agents, connections, library = demo.agents(*workers), [erp, shelves], shelves
         engine = engine or ("langgraph" if installed("langgraph") else None)

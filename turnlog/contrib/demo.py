@@ -69,6 +69,7 @@ def agents(*workers: Agent) -> list[Agent]:
         prompt=PROMPT,
         description="Routes to the others.",
         tools=[current_time, calculate],
+        web_search=True,  # where the session's user switches it on
         hands_over_to=[worker.id for worker in workers],
     )
     return [supervisor, *workers]

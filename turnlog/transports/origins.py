@@ -28,9 +28,25 @@ class Door:
         if scope["type"] == "lifespan" or welcome(scope, self._origins):
             await self._app(scope, receive, send)
             return
-        detail = "This server answers only programs and pages of this machine."
-        refused = problem.response(403, "Forbidden", detail, "foreign_origin")
+        refused = problem.response(403, "Forbidden", why_refused(scope), "foreign_origin")
         await refused(scope, receive, send)
+
+
+def why_refused(scope: Scope) -> str:
+    """What a developer is told whose page may not ask, and the setting that lets it."""
+    headers = Headers(scope=scope)
+    origin, host = headers.get("origin", ""), headers.get("host", "")
+    try:
+        is_page = len(origin) < 200 and urlsplit(origin).hostname is not None
+        asked_here = is_on_loopback(f"//{host}")
+    except ValueError:
+        is_page = asked_here = False
+    if not is_page or not asked_here:
+        return "This server answers only programs and pages of this machine."
+    return (
+        f"The page at {origin} is of another site, and another port is another site. To let its"
+        f" pages ask, start the server with TURNLOG_CORS_ORIGINS={origin}."
+    )
 
 
 def welcome(scope: Scope, origins: Collection[str] = ()) -> bool:

@@ -1,12 +1,13 @@
 """Conversations made and changed: what may be set, checked before it is stored."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from turnlog.errors import BadInput
 from turnlog.events.clock import now
 from turnlog.pipeline.admission import check_budget, check_characters
 from turnlog.pipeline.turn_state import new_id
-from turnlog.ports import Session
+from turnlog.ports import Agent, Session
 
 MOST_TITLE = 200
 
@@ -26,7 +27,13 @@ def new_session(
     )
 
 
-def check_changes(changes: dict[str, Any]) -> None:
+def check_changes(changes: dict[str, Any], agents: Iterable[Agent] = ()) -> None:
+    """Raises BadInput for what cannot be stored, or would do nothing."""
+    if changes.get("web_search") and not any(agent.web_search for agent in agents):
+        raise BadInput(
+            "No agent of this server may search the web. Its operator allows it with"
+            " Agent(..., web_search=True)."
+        )
     if "title" in changes:
         _check_title(changes["title"])
     if "thinking_budget" in changes:

@@ -9,6 +9,8 @@ import secrets
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -48,16 +50,18 @@ class _Response:
 
 
 class BusinessCentral:
-    """One company of one environment, as a context manager. Without an endpoint, a sandbox."""
+    """One company of one environment, as a context manager. Without an endpoint, a sandbox, whose
+    data stays in `folder`, or in memory."""
 
-    def __init__(self, endpoint: Endpoint | None = None) -> None:
+    def __init__(self, endpoint: Endpoint | None = None, folder: Path | None = None) -> None:
         self._configured = endpoint
+        self._folder = folder
         self._open: AsyncExitStack | None = None
         self._answered = False
 
     async def __aenter__(self) -> "BusinessCentral":
         async with AsyncExitStack() as stack:
-            self._endpoint = self._configured or await _start_sandbox(stack)
+            self._endpoint = self._configured or await _start_sandbox(stack, self._folder)
             self._sign_in = SignIn(self._endpoint)
             self._company_id, self._finding_company = "", asyncio.Lock()
             self._slots = asyncio.Semaphore(CONCURRENT_REQUESTS)
@@ -77,12 +81,18 @@ class BusinessCentral:
         """What is known of it: a server that nobody has asked yet may not be there."""
         endpoint = self._configured
         if endpoint is None:
-            return "Business Central (sandbox)"
+            where = f"data in {self._folder}" if self._folder else "in memory"
+            return f"Business Central (sandbox, {where})"
         answered = "" if self._answered else ", not asked yet"
         return f"Business Central (environment {endpoint.environment}{answered})"
 
     async def examine(self) -> str:
-        """Ask it for its companies, and say what is there. Raises ToolError."""
+        """Ask it for its companies, and say what is there. Raises ToolError.
+
+        A sandbox is not opened: a server may be working with it.
+        """
+        if self._configured is None:
+            return str(self)
         async with self:
             names = [row["name"] for row in await self.companies()]
             await self._company()
@@ -243,11 +253,20 @@ class BusinessCentral:
             raise lost(wrote=method != "GET") from None
 
 
-async def _start_sandbox(stack: AsyncExitStack) -> Endpoint:
+def sandbox_folder(store_url: str, folder: str) -> Path | None:
+    """Beside the log, as it is kept: in memory beside a store in memory."""
+    scheme, _, rest = store_url.partition(":")
+    if scheme == "memory":
+        return None
+    return Path(rest if scheme == "sqlite" else folder)
+
+
+async def _start_sandbox(stack: AsyncExitStack, folder: Path | None) -> Endpoint:
     """A sandbox that only this connection can talk to."""
     from turnlog.contrib.business_central.sandbox import Sandbox
 
-    sandbox = Sandbox(client_secret=secrets.token_hex(16))
+    secret = secrets.token_hex(16)
+    sandbox = await asyncio.to_thread(partial(Sandbox, client_secret=secret, folder=folder))
     url = await stack.enter_async_context(sandbox.serve())
     return sandbox.endpoint(url)
 

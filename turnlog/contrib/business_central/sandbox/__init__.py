@@ -1,4 +1,4 @@
-"""A sandbox of Business Central's API v2.0 on loopback, in memory, with demo companies."""
+"""A sandbox of Business Central's API v2.0 on loopback, with demo companies; its data may stay."""
 
 from turnlog.contrib.business_central.sandbox.server import Failure, Sandbox
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -23,6 +24,7 @@ from starlette.routing import Route
 from turnlog.contrib.business_central.client.endpoint import Endpoint
 from turnlog.contrib.business_central.sandbox import batch
 from turnlog.contrib.business_central.sandbox.demo.companies import BUSY, companies
+from turnlog.contrib.business_central.sandbox.ledger import Kept, Ledger, headers_of
 from turnlog.contrib.business_central.sandbox.refusal import body
 from turnlog.contrib.business_central.sandbox.service import Answer, Call, Service
 from turnlog.contrib.business_central.sandbox.tokens import Tokens
@@ -66,11 +68,17 @@ class Sandbox:
         token_seconds: int = 3600,
         page_size: int = 20_000,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        folder: Path | None = None,  # where its data stays; None: in memory
     ) -> None:
         self.tenant, self.environment = tenant, environment
         self.client_id, self.client_secret = client_id, client_secret
         self.tokens = Tokens(tenant, client_id, client_secret, token_seconds, clock)
-        self.service = Service(companies(clock), page_size)
+        self._ledger = None if folder is None else Ledger(folder, clock)
+        self._page_size = page_size
+        if self._ledger is None:
+            self.service = Service(companies(clock), page_size)
+        else:
+            self._ledger.replay(self._make, self._again)
         self.calls: deque[tuple[str, str]] = deque(maxlen=200)
         self.failed = asyncio.Event()  # set when a queued failure has happened
         self._failures: deque[Failure] = deque()
@@ -129,10 +137,32 @@ class Sandbox:
         if not self.tokens.accepts(request.headers.get("authorization", "")):
             return _unauthorized()
         path = (address["path"] or "").strip("/")
-        if path == batch.PATH and request.method == "POST":
-            return batch.run(self.service, raw, request.headers)
         query = request.query_params.multi_items()
-        return self.service.answer(Call(request.method, path, query, request.headers, raw))
+        call = Call(request.method, path, query, request.headers, raw)
+        return self._carry_out(call) if call.method == "GET" else self._kept(call)
+
+    def _carry_out(self, call: Call) -> Answer:
+        if call.path == batch.PATH and call.method == "POST":
+            return batch.run(self.service, call.body, call.headers)
+        return self.service.answer(call)
+
+    def _kept(self, call: Call) -> Answer:
+        """A request that may write: in the ledger before it is answered."""
+        if self._ledger is None:
+            return self._carry_out(call)
+        at = self._ledger.begin()
+        answer = self._carry_out(call)
+        headers = headers_of(dict(call.headers))
+        entry = Kept(at, call.method, call.path, call.query, headers, call.body)
+        self._ledger.keep(entry)
+        return answer
+
+    def _make(self) -> None:
+        assert self._ledger is not None
+        self.service = Service(companies(self._ledger.now), self._page_size)
+
+    def _again(self, kept: Kept) -> None:
+        self._carry_out(Call(kept.method, kept.path, kept.query, kept.headers, kept.body))
 
 
 def _unauthorized() -> Answer:
