@@ -81,14 +81,19 @@ def spans_of(blocks: Sequence[Block], indexes: Sequence[int] = ()) -> list[Span]
     return spans
 
 
-def citations_of(blocks: Iterable[Block], spans: Iterable[Span]) -> list[Citation]:
+def citations_of(
+    blocks: Iterable[Block], spans: Iterable[Span], cited: Sequence[dict[str, Any]] = ()
+) -> list[Citation]:
     """Every citation in order, each with its block and where the cited words stand.
 
-    The API cites a block as a whole: the words of a citation are those of its block.
+    The API cites a block as a whole: the words of a citation are those of its block. `cited` is
+    what was found out about each, as far as anything was.
     """
     texts = (block for block in blocks if block["type"] == "text")
-    return [
+    citations = [
         {**span._asdict(), **citation}
         for span, block in zip(spans, texts, strict=True)
         for citation in block.get("citations") or ()
     ]
+    known: list[dict[str, Any]] = [*cited, *[{}] * (len(citations) - len(cited))]
+    return [citation | found for citation, found in zip(citations, known, strict=True)]

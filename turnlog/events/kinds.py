@@ -134,11 +134,12 @@ class Message(Event, frozen=True, kw_only=True, tag="message"):
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
     log_only: ClassVar[frozenset[str]] = frozenset(
-        {"blockIndexes", "costs", "details", "prefix", "reported"}
+        {"blockIndexes", "cited", "costs", "details", "prefix", "reported"}
     )
 
     message_id: str
     blocks: list[Block]
+    cited: list[dict[str, Any]] = []  # of each citation: file and page, and whether it holds
     block_indexes: list[int] = []  # of an answer that was cut off; else blocks are counted
     stop_reason: str
     model: str
@@ -161,14 +162,14 @@ class Message(Event, frozen=True, kw_only=True, tag="message"):
 
     @property
     def citations(self) -> list[Citation]:
-        return citations_of(self.blocks, self.spans)
+        return citations_of(self.blocks, self.spans, self.cited)
 
     def shown(self) -> dict[str, Any]:
         spans = self.spans
         shown = super().shown() | {
             "content": self.content,
             "blocks": [span._asdict() for span in spans],
-            "citations": citations_of(self.blocks, spans),
+            "citations": citations_of(self.blocks, spans, self.cited),
         }
         if refused := self.details.get("stop_details"):  # why the model would not answer
             shown["stopDetails"] = refused

@@ -16,6 +16,7 @@ from turnlog.events.base import Stamped
 from turnlog.events.content import Block
 from turnlog.events.kinds import HistoryAnchored
 from turnlog.pipeline.admission import Limits
+from turnlog.pipeline.citing import documents_in
 from turnlog.ports import (
     NO_ATTACHMENTS,
     Agent,
@@ -30,6 +31,7 @@ from turnlog.ports import (
     ToolSpec,
     handover_tool,
 )
+from turnlog.projections.citations import Source
 from turnlog.projections.history.attachments import FILE_TOOL, needs_tool, plan
 from turnlog.projections.history.messages import (
     moved_anchor,
@@ -80,13 +82,14 @@ async def build_context(
     files = plan(events, model)
     specs = [*_offered(tools, files), *_handovers(agent, team)]
     prefix = fingerprint(model, system, specs, searches)
+    blocks, sources = await _blocks(files, session.user_id, attachments)
     telling = tell(
         events,
         agent.id,
         thoughts=anchor is None,
         prefix=prefix,
         to_be_answered={each.call.tool_use_id for each in open_calls if each.agent.id == agent.id},
-        files=await _blocks(files, session.user_id, attachments),
+        files=blocks,
     )
     prompt = Prompt(
         model=model,
@@ -108,6 +111,7 @@ async def build_context(
         records=records,
         tool_ids=frozenset(tool_ids(events)),
         known_only=was_mended_in_full(events),
+        documents=documents_in(telling.messages, sources),
     )
     return seat, prefix
 
@@ -121,15 +125,22 @@ def _offered(tools: ToolBox, files: Sequence[Told]) -> Iterator[ToolSpec]:
 
 async def _blocks(
     files: Sequence[Told], user_id: str, attachments: Attachments
-) -> dict[str, list[Block]]:
-    """By message: its files, and then what is said about those that are not there."""
+) -> tuple[dict[str, list[Block]], dict[int, Source]]:
+    """By message: its files, then what is said about those that are not there. By the identity
+    of its source: which file a block is.
+    """
     blocks: dict[str, list[Block]] = {}
+    sources: dict[int, Source] = {}
     for told in files:
-        blocks.setdefault(told.message_id, []).extend(await attachments.blocks(user_id, told))
-    return {
+        made = await attachments.blocks(user_id, told)
+        blocks.setdefault(told.message_id, []).extend(made)
+        source = Source(told.facts["id"], told.facts["name"])
+        sources |= {id(block["source"]): source for block in made if "source" in block}
+    in_order = {
         message: sorted(each, key=lambda block: bool(block["type"] == "text"))
         for message, each in blocks.items()
     }
+    return in_order, sources
 
 
 def _handovers(agent: Agent, team: Mapping[str, Agent]) -> Iterator[ToolSpec]:

@@ -21,14 +21,16 @@ from turnlog.errors import Archived, NotFound, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Envelope
 from turnlog.events.clock import now
-from turnlog.pipeline.admission import Limits, admit, admit_files
+from turnlog.pipeline.admission import Limits
+from turnlog.pipeline.asking import admitted_files, sent
+from turnlog.pipeline.citing import followed
 from turnlog.pipeline.context_building import build_context
 from turnlog.pipeline.ending import UNEXPLAINED, complete, error_of, left_open, show_unkept
 from turnlog.pipeline.execution import ClaimId, execute
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import Append, emit, store_and_emit
-from turnlog.pipeline.turn_state import TurnState, new_id, resumed
+from turnlog.pipeline.turn_state import TurnState, resumed
 from turnlog.ports import (
     NO_ATTACHMENTS,
     NO_GUARD,
@@ -38,7 +40,6 @@ from turnlog.ports import (
     Batch,
     CallGuard,
     Engine,
-    File,
     Model,
     PromptContext,
     Question,
@@ -109,7 +110,7 @@ PartsFor = Callable[[Session, Show], Parts]
 
 async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
     """Keep the user's message. From here on it cannot be lost."""
-    files = await admitted_files(question, parts)
+    files = await admitted_files(question, parts.limits, parts.session.user_id, parts.files)
     session = parts.session
     if session.archived:
         raise Archived
@@ -128,30 +129,6 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
 
     await deliver([Batch([sent(question, files)])], state, parts, open_turn)
     return state
-
-
-async def admitted_files(question: Question, parts: Parts) -> list[File]:
-    """The question's files. Raises what the question is refused by: NotFound for a
-    file that is not the user's, before anything else happens with it.
-    """
-    admit(question, parts.limits)
-    user_id = parts.session.user_id
-    files = [await parts.files.get(user_id, file_id) for file_id in question.file_ids]
-    admit_files(files, parts.limits)
-    return files
-
-
-def sent(question: Question, files: Sequence[File]) -> k.UserMessageSent:
-    """The event that a question begins its turn with."""
-    return k.UserMessageSent(
-        message_id=question.message_id or new_id(),
-        content=question.message,
-        files=[file.facts for file in files],
-        file_details=[file.details for file in files],
-        enable_thinking=question.enable_thinking,
-        thinking_budget=question.thinking_budget,
-        client_tools=question.client_tools,
-    )
 
 
 async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:
@@ -251,6 +228,7 @@ class _Team:
             mid_turn=state.last_message is not None,
             shorter=shorter,
         )
+        state.documents[agent_id] = seat.documents
         return seat
 
     async def _system(self, agent: Agent) -> str:
@@ -320,12 +298,19 @@ async def _deliver(
     outputs = (output for batch in batches for output in batch.outputs)
     if starting := [output for output in outputs if isinstance(output, ToolStarted)]:
         await _to_the_end(_start(starting, state, parts.store))
+    batches = [await _followed(batch, state, parts) for batch in batches]
     events = [event for batch in batches for event in normalize(batch, state, parts.rate)]
     placed = place(events, state)
     append = append or partial(parts.store.append, state.turn)
     storing = store_and_emit(placed, state, append, parts.show)
     await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
     parts.note(placed)
+
+
+async def _followed(batch: Batch, state: TurnState, parts: Parts) -> Batch:
+    """With its citations followed to the files that the agent was told of."""
+    documents = state.documents.get((batch.agent or state.agent).id, ())
+    return await followed(batch, documents, state.turn.user_id, parts.files)
 
 
 async def _start(starting: Sequence[ToolStarted], state: TurnState, store: Store) -> None:

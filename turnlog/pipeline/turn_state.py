@@ -16,6 +16,7 @@ from turnlog.events.content import Block, Citation, TokenUsage, usage_of
 from turnlog.events.grammar import GOES_ON
 from turnlog.events.internal import HANDOVER
 from turnlog.ports import ApprovalState, Batch, CallStarted, OpenCall, Standing, Turn
+from turnlog.projections.citations import Source
 
 
 class DraftBlock(msgspec.Struct):
@@ -146,6 +147,7 @@ class TurnState:
         self.position = -1  # number of the last kept event
         self.prefixes: dict[str, str] = {}  # by agent: fingerprint of prompt, tools and model
         self.prompts: dict[str, str] = {}  # by agent, as they were made for this turn
+        self.documents: dict[str, Sequence[Source]] = {}  # by agent: those of its prompt
         self.asked_tools: set[str] = set()
         self.open_calls: dict[str, OpenCall] = {}
         self.standing = Standing()  # which calls are approved, refused or begun

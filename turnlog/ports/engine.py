@@ -76,6 +76,7 @@ class Seat:
     records: Sequence[Event] = ()  # what is to be kept about how the prompt was made
     tool_ids: frozenset[str] = frozenset()  # of calls that were made before, by anybody
     known_only: bool = False  # blocks of unknown types are left out, because the model rejected one
+    documents: Sequence[Any] = ()  # of the prompt, in the order in which the API counts them
 
 
 class Team(Protocol):

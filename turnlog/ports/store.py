@@ -8,6 +8,7 @@ from turnlog.events.base import Envelope, Stamped, Value
 from turnlog.events.kinds import Complete
 from turnlog.events.record import Record
 from turnlog.ports.billing import Billing
+from turnlog.ports.citations import Citations
 from turnlog.ports.files import FileTable
 from turnlog.ports.outbox import Outbox
 from turnlog.ports.tickets import Tickets
@@ -319,7 +320,7 @@ class Audit(Protocol):
     async def evidence(self, session_id: str) -> Evidence: ...
 
 
-class Store(EventLog, Sessions, Turns, Approvals, Tickets, Audit, Billing, Protocol):
+class Store(EventLog, Sessions, Turns, Approvals, Tickets, Audit, Billing, Citations, Protocol):
     """A place that keeps all of it. One adapter, seven faces."""
 
     @property

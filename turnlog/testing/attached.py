@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from turnlog.app import Turnlog
 from turnlog.testing import made_files
@@ -55,6 +56,14 @@ def names_in(wishes: Iterable[str]) -> list[str]:
 def ids_of(names: Iterable[str], ids: Mapping[str, str]) -> list[str]:
     """A name that the script made nothing of stands for itself: an unknown file."""
     return [ids.get(name, name) for name in names]
+
+
+def cited(citation: Mapping[str, Any]) -> str:
+    """A citation in the table of a page: with its file where it has one."""
+    text = f"block {citation['blockIndex']}: {citation['cited_text']}"
+    if file := citation.get("file"):
+        text += f" ({file['name']}, page {file['page']})"
+    return f"{text}, which does not hold" if citation.get("verified") is False else text
 
 
 def _made(name: str, text: str) -> bytes:

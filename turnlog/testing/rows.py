@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import count
 
 from turnlog.projections.transcript import Shown
+from turnlog.testing import attached
 
 # Ids that are new with every run: of a conversing simulator's calls, and of the ERP's documents.
 _MADE_UP = re.compile(r"\b(toolu_|TL-)(?:01[0-9a-f]{22}|[0-9A-F]{20})\b")
@@ -62,6 +63,6 @@ def _key_fields(event: Shown, in_a_team: bool) -> str:
     if files := known.pop("files", None):
         known["files"] = [file["name"] for file in files]
     if cited := known.pop("citations", None):
-        known["citations"] = [f"block {c['blockIndex']}: {c['cited_text']}" for c in cited]
+        known["citations"] = [attached.cited(citation) for citation in cited]
     told = (f"{name}={value!r}" for name, value in known.items())
     return ", ".join(told).replace("|", "\\|")

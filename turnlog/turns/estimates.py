@@ -12,8 +12,9 @@ from turnlog.events.clock import now
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.money import picousd, total, usd
 from turnlog.events.record import numbered
+from turnlog.pipeline.asking import admitted_files, sent
 from turnlog.pipeline.context_building import build_context
-from turnlog.pipeline.turn import Parts, PartsFor, admitted_files, sent
+from turnlog.pipeline.turn import Parts, PartsFor
 from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import (
     Engine,
@@ -48,7 +49,7 @@ class Estimates:
         """Raises what sending the message would raise: NotFound, BadInput, TooLarge."""
         session = await self._store.get_session(user_id, session_id)
         parts = self._parts_for(session, lambda batch: None)
-        files = await admitted_files(question, parts)
+        files = await admitted_files(question, parts.limits, user_id, parts.files)
         turn = Turn(id=new_id(), session_id=session.id, user_id=user_id)
         prompt = await self._prompt(question, files, turn, parts)
         tokens = await _counted(prompt, parts.engine)

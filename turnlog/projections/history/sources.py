@@ -2,7 +2,7 @@
 
 import re
 
-_OF_A_FILE = re.compile(r"file:([\w-]{1,100})#page=(\d{1,7})")
+_OF_A_FILE = re.compile(r"file:([\w-]{1,100})(?:#page=(\d{1,7}))?")
 
 
 def source_of(file_id: str, page: int) -> str:
@@ -13,4 +13,4 @@ def source_of(file_id: str, page: int) -> str:
 def page_of(source: str) -> tuple[str, int] | None:
     """The file and the page that a source names, if it is one of ours."""
     match = _OF_A_FILE.fullmatch(source)
-    return (match[1], int(match[2])) if match else None
+    return (match[1], int(match[2] or 1)) if match else None

@@ -37,11 +37,12 @@ from turnlog.projections import tables
 from turnlog.stores.leases import NO_LEASE, lease_lost, leased
 from turnlog.stores.memory import approvals, billing
 from turnlog.stores.memory.attached import AttachedFiles
+from turnlog.stores.memory.citations import MemoryCitations
 from turnlog.stores.memory.outbox import MemoryOutbox
 from turnlog.stores.memory.tickets import MemoryTickets
 
 
-class MemoryStore(MemoryTickets):
+class MemoryStore(MemoryTickets, MemoryCitations):
     """A Store without a disk. A process that "dies" leaves its owner name behind."""
 
     def __init__(self, owner: str = "memory", beside: "MemoryStore | None" = None) -> None:

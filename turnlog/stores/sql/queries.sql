@@ -328,3 +328,23 @@ WHERE id = coalesce(:id, id) AND status = coalesce(:status, status) RETURNING id
 -- forget_notices --
 -- What is old and does not wait any more.
 DELETE FROM outbox WHERE created_at < :before AND status <> 'waiting' RETURNING id
+
+-- ── citations: columns in the order of citations.py ──
+
+-- get_message_of_user --
+-- A row where the user has a visible message with this id.
+SELECT 1 FROM messages
+WHERE message_id = :message_id AND user_id = :user_id AND is_internal = 0
+
+-- list_citations_of_message --
+-- In the order of the answer.
+SELECT message_id, position, session_id, created_at, seq, block_index, kind, cited_text, location
+FROM message_citations WHERE message_id = :message_id AND user_id = :user_id ORDER BY position
+
+-- list_citations_of_session --
+-- In the order of the answers; those of visible ones.
+SELECT c.message_id, c.position, c.session_id, c.created_at, c.seq, c.block_index, c.kind,
+       c.cited_text, c.location
+FROM message_citations AS c JOIN messages ON messages.message_id = c.message_id
+WHERE c.session_id = :session_id AND c.seq > :after AND messages.is_internal = 0
+ORDER BY c.seq, c.position LIMIT :limit

@@ -22,7 +22,7 @@ from turnlog.ports import (
     User,
 )
 from turnlog.stores.sql import approvals as permits
-from turnlog.stores.sql import billing, log, sessions, tickets, turns
+from turnlog.stores.sql import billing, citations, log, sessions, tickets, turns
 from turnlog.stores.sql.attached import AttachedFiles
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.outbox import SqlOutbox
@@ -94,6 +94,16 @@ class SqlStore:
 
     async def has_message(self, message_id: str) -> bool:
         return await self._look(lambda db: log.has_message(db, message_id))
+
+    async def citations_of_message(self, user_id: str, message_id: str) -> list[dict[str, Any]]:
+        return await self._look(lambda db: citations.of_message(db, user_id, message_id))
+
+    async def citations_of_session(
+        self, user_id: str, session_id: str, *, limit: int, after: int = -1
+    ) -> list[dict[str, Any]]:
+        return await self._look(
+            lambda db: citations.of_session(db, user_id, session_id, limit, after)
+        )
 
     # sessions
 
