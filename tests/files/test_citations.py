@@ -72,7 +72,7 @@ PAGES = {2: "Ducks\nswim in ponds.  Geese", 3: "fly south."}
 def test_words_are_looked_for_on_the_pages_that_are_named(words, file, verified):
     place = Place("a", "a.pdf", 2, 3)
     found = located({"cited_text": words}, place, PAGES)
-    assert found == {"file": {"id": "a", "name": "a.pdf", **file}, "verified": verified}
+    assert found == {"fileId": "a", "file": {"name": "a.pdf", **file}, "verified": verified}
 
 
 def test_a_range_of_characters_must_hold_the_words():
@@ -116,7 +116,8 @@ async def test_a_cited_answer_is_the_same_live_after_a_reload_and_in_both_routes
         (found,) = [e.event for e in turn.events if e.event.type == "citations_found"]
         reloaded = (await http.get(f"/api/sessions/{turn.session_id}/messages")).json()["events"][1]
         assert found.citations == live.citations == reloaded["citations"]
-        told = {"id": file.id, "name": "birds.pdf"}
+        told = {"name": "birds.pdf"}
+        assert {c["fileId"] for c in live.citations} == {file.id}
         assert [(c["file"], c["verified"]) for c in live.citations] == [
             (told | {"page": 2, "start": 0, "end": 10}, True),
             (told | {"page": 9}, False),

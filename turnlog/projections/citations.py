@@ -76,25 +76,29 @@ def located(citation: Citation, place: Place, texts: Mapping[int, str] | None) -
     """What is kept of a citation beside what the API sent. `texts` by page; None: the file has
     no such page.
     """
-    file: Row = {"id": place.file_id, "name": place.name, "page": place.first}
+    file: Row = {"name": place.name, "page": place.first}
     if place.last != place.first:
         file["endPage"] = place.last
     words = str(citation.get("cited_text") or "")
     if texts is None:
-        return {"file": file, "verified": False}
+        return _row(place, file, False)
     if not any(text.strip() for text in texts.values()) or not words.strip():
-        return {"file": file, "verified": None}
+        return _row(place, file, None)
     if place.start is not None and place.end is not None:
         text = texts[place.first]
         is_there = _squeezed(text[place.start : place.end]) == _squeezed(words)
-        return {"file": file | {"start": place.start, "end": place.end}, "verified": is_there}
+        return _row(place, file | {"start": place.start, "end": place.end}, is_there)
     for page, text in texts.items():
         if span := _find(words, text):
             exact = file | {"page": page, "start": span[0], "end": span[1]}
             exact.pop("endPage", None)
-            return {"file": exact, "verified": True}
+            return _row(place, exact, True)
     together = _squeezed(" ".join(texts.values()))
-    return {"file": file, "verified": _squeezed(words) in together}
+    return _row(place, file, _squeezed(words) in together)
+
+
+def _row(place: Place, file: Row, verified: bool | None) -> Row:
+    return {"fileId": place.file_id, "file": file, "verified": verified}
 
 
 def _find(words: str, text: str) -> tuple[int, int] | None:
@@ -124,7 +128,7 @@ def shown(row: Mapping[str, Any], location: Citation) -> Row:
         "cited_text": row["cited_text"],
         "title": location.get("document_title") or location.get("title"),
         "url": location.get("url"),
-        "file_id": file.get("id"),
+        "file_id": location.get("fileId"),
         "file_name": file.get("name"),
         "page": file.get("page"),
         "end_page": file.get("endPage", file.get("page")),

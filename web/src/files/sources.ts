@@ -44,13 +44,14 @@ function numberOf(citation: Citation, list: Source[], numbers: Map<string, numbe
 }
 
 function sourceOf(citation: Citation): Source {
-  const page = citation["start_page_number"] as number | undefined;
+  const file = (citation["file"] ?? {}) as { page?: number };
+  const page = file.page ?? (citation["start_page_number"] as number | undefined);
   const url = text(citation["url"]) || null;
   return {
     number: 0,
     title: text(citation["document_title"]) || text(citation["title"]) || url || "Source",
     place: page ? `page ${page}` : (url ? hostOf(url) : text(citation["source"])),
-    fileId: text(citation["file_id"] ?? citation["fileId"]) || null,
+    fileId: text(citation["fileId"] ?? citation["file_id"]) || null,
     page: page ?? null,
     url,
     quotes: [],
