@@ -27,7 +27,7 @@ NAMES_ONLY = {
     ' server, say %s = "user" in %s; if it is for the model, say "model".',
     "tool %s returned what cannot become JSON",
     "webhook %s: %s was not taken (%s)",
-    "tool %s of %s: %s, asks %s: %s",
+    "tools of %s: %s: %s, asks %s: %s",
     "tool %s: nobody can allow it, because there is one user",
     "%s %s failed",
     "No keys from %s, %d known ones stay: %s",

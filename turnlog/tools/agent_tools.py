@@ -87,8 +87,8 @@ class AgentTools:
         return listed
 
     async def __aenter__(self) -> None:
+        _say(self.own())
         for row in self.own():
-            _say(row)
             if self._alone and row.asks.startswith(NOT_THE_ASKER):
                 _log.warning("tool %s: nobody can allow it, because there is one user", row.tool)
         if self._mcp:
@@ -105,8 +105,7 @@ class AgentTools:
         for agent in self._agents.values():
             own = {tool.name for tool in agent.tools}
             tools = await self._mcp.tools_of_all(agent)
-            for row in self._rows(agent, [tool for tool in tools if tool.name not in own]):
-                _say(row)
+            _say(self._rows(agent, [tool for tool in tools if tool.name not in own]))
 
     def _rows(self, agent: Agent, tools: Sequence[Tool]) -> list[Row]:
         return list(rows(agent, tools, self._policy(agent)))
@@ -116,5 +115,13 @@ class AgentTools:
         return replace(self._server_policy, agent=rule, agent_approver=approver)
 
 
-def _say(row: Row) -> None:
-    _log.info("tool %s of %s: %s, asks %s: %s", row.tool, row.agent, row.effect, row.asks, row.why)
+def _say(listed: Sequence[Row]) -> None:
+    """A line for those of an agent that are treated alike, for the same reason."""
+    alike: dict[Row, list[str]] = {}
+    for row in listed:
+        alike.setdefault(row._replace(tool=""), []).append(row.tool)
+    for row, tools in alike.items():
+        names = ", ".join(tools)
+        _log.info(
+            "tools of %s: %s: %s, asks %s: %s", row.agent, names, row.effect, row.asks, row.why
+        )
