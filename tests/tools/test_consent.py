@@ -159,8 +159,8 @@ async def test_the_start_names_every_tool_in_the_log(caplog):
     caplog.set_level(logging.INFO, "turnlog")
     async with office():
         pass
-    assert "tool pay of clerk: writes, asks asker: its name has 'pay'" in caplog.text
-    assert "tool pay_late of clerk: writes, asks nobody: its name has 'pay'" in caplog.text
+    assert "tools of clerk: pay: writes, asks asker: its name has 'pay'" in caplog.text
+    assert "tools of clerk: pay_late: writes, asks nobody: its name has 'pay'" in caplog.text
 
 
 # and it is so
