@@ -44,6 +44,15 @@ class Metrics:
         self.errors = Counter("turnlog_turn_errors_total", "Turns that failed.", ["code"])
         self.tokens = Counter("turnlog_tokens_total", "Tokens used.", ["model", "kind"])
         self.cost = Counter("turnlog_cost_usd_total", "Dollars spent, where known.", ["model"])
+        self.agent_calls = Counter(
+            "turnlog_agent_model_calls_total", "Answers of a model, by agent.", ["agent"]
+        )
+        self.agent_tokens = Counter(
+            "turnlog_agent_tokens_total", "Tokens used, by agent.", ["agent", "kind"]
+        )
+        self.agent_cost = Counter(
+            "turnlog_agent_cost_usd_total", "Dollars spent, where known, by agent.", ["agent"]
+        )
         self.unpriced = Counter(
             "turnlog_unpriced_calls_total", "Model calls whose cost is unknown.", ["model"]
         )

@@ -66,13 +66,14 @@ class TurnWatch:
                 NOTES[kind](self, entry.envelope.event)
 
     def note(self, stored: Sequence[Envelope]) -> None:
-        """A log line for each model call, those that nobody is shown too."""
+        """Count each model call, and write a log line; those that nobody is shown too."""
         for placed in stored:
             began = self._steps.get(placed.agent.id, self.began)
             self._steps[placed.agent.id] = time.time_ns()
             if isinstance(placed.event, k.Message) and placed.event.model:
                 facts = _call_facts(placed.event, (time.time_ns() - began) // 1_000_000)
                 _log.info("model call", extra={"facts": {"agent": placed.agent.id, **facts}})
+                _count(self.metrics, placed.event, placed.agent.id)
 
     @contextmanager
     def started(self, agent: AgentRef, model: str) -> Iterator[None]:
@@ -163,17 +164,23 @@ def _call_facts(message: k.Message, ms: int) -> dict[str, object]:
     return {"model": message.model, **numbers, "stop_reason": message.stop_reason}
 
 
+def _count(metrics: Metrics, message: k.Message, agent_id: str) -> None:
+    metrics.model_calls.add(1, message.model, message.stop_reason)
+    metrics.agent_calls.add(1, agent_id)
+    for kind, count in _tokens(message).items():
+        metrics.tokens.add(count, message.model, kind)
+        metrics.agent_tokens.add(count, agent_id, kind)
+    if message.cost_usd is None:
+        metrics.unpriced.add(1, message.model)
+    else:
+        metrics.cost.add(float(message.cost_usd), message.model)
+        metrics.agent_cost.add(float(message.cost_usd), agent_id)
+
+
 def _message(watch: TurnWatch, message: k.Message) -> None:
     watch.add_chunks()
     if not message.model:  # nothing came back: the user was quicker
         return
-    watch.metrics.model_calls.add(1, message.model, message.stop_reason)
-    for kind, count in _tokens(message).items():
-        watch.metrics.tokens.add(count, message.model, kind)
-    if message.cost_usd is None:
-        watch.metrics.unpriced.add(1, message.model)
-    else:
-        watch.metrics.cost.add(float(message.cost_usd), message.model)
     watch.trace_call(spans.answer_attributes(message))
     watch.calling = message.stop_reason in GOES_ON
     watch.call_began = time.time_ns()

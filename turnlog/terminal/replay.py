@@ -91,6 +91,10 @@ def _internal(event: Event) -> tuple[str, str]:
             return "settled", claim + (f": {note}" if note else "")
         case k.ClaimUnfounded(claim=claim, why=why):
             return "unfounded", f"{claim}  [{why}]"
+        case k.AgentChanged(from_=before, to=to, reason=reason):
+            return "speaks", f"{to} after {before}" + (f": {reason}" if reason else "")
+        case k.EnginePaused(engine=engine):
+            return "paused", f"{engine} waits for a person; its state is kept"
         case k.TurnResumed():
             return "resumed", "the process had died; another one goes on"
     return event.type, as_text(event.shown())
