@@ -1,11 +1,16 @@
 """The bus in memory: its contract, its bounds, and what a watcher who is slow or silent costs."""
 
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
+from functools import partial
 
 import pytest
+import redis.asyncio as redis
 
 from turnlog.buses import channels
 from turnlog.buses.memory import MemoryBus
+from turnlog.buses.nodes import NodesBus
+from turnlog.buses.postgres.stream import PostgresStream
+from turnlog.buses.redis import RedisStream
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.events.content import TokenUsage
@@ -42,6 +47,46 @@ class TestMemoryBus(BusContract):
         bus = await opened_bus(most_bytes=SMALL)
         yield bus
         await bus.close()
+
+
+async def recall(session_id, seq):
+    raise AssertionError("nothing here is large")
+
+
+class NodesContract(BusContract):
+    """The contract for a bus between nodes: give it a `stream` fixture that makes streams."""
+
+    @pytest.fixture
+    async def connected(self, stream):
+        async with AsyncExitStack() as stack:
+
+            async def connect(on_signal, **bounds):
+                bus = NodesBus(stream(), wire.encode, recall, **bounds)
+                await bus.open(on_signal)
+                stack.push_async_callback(bus.close)
+                return bus
+
+            yield connect
+
+    @pytest.fixture
+    async def small_bus(self, connected):
+        return await connected(deaf, most_bytes=SMALL)
+
+
+@pytest.mark.slow
+class TestRedisBus(NodesContract):
+    @pytest.fixture
+    async def stream(self, valkey):
+        async with redis.from_url(valkey.url) as client:
+            await client.flushall()
+        return partial(RedisStream, valkey.url)
+
+
+@pytest.mark.slow
+class TestPostgresBus(NodesContract):
+    @pytest.fixture
+    async def stream(self, database):
+        return partial(PostgresStream, database)
 
 
 async def test_one_who_reads_nothing_costs_nothing_and_slows_nobody():

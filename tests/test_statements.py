@@ -11,7 +11,8 @@ import pytest
 import turnlog
 from turnlog.events.record import Record
 from turnlog.ports import Session
-from turnlog.stores.sql.statements import SQL, read_statements
+from turnlog.statements import read_statements
+from turnlog.stores.sql.statements import SQL
 from turnlog.stores.sqlite.files import connect
 from turnlog.stores.sqlite.migrations import migrate
 
@@ -20,6 +21,7 @@ PACKAGES = {
     "turnlog.stores.sql": "stores/sql",
     "turnlog.stores.sqlite": "stores/sqlite",
     "turnlog.stores.postgres": "stores/postgres",
+    "turnlog.buses.postgres": "buses/postgres",
     "turnlog.contrib.tasks": "contrib/tasks",
 }
 VERBS = re.compile(

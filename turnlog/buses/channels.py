@@ -95,6 +95,28 @@ class Channel:
         self._forgotten = None if self.over else cursor_of(self.events[-1].entry)
         self._drop()
 
+    def lose(self) -> None:
+        """Something was shown elsewhere that did not come here. Whoever watches reloads."""
+        if self.events and not self.over:
+            self._forgotten = cursor_of(self.events[-1].entry)
+        self._drop()
+        self.dropped += 1
+        self.add([])
+
+    def misses(self, first: Stamped) -> bool:
+        """Whether something was shown before this event, in its turn, that is not here."""
+        index = first.envelope.index
+        if index is None or type(first.envelope.event) is UserMessageSent:
+            return False
+        if not self.events:
+            return self._forgotten is None or index > self._forgotten.screen + 1
+        last = self.events[-1].entry
+        return last.turn_id != first.turn_id or index > (last.envelope.index or 0) + 1
+
+    def begin_at(self, first: Stamped) -> None:
+        """What was shown of this turn before this event is not here."""
+        self._forgotten = Cursor(_known_before(first), (first.envelope.index or 0) - 1)
+
     def _drop(self) -> None:
         self.dropped += len(self.events)
         self.events, self.size = [], 0
@@ -155,6 +177,19 @@ class Channels(OrderedDict[str, Channel]):
         self.size += channel.size - before
         if self.size > self._most_bytes:
             self._make_room()
+
+    def add_from_elsewhere(self, session_id: str, batch: Sequence[Stamped]) -> None:
+        """The same, of another node: some of it may have been lost on the way."""
+        first = next((entry for entry in batch if not entry.envelope.internal), None)
+        if first is not None and self[session_id].misses(first):
+            self.lose(session_id)
+            self[session_id].begin_at(first)
+        self.add(session_id, batch)
+
+    def lose(self, session_id: str) -> None:
+        """Something of this session may have been lost on the way."""
+        self.size -= self[session_id].size
+        self[session_id].lose()
 
     async def follow(self, session_id: str, after: Cursor, line: Line) -> Batches:
         """What came after the cursor and what comes; None where some of it is not here."""

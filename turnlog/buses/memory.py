@@ -19,6 +19,8 @@ HEARTBEAT = 10.0  # seconds; proxies and browsers give up on a silent connection
 class MemoryBus:
     """A Bus for one process. Those that are made `beside` another one share its channels."""
 
+    away: str | None = None  # there is nothing that could be
+
     def __init__(
         self,
         encode: Encode,

@@ -32,6 +32,10 @@ class Bus(Protocol):
     Internal events reach nobody. `publish` and `signal` return at once, whoever listens.
     """
 
+    away: str | None
+    """What does not answer between the nodes, in a word. While it is set, `follow` gives None for
+    sessions whose turn runs on another node, and their events come from the log alone."""
+
     async def open(self, on_signal: OnSignal) -> None:
         """From now on `on_signal` is called for every signal, of this process too."""
         ...

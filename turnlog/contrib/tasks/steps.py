@@ -4,8 +4,9 @@ from typing import Any
 
 from turnlog.contrib.tasks.task import MOST_TASKS, Task
 from turnlog.errors import NotFound, TooLarge
+from turnlog.statements import read_statements
 from turnlog.stores.sql.connection import Connection
-from turnlog.stores.sql.statements import read_statements, update
+from turnlog.stores.sql.statements import update
 
 SQL = read_statements("turnlog.contrib.tasks")
 

@@ -1,25 +1,9 @@
 """All SQL in one place: named statements, read once from `queries.sql`."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
-from importlib import resources
-from types import MappingProxyType
 
-_NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
-
-
-def read_statements(package: str) -> Mapping[str, str]:
-    """The statements of a package's `queries.sql` by name, without their comments."""
-    text = resources.files(package).joinpath("queries.sql").read_text()
-    _, *parts = _NAME.split(text)
-    pairs = zip(parts[::2], parts[1::2], strict=True)
-    return MappingProxyType({name: _without_comments(body) for name, body in pairs})
-
-
-def _without_comments(body: str) -> str:
-    return "\n".join(line for line in body.splitlines() if not line.startswith("--")).strip()
-
+from turnlog.statements import read_statements
 
 SQL = read_statements("turnlog.stores.sql")
 

@@ -1,5 +1,5 @@
 """The SQL that only SQLite has."""
 
-from turnlog.stores.sql.statements import read_statements
+from turnlog.statements import read_statements
 
 SQL = read_statements("turnlog.stores.sqlite")

@@ -1,0 +1,1 @@
+"""Live events between nodes in PostgreSQL, where there is no Redis."""
