@@ -38,7 +38,7 @@ async def test_what_is_stored_and_not_shown_yet_is_no_reason_to_reload():
         await server.ask(session)
         await server.ended()
         cursor = (await reload(server, session))["cursor"]
-        server.app._bus.channels.clear()  # as after a restart
+        server.app.bus.channels.clear()  # as after a restart
         store.stored.clear()
         store.go.clear()
         asking = asyncio.create_task(server.ask(session))
@@ -165,7 +165,7 @@ async def test_one_who_repeats_a_request_while_it_waits_sees_all_of_it(restarted
             seen = await up_to(shown, "approval_requested")
         await desk.rest()
         if restarted:
-            desk.app._bus.channels.clear()
+            desk.app.bus.channels.clear()
         async with asking(desk, session, requestId="r") as shown:
             again = await up_to(shown, "approval_requested")
             (approval,) = await desk.pending()

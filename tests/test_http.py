@@ -82,7 +82,7 @@ async def test_a_turn_that_is_over_is_sent_again_with_the_same_ids():
     async with served(Reply("Hello you.")) as server:
         session = await server.session()
         live = events(await server.ask(session, requestId="r", headers=STREAM))
-        server.app._bus.channels.clear()  # as after a restart
+        server.app.bus.channels.clear()  # as after a restart
         again = events(await server.ask(session, requestId="r", headers=STREAM))
         assert ids(again) == ids(live)
         assert [name for name, _, _ in ids(live)][-1] == "complete"

@@ -183,7 +183,7 @@ async def test_asking_for_the_head_of_a_stream_starts_none():
         response = await server.http.head(f"/api/sessions/{session}/stream")
         assert (response.status_code, response.content) == (200, b"")
         assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
-        assert channel_of(server.app._bus, session).watchers == 0
+        assert channel_of(server.app.bus, session).watchers == 0
         assert (await server.http.head("/api/sessions/nowhere/stream")).status_code == 404
         bad = await server.http.head(f"/api/sessions/{session}/stream", params={"after": "x"})
         assert bad.status_code == 400
@@ -223,7 +223,7 @@ async def test_a_turn_ends_while_a_client_reads_nothing():
         async with watching(server, session) as shown:
             await server.ask(session)
             await server.ended()
-            channel = channel_of(server.app._bus, session)
+            channel = channel_of(server.app.bus, session)
             assert channel.watchers == 1
             seen = await up_to(shown, *OVER)
         assert sum(len(e["content"]) for e in seen if e["type"] == "message_chunk") == len(story)
@@ -236,7 +236,7 @@ async def test_clients_that_hang_up_are_forgotten():
         async with watching(server, session) as shown:
             await server.ask(session)
             await up_to(shown, *OVER)
-            channel = channel_of(server.app._bus, session)
+            channel = channel_of(server.app.bus, session)
             assert channel.watchers == 1
         async with asyncio.timeout(60):
             while channel.watchers:  # until the server has noticed

@@ -73,7 +73,7 @@ async def nodes(*entries):
 
 def make_deaf(node):
     """No signal reaches this node any more."""
-    del node._bus._listeners[node._bus._line]
+    del node.bus._listeners[node.bus._line]
 
 
 async def up_to(batches, kind):
@@ -217,5 +217,5 @@ async def test_a_node_that_lost_its_turn_shows_no_end_of_it():
         await both.two.stop_turn(USER, both.session)
         both.go.set()
         await both.one.rest()
-        shown = both.two._bus.channels[both.session].events
+        shown = both.two.bus.channels[both.session].events
         assert [live.entry.event.type for live in shown][-2:] == ["message", "complete"]

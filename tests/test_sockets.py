@@ -275,7 +275,7 @@ async def test_who_does_not_read_slows_nobody_and_misses_nothing():
             await one.join(session)
             events = list(flood(session))
             for at in events:
-                server.app._bus.publish(session, [at])
+                server.app.bus.publish(session, [at])
             seen = [(await one.inbox.get())["eventIndex"] for _ in events]
             assert seen == list(range(len(events)))
             waiting = [s.queue.qsize() for s in server.app._sockets._sio.eio.sockets.values()]
@@ -294,7 +294,7 @@ async def test_who_reads_nothing_for_long_is_sent_away(monkeypatch):
         session = await server.session()
         async with stalled(server, session) as line, tab(server.url) as one:
             for at in flood(session):
-                server.app._bus.publish(session, [at])
+                server.app.bus.publish(session, [at])
             await until(lambda: len(server.app._sockets._clients) == 1)
             assert not any(c.joined for c in server.app._sockets._clients.values())
             await one.join(session)

@@ -162,7 +162,7 @@ async def test_who_repeats_a_request_sees_the_same_turn_from_its_start():
         again = await app.start_turn(USER, session.id, asked)
         assert again == first
         assert ids(await followed(app, again)) == ids(seen)  # waiting chunks are joined
-        app._bus.channels.clear()  # as after a restart
+        app.bus.channels.clear()  # as after a restart
         kept = await followed(app, again)
         assert kept[:-1] == [entry for entry in seen if entry.seq is not None]
         assert same(kept[-1], seen[-1])
@@ -186,7 +186,7 @@ async def test_a_complete_that_is_fetched_again_is_the_one_that_was_shown():
             result = await app.run_turn("Go", user_id=USER, request_id="r1")
             session, asked = result.session_id, Question(message="Go", request_id="r1")
             for _ in range(2):
-                app._bus.channels.clear()  # as after a restart
+                app.bus.channels.clear()  # as after a restart
                 again = await app.start_turn(USER, session, asked)
                 assert same((await followed(app, again))[-1], result.events[-1])
     complete = result.events[-1].event

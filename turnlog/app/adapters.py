@@ -81,10 +81,48 @@ def user_files(settings: Settings, store: Store) -> FileLibrary:
     return FileLibrary(store.files, blobs, workers, settings.file_limits, alone=alone)
 
 
-def _memory_bus(settings: Settings) -> Bus:
+def _memory_bus(settings: Settings, store: Store) -> Bus:
     from turnlog.buses.memory import MemoryBus
 
     return MemoryBus(wire.encode)
+
+
+def _redis_bus(settings: Settings, store: Store) -> Bus:
+    try:
+        from turnlog.buses.redis import RedisStream
+    except ImportError:
+        raise ConfigError("Redis needs a package: pip install 'turnlog[cluster]'.") from None
+    from turnlog.buses.nodes import NodesBus
+
+    if not (settings.redis_url or "").startswith(("redis://", "rediss://", "unix://")):
+        raise ConfigError("TURNLOG_REDIS_URL is redis://HOST:PORT, or rediss://HOST:PORT for TLS.")
+    assert settings.redis_url is not None
+    return NodesBus(RedisStream(settings.redis_url), wire.encode, store.recall)
+
+
+def _postgres_bus(settings: Settings, store: Store) -> Bus:
+    from turnlog.buses.nodes import NodesBus
+    from turnlog.buses.postgres.stream import PostgresStream
+    from turnlog.stores.postgres.store import PostgresStore
+
+    if not isinstance(store, PostgresStore):
+        raise ConfigError("The bus 'postgres' needs a store in PostgreSQL.")
+    return NodesBus(PostgresStream(store.secret_url), wire.encode, store.recall)
+
+
+def bus_for(name: str | None, settings: Settings, store: Store) -> Bus:
+    """By its name; without one, the best that the settings have a server for."""
+    shared = store.url.startswith("postgresql:")
+    if settings.redis_url is not None and not shared:
+        raise ConfigError(
+            "TURNLOG_REDIS_URL is for many nodes, and these need one log:"
+            " set TURNLOG_DATABASE_URL=postgresql://… too, or leave it out."
+        )
+    if name is None:
+        name = "redis" if settings.redis_url else "postgres" if shared else "memory"
+    if name not in BUSES:
+        raise ConfigError(f"{name!r} is not known here. There are: {', '.join(BUSES)}.")
+    return BUSES[name](settings, store)
 
 
 ENGINES: dict[str, Make] = {"claude": _claude, "langgraph": _langgraph}
@@ -111,4 +149,8 @@ def installed(engine: str) -> bool:
     return engine not in NEEDS or find_spec(NEEDS[engine][0]) is not None
 
 
-BUSES: dict[str, Callable[[Settings], Bus]] = {"memory": _memory_bus}
+BUSES: dict[str, Callable[[Settings, Store], Bus]] = {
+    "memory": _memory_bus,
+    "redis": _redis_bus,
+    "postgres": _postgres_bus,
+}

@@ -93,7 +93,7 @@ class Turnlog(RunsTurns):
         self._agents = {agent.id: agent for agent in agents}
         self._first_agent = agents[0]
         self._engines = engines
-        self._bus = bus
+        self.bus = bus
         self._following = Following(store, bus, wire.encode)
         self._book = PriceBook.of(settings.prices)
         self._budgets = Budgets(settings.budgets, store, self._book.rate, self.timezone)
@@ -153,8 +153,8 @@ class Turnlog(RunsTurns):
             self._book.price(self.settings.model, now())  # read now, not while one waits
             await self.store.open(server=self.settings.address)
             stack.push_async_callback(self.store.close)
-            await self._bus.open(self._turns.hear)
-            stack.push_async_callback(self._bus.close)
+            await self.bus.open(self._turns.hear)
+            stack.push_async_callback(self.bus.close)
             await stack.enter_async_context(self._webhooks)
             await stack.enter_async_context(self._notes)
             await stack.enter_async_context(self.tasks)
@@ -202,7 +202,7 @@ class Turnlog(RunsTurns):
     async def end_turns(self) -> None:
         """Running turns get the grace period, then are ended; those who watch see that, and go."""
         await self._turns.end(self.settings.grace)
-        await self._bus.close()
+        await self.bus.close()
         await self._sockets.hang_up()
 
     async def list_tools(self, user_id: str = LOCAL_USER) -> tuple[list[Row], str]:
@@ -283,7 +283,8 @@ class Turnlog(RunsTurns):
         return {
             "model": self.settings.model + (" (simulated)" if self.settings.simulated else ""),
             "store": f"{type(self.store).__name__.removesuffix('Store')} ({self.store.url})",
-            "sequencer": "the store: number and row in one step",
+            "live events": type(self.bus).__name__.removesuffix("Bus"),
+            "sequencer": getattr(self.store, "sequencer", "the store: number and row in one step"),
             "agents": ", ".join(self._agents),
             **(
                 {"connections": ", ".join(map(str, self._connections))} if self._connections else {}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from turnlog.app.adapters import BUSES, ENGINES, NEEDS, graph_agent, graph_engine, installed
+from turnlog.app.adapters import ENGINES, NEEDS, bus_for, graph_agent, graph_engine, installed
 from turnlog.app.application import Connection, Turnlog
 from turnlog.config import Settings, load
 from turnlog.contrib import demo
@@ -38,7 +38,7 @@ def create_app(
     *,
     settings: Settings | None = None,
     store: Store | str | None = None,  # or its URL; without one, the settings' database_url
-    bus: Bus | str = "memory",
+    bus: Bus | str | None = None,  # memory, redis or postgres; None: as the settings say
     engine: Model | Engine | str | None = None,  # default: claude
     graph: Any = None,  # a compiled LangGraph graph of your own: instead of agents and engine
     engines: Mapping[str, Model | Engine] = MappingProxyType({}),  # others, which a session names
@@ -68,8 +68,7 @@ def create_app(
         engine = engine or ("langgraph" if installed("langgraph") else None)
     checks.check(agents)
     agents = [with_schema(each) for each in checks.identified(agents, settings.identity)]
-    if isinstance(bus, str) and bus not in BUSES:
-        raise ConfigError(f"{bus!r} is not known here. There are: {', '.join(BUSES)}.")
-    bus = BUSES[bus](settings) if isinstance(bus, str) else bus
+    if bus is None or isinstance(bus, str):
+        bus = bus_for(bus, settings, store)
     answerers = Engines(engine or "claude", engines, ENGINES, NEEDS)
     return Turnlog(agents, settings, store, bus, answerers, connections, metrics, library)

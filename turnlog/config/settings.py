@@ -23,7 +23,9 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     data: str = "turnlog-data"
-    database_url: str | None = None  # sqlite:FOLDER, memory:; default: sqlite, in `data`
+    # sqlite:FOLDER, postgresql://…, memory:; default: sqlite, in `data`
+    database_url: str | None = field(default=None, repr=False)
+    redis_url: str | None = field(default=None, repr=False)  # live events between nodes
     model: str = DEFAULT_MODEL
     max_tokens: int = 8192
     max_calls: int = 50  # model calls in one turn

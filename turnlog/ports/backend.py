@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from turnlog.events.base import Value
 from turnlog.events.cursor import Cursor, before
-from turnlog.ports.bus import LiveEvent
+from turnlog.ports.bus import Bus, LiveEvent
 from turnlog.ports.files import Files
 from turnlog.ports.library import Library
 from turnlog.ports.store import Approval, Decision, Question, Session, Store
@@ -49,6 +49,9 @@ class Backend(Protocol):
 
     @property
     def store(self) -> Store: ...
+
+    @property
+    def bus(self) -> Bus: ...
 
     @property
     def metrics(self) -> Metrics: ...

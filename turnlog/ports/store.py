@@ -143,6 +143,10 @@ class EventLog(Protocol):
         """The kept events numbered above `after`, oldest first. Nothing of another user's."""
         ...
 
+    async def recall(self, session_id: str, seq: int) -> Stamped:
+        """One kept event, for a bus: those who follow it were allowed to before."""
+        ...
+
     async def has_message(self, message_id: str) -> bool:
         """Whether any message, of whomever, has this id."""
         ...

@@ -53,9 +53,13 @@ async def start(
     `app` is MODULE:APP, with the module in `folder`. The server may not listen yet.
     """
     port = _free_port()
-    data, log = folder / "data", folder / "server.log"
-    command = [sys.executable, "-m", "turnlog.cli", "serve", f"--port={port}", f"--data={data}"]
-    settings = {"ANTHROPIC_BASE_URL": claude, "ANTHROPIC_API_KEY": "simulated"}
+    log = folder / "server.log"
+    command = [sys.executable, "-m", "turnlog.cli", "serve", f"--port={port}"]
+    settings = {
+        "ANTHROPIC_BASE_URL": claude,
+        "ANTHROPIC_API_KEY": "simulated",
+        "TURNLOG_DATA": str(folder / "data"),
+    }
     with log.open("a") as terminal:
         process = await asyncio.create_subprocess_exec(
             *command,

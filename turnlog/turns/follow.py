@@ -4,6 +4,7 @@ Everybody follows the bus, the one who asked included. Where the bus does not re
 start of a turn, the log does: it has the same events, without the chunks that became messages.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from math import inf
@@ -17,6 +18,7 @@ from turnlog.turns.server_event import server_envelope
 
 TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on from there."
 ENDINGS = (Complete, Error)
+LOG_LOOKS = 1.0  # seconds between two looks at the log, where nothing comes from other nodes
 FEW = 100  # events that are read to see whether all of them are internal
 Live = AsyncGenerator[Sequence[LiveEvent], None]
 IsAtRest = Callable[[str, StartedTurn], Awaitable[bool]]  # of this user
@@ -42,12 +44,19 @@ class Following:
         else:
             patience = await self._patience(user_id, session_id, after)
             batches = self._bus.follow(session_id, after)
+        last = cursor_of(opening[-1].entry) if opening else after or BEGINNING
         async with aclosing(batches):
             if opening:
                 yield opening
             async for batch in batches:
                 if batch:
                     patience = inf
+                    last = cursor_of(batch[-1].entry)
+                elif batch is None and self._bus.away is not None:
+                    async for polled in self._by_log(user_id, session_id, last):
+                        yield polled
+                    yield [self._resync(session_id)]
+                    return
                 elif batch is None or patience == 0:
                     yield [self._resync(session_id)]
                     return
@@ -67,7 +76,13 @@ class Following:
             yield opening
             if type(opening[-1].entry.envelope.event) in ENDINGS:
                 return
+            last = cursor_of(opening[-1].entry)
             async for batch in batches:
+                if batch is None and self._bus.away is not None:
+                    async for polled in self._by_log(user_id, started.session_id, last):
+                        yield polled
+                        if polled and type(polled[-1].entry.event) in ENDINGS:
+                            return
                 if batch is None:
                     yield [self._resync(started.session_id)]
                     return
@@ -96,6 +111,26 @@ class Following:
         return events
 
     # inside
+
+    async def _by_log(self, user_id: str, session_id: str, after: Cursor) -> Live:
+        """While nothing comes from other nodes: what they keep, and when a turn of theirs ends."""
+        position = after.position
+        newest = await self._store.newest_turn(user_id, session_id)
+        told = newest.id if newest and newest.state not in OPEN else None
+        while self._bus.away is not None:
+            log = await self._store.read(user_id, session_id, after=position, limit=FEW)
+            shown = [entry for entry in log if not entry.envelope.internal]
+            position = log[-1].position if log else position
+            newest = await self._store.newest_turn(user_id, session_id)
+            if newest and newest.state not in OPEN and newest.id != told and len(log) < FEW:
+                told = newest.id
+                first = newest.first_seq - 1
+                whole = await self._store.read(user_id, session_id, after=first)
+                turn = [entry for entry in whole if entry.turn_id == told]
+                if not any(isinstance(entry.event, Error) for entry in turn):
+                    shown.append(completed_again(turn))
+            yield [LiveEvent(entry, self._encode(entry)) for entry in shown]
+            await asyncio.sleep(LOG_LOOKS)
 
     async def _patience(self, user_id: str, session_id: str, after: Cursor) -> float:
         """How many empty batches a client may get before it must reload.

@@ -6,7 +6,7 @@ import logging
 from turnlog.turns.active import RunningTurns
 
 _log = logging.getLogger(__name__)
-EVERY = 10.0  # seconds: so long may a dead process's turn stay unfinished
+EVERY = 3.0  # seconds between two looks: one is cheap, and somebody may be watching
 
 
 class Healer:

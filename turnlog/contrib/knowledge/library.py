@@ -26,7 +26,7 @@ from turnlog.contrib.knowledge.ranking import combined, match_expression
 from turnlog.errors import NotFound, StoreUnusable, TooLarge
 from turnlog.events.clock import now
 from turnlog.ports.library import Document
-from turnlog.stores.sql.statements import read_statements
+from turnlog.statements import read_statements
 from turnlog.stores.sqlite.files import connect, connect_reader, make_private
 from turnlog.stores.sqlite.migrations import migrate
 from turnlog.stores.sqlite.owners import alone

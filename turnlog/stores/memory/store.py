@@ -136,6 +136,9 @@ class MemoryStore(MemoryTickets, MemoryCitations):
         else:
             tables.apply(self._rows, write)
 
+    async def recall(self, session_id: str, seq: int) -> Stamped:
+        return stamped(self._log[session_id][seq])
+
     async def has_message(self, message_id: str) -> bool:
         return (message_id,) in self._rows["messages"]
 

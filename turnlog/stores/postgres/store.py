@@ -43,6 +43,11 @@ class PostgresStore(SqlStore):
         place = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, place, parts.path, "", ""))
 
+    @property
+    def secret_url(self) -> str:
+        """The same with its password, for what connects beside it."""
+        return self._url
+
     async def open(self, *, server: str | None = None) -> None:
         """Make the tables or bring them up to date; say to other nodes that this one lives."""
         if self._read_only and server is not None:

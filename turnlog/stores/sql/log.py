@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from turnlog.errors import AlreadyDecided, MessageIdTaken
+from turnlog.errors import AlreadyDecided, MessageIdTaken, NotFound
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
 from turnlog.ports import SILENT, Announcer, Evidence, Turn
@@ -65,6 +65,14 @@ def read(
     bounds = {"after": after, "limit": _END if limit is None else limit}
     rows = db.execute(SQL["read_events"], bounds | {"session_id": session_id})
     return [stamped(Record(*row)) for row in rows]
+
+
+def recall(db: Connection, session_id: str, seq: int) -> Stamped:
+    place = {"session_id": session_id, "after": seq - 1, "limit": 1}
+    row = db.execute(SQL["read_events"], place).fetchone()
+    if row is None:
+        raise NotFound(f"There is no number {seq}.")
+    return stamped(Record(*row))
 
 
 def has_message(db: Connection, message_id: str) -> bool:

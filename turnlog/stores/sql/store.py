@@ -92,6 +92,9 @@ class SqlStore:
     ) -> list[Stamped]:
         return await self._look(lambda db: log.tail(db, user_id, session_id, limit, before))
 
+    async def recall(self, session_id: str, seq: int) -> Stamped:
+        return await self._look(lambda db: log.recall(db, session_id, seq))
+
     async def has_message(self, message_id: str) -> bool:
         return await self._look(lambda db: log.has_message(db, message_id))
 

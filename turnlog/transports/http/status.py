@@ -24,9 +24,11 @@ async def health(request: UserRequest) -> Response:
 
 
 async def ready(request: UserRequest) -> Response:
-    """Whether the store answers."""
+    """Whether the store answers; and whether events of other nodes come at once, or by the log."""
     await request.backend.store.list_sessions("", limit=1)
-    return json_response({"status": "ready"})
+    away = request.backend.bus.away
+    live = {"liveEvents": "at once"} if away is None else {"liveEvents": "by the log", "away": away}
+    return json_response({"status": "ready"} | live)
 
 
 async def config(request: UserRequest) -> Response:

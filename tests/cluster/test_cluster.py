@@ -1,0 +1,168 @@
+"""Three server processes on one PostgreSQL: any of them serves any session."""
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+
+from turnlog.projections.proof import prove
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.stores.urls import open_store
+from turnlog.testing.cluster import Person, cluster, until
+from turnlog.testing.servers.valkey import Valkey
+
+pytestmark = pytest.mark.slow
+
+LONG = " ".join(f"word-{n}" for n in range(2_000))  # a minute, at this pace
+HEALED_WITHIN = 15.0  # seconds, as promised
+APP = """
+from turnlog import Agent, create_app, tool
+
+@tool(approval="always")
+async def pay(amount: int) -> str:
+    "Pay somebody."
+    return f"paid {amount}"
+
+app = create_app(agents=[Agent("helper", prompt="You help.", tools=[pay])])
+"""
+
+
+def answer(body):
+    last = body["messages"][-1]["content"][-1]
+    if last["type"] == "tool_result":
+        return Reply("Done.")
+    return {"write": Reply(LONG), "pay": Reply(ToolCall("pay", {"amount": 5}))}.get(
+        last["text"], Reply("Fine.")
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "office.py").write_text(APP)
+    return tmp_path
+
+
+@pytest.fixture(params=["redis", "postgres"])
+def redis_url(request):
+    """With Redis between the nodes, or with PostgreSQL alone."""
+    return request.getfixturevalue("valkey").url if request.param == "redis" else None
+
+
+@asynccontextmanager
+async def office(folder, database, redis_url, size=3):
+    """Nodes, and a person at each of them."""
+    sim = SimulatedClaude(answer=answer, pace=0.03)
+    async with (
+        sim.serve() as claude,
+        cluster(
+            folder, claude, "office:app", database=database, redis=redis_url, size=size
+        ) as nodes,
+        aiohttp.ClientSession() as http,
+    ):
+        yield nodes, [Person(http, node.url) for node in nodes.nodes]
+
+
+async def proven(database, session):
+    async with open_store(database, read_only=True) as store:
+        evidence = await store.evidence(session)
+    assert prove(evidence).problems == []
+    return evidence
+
+
+def shown(events):
+    """What a client keeps on its screen."""
+    return [(e["type"], e["eventId"]) for e in events if e["persistenceState"] == "persisted"]
+
+
+async def test_any_node_shows_stops_and_decides(folder, database, redis_url):
+    async with office(folder, database, redis_url) as (nodes, (a, b, c)):
+        session = await a.session()
+        async with b.watch(session) as events:
+            turn = await a.send(session, "write")
+            seen = await until(events, "message_chunk")  # while it is being written, elsewhere
+            assert await c.ask("POST", f"/api/sessions/{session}/stop") == {"stopped": True}
+            seen += await until(events, "complete")
+        assert {e["turnId"] for e in seen if e["turnId"]} == {turn}
+        assert seen[-1]["reason"] == "cancelled"
+        assert shown(await c.reload(session)) == shown(seen)
+
+        async with a.watch(session) as events:
+            await b.send(session, "pay")
+            asked = (await until(events, "approval_requested"))[-1]
+            await c.ask("POST", f"/api/approvals/{asked['approvalId']}", {"approved": True})
+            done = await until(events, "complete")
+        result = next(e for e in done if e["type"] == "tool_result")
+        assert (result["success"], result["result"]) == (True, "paid 5")
+        through_proxy = Person(a._http, nodes.url)
+        pages = [shown(await through_proxy.reload(session)) for _ in range(3)]
+        assert pages[0] == pages[1] == pages[2]
+        await proven(database, session)
+
+
+@pytest.mark.parametrize("how", ["kill", "hang"])
+async def test_a_node_that_dies_or_hangs_loses_its_turn_to_another(folder, database, valkey, how):
+    """On its own, within the promised time, while clients only watch."""
+    async with office(folder, database, valkey.url, size=2) as (nodes, (a, b)):
+        session = await a.session()
+        async with b.watch(session) as events:
+            await a.send(session, "write")
+            seen = await until(events, "message_chunk")
+            await _draft_of(database, session)
+            since = time.monotonic()
+            if how == "kill":
+                await nodes.nodes[0].kill()
+            else:
+                nodes.pause(0)
+            seen += await until(events, "error")
+            assert time.monotonic() - since < HEALED_WITHIN
+        assert seen[-1]["code"] == "interrupted"
+        before = await proven(database, session)
+        if how == "hang":
+            nodes.go_on(0)
+            await nodes.nodes[0].ready()
+            await a.ask("POST", f"/api/sessions/{session}/stop")  # what it still believes in
+        after = await proven(database, session)
+        assert [row.event_id for row in after.log] == [row.event_id for row in before.log]
+        assert shown(await b.reload(session)) == shown(seen)
+        await b.send(session, "hello")  # the session goes on
+
+
+async def _draft_of(database, session):
+    """Wait until something of the answer is safe."""
+    async with open_store(database, read_only=True) as store, asyncio.timeout(30):
+        while not (await store.evidence(session)).turns[-1].draft:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def test_without_redis_events_come_by_the_log_and_it_recovers_by_itself(folder, database):
+    redis = Valkey()
+    redis.start()
+    try:
+        async with office(folder, database, redis.url, size=2) as (_, (a, b)):
+            session = await a.session()
+            assert (await b.ask("GET", "/readyz"))["liveEvents"] == "at once"
+            redis.server.kill()
+            await _live_events(b, "by the log")
+            async with b.watch(session) as events:
+                await a.send(session, "pay")
+                asked = (await until(events, "approval_requested"))[-1]
+                await b.ask("POST", f"/api/approvals/{asked['approvalId']}", {"approved": True})
+                assert shown(await until(events, "complete"))
+            redis.start()  # empty
+            await _live_events(a, "at once")
+            await _live_events(b, "at once")
+            async with b.watch(session) as events:
+                await a.send(session, "hello")
+                assert (await until(events, "message_chunk"))[-1]["content"]
+                await until(events, "complete")
+            await proven(database, session)
+    finally:
+        redis.close()
+
+
+async def _live_events(person, how):
+    async with asyncio.timeout(30):
+        while (await person.ask("GET", "/readyz"))["liveEvents"] != how:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
