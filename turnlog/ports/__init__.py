@@ -63,11 +63,11 @@ from turnlog.ports.store import (
     Sessions,
     SessionState,
     Store,
-    ToolRun,
     Turn,
     Turns,
 )
 from turnlog.ports.tickets import Ticket, Tickets, too_many_tickets
+from turnlog.ports.tool_runs import ToolRun
 from turnlog.ports.tools import (
     ApprovalState,
     Offer,

@@ -12,6 +12,7 @@ from turnlog.ports.citations import Citations
 from turnlog.ports.files import FileTable
 from turnlog.ports.outbox import Outbox
 from turnlog.ports.tickets import Tickets
+from turnlog.ports.tool_runs import ToolRun
 from turnlog.ports.tools import ToolStarted
 from turnlog.ports.user import User
 
@@ -97,22 +98,6 @@ class Decision(Value, frozen=True, kw_only=True):
     approved: bool
     reason: str | None = None
     args: dict[str, Any] | None = None
-
-
-class ToolRun(Value, frozen=True, kw_only=True):
-    """A write that began, and what is known of its effect."""
-
-    session_id: str
-    turn_id: str
-    tool_use_id: str
-    tool_name: str
-    args: dict[str, Any]
-    idempotency_key: str
-    started_at: str
-    status: str  # executing | done | failed | in_doubt | happened | did_not_happen
-    decided_by: str | None = None
-    decided_at: str | None = None
-    note: str | None = None
 
 
 class EventLog(Protocol):
