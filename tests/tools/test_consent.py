@@ -9,6 +9,8 @@ from tool_names import READS, WRITES
 from turnlog import Agent, Settings, tool
 from turnlog.cli import main
 from turnlog.errors import ConfigError
+from turnlog.events.kinds import ToolUse
+from turnlog.ports import Standing, ToolStarted
 from turnlog.projections import tool_words
 from turnlog.projections.tool_words import judge
 from turnlog.simulator import Reply, ToolCall
@@ -16,6 +18,10 @@ from turnlog.testing.office import office
 from turnlog.tools.approval import Policy
 from turnlog.tools.listing import rows
 from turnlog.tools.mcp.server import McpServer
+from turnlog.tools.runner import ToolRunner
+from turnlog.tools.tool import ToolContext
+
+CONTEXT = ToolContext(user_id="u", session_id="s", turn_id="t", tool_use_id="toolu_1")
 
 # names
 
@@ -52,6 +58,28 @@ def test_a_name_that_is_not_ascii_is_no_clear_read():
     assert judge("___").writes is None
 
 
+async def test_what_may_write_is_not_run_again_after_a_crash():
+    """The names that were taken for reads, and so run twice."""
+    ran = []
+    for name in ("get_or_create_customer", "fetch_and_delete", "run_sql", "frobnicate"):
+
+        @tool(name=name, approval="never")
+        async def function() -> str:
+            """Counts."""
+            ran.append(1)
+            return "done"
+
+        call = ToolUse(tool_use_id="toolu_1", tool_name=name, args={})
+        begun = Standing(started={"toolu_1"})  # by a process that died
+        runner = ToolRunner([function], lambda _: CONTEXT, standing=begun)
+        (batch,) = [batch async for batch in runner.run([call])]
+        assert batch[0].in_doubt, name
+        fresh = ToolRunner([function], lambda _: CONTEXT)
+        first = await anext(aiter(fresh.run([call])))
+        assert isinstance(first[0], ToolStarted), name  # on disk before it runs
+    assert ran == []
+
+
 # rules
 
 WRONG = ["alway", "Always", "", "ask", True, 1, ["always"]]
@@ -68,6 +96,11 @@ def test_an_unknown_rule_is_refused_where_it_is_written(rule):
     ):
         with pytest.raises(ConfigError, match="'approval' must be one of always, never, writes"):
             made()
+
+
+def test_a_role_without_its_prefix_is_told_how_it_is_written():
+    with pytest.raises(ConfigError, match="Did you mean 'role:finance'"):
+        named("pay", approver="finance")
 
 
 def test_the_nearest_rule_is_named():

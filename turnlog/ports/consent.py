@@ -64,7 +64,8 @@ def check_approver(rule: Any, whose: str) -> None:
     if rule is None or is_approver(rule):
         return
     known = ", ".join(APPROVERS)
-    raise ConfigError(f"{whose}: 'approver' must be one of {known}, {_not(rule, APPROVERS)}")
+    hint = _not(rule, (*APPROVERS, f"role:{rule}") if is_role(rule) else APPROVERS)
+    raise ConfigError(f"{whose}: 'approver' must be one of {known}, {hint}")
 
 
 def _not(value: Any, known: tuple[str, ...]) -> str:

@@ -60,8 +60,12 @@ class Decisions:
         check_texts(decision.args or {}, "args")
         try:
             approval = await self._store.approval_to_decide(user, approval_id)
-        except (NotFound, Forbidden):
+        except NotFound:
             _log.warning("an approval was answered that is not there, or not this user's to decide")
+            raise
+        except Forbidden as refused:  # the asker tried
+            own = await self._store.get_approval(user.id, approval_id)
+            await self._record_refusal(user.id, own, str(refused))
             raise
         asker = approval.asked_by
         try:
