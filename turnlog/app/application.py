@@ -58,6 +58,7 @@ from turnlog.turns.claims import ClaimNotes
 from turnlog.turns.drafts import DraftKeeper
 from turnlog.turns.engines import Engines
 from turnlog.turns.estimates import Estimates
+from turnlog.turns.file_uses import FileUses
 from turnlog.turns.follow import Following, Live
 from turnlog.turns.healer import Healer
 from turnlog.turns.message_ids import MessageIds
@@ -106,7 +107,7 @@ class Turnlog(RunsTurns):
             settings.turn_timeout,
             self._book.rate,
             self.metrics,
-            on_end=[self._notes],
+            on_end=[FileUses(store.files), self._notes],
         )
         self.rest = self._turns.all_at_rest  # no turn runs here, and what follows is done
         self._message_ids = MessageIds(store)

@@ -2,8 +2,10 @@
 
 import argparse
 import asyncio
+from collections.abc import AsyncIterator
 
 from turnlog.commands.shared import Add, add_data, log_of, say, settings_of, with_store
+from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Evidence, Store
 
 
@@ -23,13 +25,38 @@ def verify(args: argparse.Namespace) -> int:
             for problem in proof.problems:
                 say(f"{session_id}  {problem}")
             claims += _say_claims(evidence) if args.claims else 0
+        broken = [each async for each in _file_problems(args, store)]
+        for problem in broken:
+            say(problem)
         verdict = "ok" if not bad else f"{bad} not ok"
+        verdict += f", {len(broken)} problems with files" if broken else ""
         remarks = [f"the content of {erased} was erased"] if erased else []
         remarks += [f"{claims} unfounded claims"] if args.claims else []
         say(", ".join([f"{len(ids)} sessions, {events} events: {verdict}", *remarks]))
-        return 1 if bad else 0
+        return 1 if bad or broken else 0
 
     return with_store(args, run)
+
+
+async def _file_problems(args: argparse.Namespace, store: Store) -> AsyncIterator[str]:
+    """Of all files, or of those that the session names."""
+    from turnlog.files.examination import examine, examine_attached
+    from turnlog.projections.proof import readable
+    from turnlog.stores.files.urls import blobs_beside
+
+    settings = settings_of(args)
+    # It is not opened: that would make folders, and remove what is left of uploads.
+    blobs = blobs_beside(settings.store_url, settings.files_url, settings.data)
+    if not args.session:
+        async for problem in examine(store.files, blobs):
+            yield problem
+        return
+    evidence = await store.evidence(args.session)
+    events = [entry.event for entry in readable(evidence.log)[0]]
+    facts = [file for e in events if isinstance(e, UserMessageSent) for file in e.files]
+    user_id = evidence.session.user_id
+    async for problem in examine_attached(facts, user_id, store.files, blobs):
+        yield problem
 
 
 def _say_claims(evidence: Evidence) -> int:

@@ -122,6 +122,7 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
         request_id=question.request_id,
     )
     state = TurnState(turn, parts.agent.ref)
+    state.file_ids = question.file_ids
 
     async def open_turn(first: Sequence[Envelope]) -> int:
         state.turn = await parts.store.begin_turn(state.turn, first)
@@ -145,6 +146,7 @@ async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:
         request_id=turn.request_id,
     )
     state = resumed(turn, events)
+    state.file_ids = question.file_ids
     state.standing.started |= await store.started_tools(turn)
     return question, state
 

@@ -148,6 +148,7 @@ class TurnState:
         self.prefixes: dict[str, str] = {}  # by agent: fingerprint of prompt, tools and model
         self.prompts: dict[str, str] = {}  # by agent, as they were made for this turn
         self.documents: dict[str, Sequence[Source]] = {}  # by agent: those of its prompt
+        self.file_ids: Sequence[str] = ()  # that came with the question
         self.asked_tools: set[str] = set()
         self.open_calls: dict[str, OpenCall] = {}
         self.standing = Standing()  # which calls are approved, refused or begun

@@ -38,6 +38,8 @@ class File(Value, frozen=True, kw_only=True):
     locked: bool = False  # encrypted, although it opens without a password
     metadata: dict[str, Any] = {}
     deleted: bool = False  # its bytes are being removed
+    uses: int = 0  # turns that it came with
+    last_used_at: str | None = None
 
     @property
     def dimensions(self) -> dict[str, int] | None:
@@ -97,6 +99,10 @@ class FileTable(Protocol):
 
     async def used(self, user_id: str) -> int:
         """How many bytes the user's files have."""
+        ...
+
+    async def note_use(self, user_id: str, file_ids: Sequence[str], at: str) -> None:
+        """A turn came with these files. Those that are gone are left out."""
         ...
 
     async def mark_deleted(self, user_id: str, file_id: str) -> File:

@@ -114,7 +114,7 @@ class FolderBlobs:
             for owner in await _folders(owners):
                 for folder in await _folders(owner):
                     parts = await _folders(folder)
-                    age = time.time() - folder.stat().st_mtime
+                    age = time.time() - (await asyncio.to_thread(_changed_at, folder))
                     names = frozenset(part.name for part in parts)
                     yield Stored(f"{owner.name}/{folder.name}", age, names)
 
@@ -122,8 +122,19 @@ class FolderBlobs:
         return self._content / place[:2] / place / part
 
 
+def _changed_at(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except FileNotFoundError:  # it was deleted meanwhile
+        return time.time()
+
+
 async def _folders(folder: Path) -> list[Path]:
-    return await asyncio.to_thread(lambda: sorted(folder.iterdir()))
+    """What is in it; nothing where there is no such folder, or not any more."""
+    try:
+        return await asyncio.to_thread(lambda: sorted(folder.iterdir()))
+    except FileNotFoundError:
+        return []
 
 
 def _sync(path: Path) -> None:

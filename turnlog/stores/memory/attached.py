@@ -1,5 +1,7 @@
 """The table of users' files in a dictionary."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from turnlog.errors import BeingDeleted, NotFound, QuotaUsedUp
@@ -17,7 +19,8 @@ class AttachedFiles:
         if before is not None and before.deleted:
             raise BeingDeleted(f"{file.name!r} is being deleted at this moment. Try again.")
         if before is not None:
-            file = msgspec.structs.replace(file, id=before.id, created_at=before.created_at)
+            kept = ("id", "created_at", "uses", "last_used_at")
+            file = msgspec.structs.replace(file, **{name: getattr(before, name) for name in kept})
         elif (used := await self.used(file.user_id)) + file.size > quota:
             raise QuotaUsedUp(used, file.size, quota)
         self._files[file.id] = file
@@ -43,6 +46,13 @@ class AttachedFiles:
 
     async def used(self, user_id: str) -> int:
         return sum(file.size for file in self._files.values() if file.user_id == user_id)
+
+    async def note_use(self, user_id: str, file_ids: Sequence[str], at: str) -> None:
+        for file_id in file_ids:
+            file = self._files.get(file_id)
+            if file is not None and file.user_id == user_id:
+                used = msgspec.structs.replace(file, uses=file.uses + 1, last_used_at=at)
+                self._files[file_id] = used
 
     async def mark_deleted(self, user_id: str, file_id: str) -> File:
         file = await self.get(user_id, file_id)

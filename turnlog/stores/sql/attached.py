@@ -1,6 +1,6 @@
 """The table of users' files on a connection."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -14,7 +14,14 @@ T = TypeVar("T")
 Row = dict[str, Any]
 _COLUMNS = File.__struct_fields__  # the statements list them in this order
 _FLAGS = ("locked", "deleted")
-_LASTING = ("id", "user_id", "created_at", "deleted")  # when the same content comes again
+_LASTING = (
+    "id",
+    "user_id",
+    "created_at",
+    "deleted",
+    "uses",
+    "last_used_at",
+)  # when the same content comes again
 _NEWEST = {"created_at": "\U0010ffff", "id": ""}  # a place before every file
 
 
@@ -45,6 +52,9 @@ class AttachedFiles:
 
     async def used(self, user_id: str) -> int:
         return await self._look(lambda db: _used(db, user_id))
+
+    async def note_use(self, user_id: str, file_ids: Sequence[str], at: str) -> None:
+        await self._change(lambda db: _note_use(db, user_id, file_ids, at))
 
     async def mark_deleted(self, user_id: str, file_id: str) -> File:
         return await self._change(lambda db: _mark_deleted(db, user_id, file_id))
@@ -104,6 +114,11 @@ def _page(db: Connection, user_id: str, limit: int, after: str | None) -> list[F
 
 def _used(db: Connection, user_id: str) -> int:
     return int(db.execute(SQL["sum_files"], {"user_id": user_id}).fetchone()[0])
+
+
+def _note_use(db: Connection, user_id: str, file_ids: Sequence[str], at: str) -> None:
+    for file_id in file_ids:
+        db.execute(SQL["note_use_of_file"], {"id": file_id, "user_id": user_id, "at": at})
 
 
 def _mark_deleted(db: Connection, user_id: str, file_id: str) -> File:

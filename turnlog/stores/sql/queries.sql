@@ -263,19 +263,22 @@ SELECT count(*) FROM messages WHERE session_id = :session_id AND is_internal = 0
 -- get_file --
 -- One file, if it is the user's and not deleted.
 SELECT id, user_id, session_id, created_at, name, kind, media_type, size, sha256, width, height,
-       pages, text_length, model_type, model_size, locked, metadata, deleted
+       pages, text_length, model_type, model_size, locked, metadata, deleted, uses,
+       last_used_at
 FROM files WHERE id = :id AND user_id = :user_id AND deleted = 0
 
 -- find_file --
 -- The user's file with this content, deleted or not.
 SELECT id, user_id, session_id, created_at, name, kind, media_type, size, sha256, width, height,
-       pages, text_length, model_type, model_size, locked, metadata, deleted
+       pages, text_length, model_type, model_size, locked, metadata, deleted, uses,
+       last_used_at
 FROM files WHERE user_id = :user_id AND sha256 = :sha256
 
 -- list_files --
 -- A page of a user's files, newest first, below the place (created_at, id).
 SELECT id, user_id, session_id, created_at, name, kind, media_type, size, sha256, width, height,
-       pages, text_length, model_type, model_size, locked, metadata, deleted
+       pages, text_length, model_type, model_size, locked, metadata, deleted, uses,
+       last_used_at
 FROM files
 WHERE user_id = :user_id AND deleted = 0 AND (created_at, id) < (:created_at, :id)
 ORDER BY created_at DESC, id DESC LIMIT :limit
@@ -283,12 +286,17 @@ ORDER BY created_at DESC, id DESC LIMIT :limit
 -- list_every_file --
 -- Everybody's, for the sweep and the audit.
 SELECT id, user_id, session_id, created_at, name, kind, media_type, size, sha256, width, height,
-       pages, text_length, model_type, model_size, locked, metadata, deleted
+       pages, text_length, model_type, model_size, locked, metadata, deleted, uses,
+       last_used_at
 FROM files WHERE id > :after ORDER BY id LIMIT :limit
 
 -- sum_files --
 -- How many bytes a user's files have.
 SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM files WHERE user_id = :user_id
+
+-- note_use_of_file --
+-- A turn came with it.
+UPDATE files SET uses = uses + 1, last_used_at = :at WHERE id = :id AND user_id = :user_id
 
 -- forget_file --
 -- The row of a file whose bytes are gone.

@@ -100,3 +100,14 @@ class FilesContract(Contract):
         first = await store.files.every(limit=2)
         rest = await store.files.every(limit=2, after=first[-1].id)
         assert [each.user_id for each in (*first, *rest)] == ["ann", "bob", "cid"]
+
+    async def test_uses_are_counted_for_the_owner_and_outlast_another_upload(
+        self, store: Store
+    ) -> None:
+        mine = await store.files.add(file("a"), quota=QUOTA)
+        await store.files.note_use("bob", [mine.id], "2026-11-17T00:00:01Z")
+        await store.files.note_use("ann", [mine.id, "unknown"], "2026-11-17T00:00:02Z")
+        await store.files.note_use("ann", [mine.id], "2026-11-17T00:00:03Z")
+        await store.files.add(file("bb", sha256="sha-a"), quota=QUOTA)
+        used = await store.files.get("ann", mine.id)
+        assert (used.uses, used.last_used_at) == (2, "2026-11-17T00:00:03Z")

@@ -122,6 +122,8 @@ def shown(file: File) -> dict[str, Any]:
         "pages": file.pages,
         "textLength": file.text_length,
         "metadata": file.metadata,
+        "uses": file.uses,
+        "lastUsedAt": file.last_used_at,
     }
     return {name: value for name, value in facts.items() if value is not None}
 
