@@ -71,7 +71,9 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(("broken", "sentence"), BROKEN.items(), ids=[each.__name__ for each in BROKEN])
+@pytest.mark.parametrize(
+    ("broken", "sentence"), BROKEN.items(), ids=[each.__name__ for each in BROKEN]
+)
 async def test_a_store_that_cannot_be_used_is_one_sentence(tmp_path, broken, sentence):
     broken(tmp_path)
     code, out, err = await started(tmp_path, "--data=data", "--port=0")

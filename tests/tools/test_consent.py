@@ -193,7 +193,9 @@ async def test_the_start_names_every_tool_in_the_log(caplog):
     async with office():
         pass
     assert "tools of clerk: pay: writes, asks asker: its name has 'pay'" in caplog.text
-    assert "pay_slowly, pay_late, pay_nobody: writes, asks nobody: its name has 'pay'" in caplog.text
+    assert (
+        "pay_slowly, pay_late, pay_nobody: writes, asks nobody: its name has 'pay'" in caplog.text
+    )
 
 
 # and it is so
