@@ -84,7 +84,7 @@ async def built(log, **more):
     tools = ToolRunner([], lambda _: None)
     question = Question(message="And now?")
     seat, _ = await build_context(
-        agent, {agent.id: agent}, question, session, tools, store, limits, **more
+        agent, {agent.id: agent}, question, session, tools, store, limits, system="", **more
     )
     return seat
 

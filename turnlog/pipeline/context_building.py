@@ -5,7 +5,7 @@ Out: a Seat: the agent with its prompt, and what is to be recorded about the his
      the anchor moves, what was repaired.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Protocol
@@ -23,6 +23,7 @@ from turnlog.ports import (
     Attachments,
     OpenCall,
     Prompt,
+    PromptContext,
     Question,
     Seat,
     Session,
@@ -62,7 +63,7 @@ async def build_context(
     open_calls: Sequence[OpenCall] = (),
     *,
     attachments: Attachments = NO_ATTACHMENTS,
-    system: str = "",
+    system: str,
     mid_turn: bool = False,
     shorter: bool = False,
 ) -> tuple[Seat, str]:
@@ -141,6 +142,16 @@ async def _blocks(
         for message, each in blocks.items()
     }
     return in_order, sources
+
+
+async def prompt_of(agent: Agent, session: Session) -> str:
+    """The agent's prompt for the user of this session; a function is asked for it."""
+    context = PromptContext(user_id=session.user_id, session=session, deps=agent.deps)
+    made = agent.prompt if isinstance(agent.prompt, str) else agent.prompt(context)
+    text = await made if isinstance(made, Awaitable) else made
+    if not isinstance(text, str):
+        raise TypeError(f"the prompt of agent {agent.id!r} is {type(text).__name__}")
+    return text
 
 
 def _handovers(agent: Agent, team: Mapping[str, Agent]) -> Iterator[ToolSpec]:

@@ -24,7 +24,7 @@ from turnlog.events.clock import now
 from turnlog.pipeline.admission import Limits
 from turnlog.pipeline.asking import admitted_files, sent
 from turnlog.pipeline.citing import followed
-from turnlog.pipeline.context_building import build_context
+from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.ending import UNEXPLAINED, complete, error_of, left_open, show_unkept
 from turnlog.pipeline.execution import ClaimId, execute
 from turnlog.pipeline.normalization import normalize
@@ -41,7 +41,6 @@ from turnlog.ports import (
     CallGuard,
     Engine,
     Model,
-    PromptContext,
     Question,
     Rate,
     Seat,
@@ -237,14 +236,9 @@ class _Team:
         """The agent's prompt, made once for the turn: within it, what the model is told only
         grows.
         """
-        prompts, session = self._state.prompts, self._parts.session
+        prompts = self._state.prompts
         if agent.id not in prompts:
-            context = PromptContext(user_id=session.user_id, session=session, deps=agent.deps)
-            made = agent.prompt if isinstance(agent.prompt, str) else agent.prompt(context)
-            text = await made if isinstance(made, Awaitable) else made
-            if not isinstance(text, str):
-                raise TypeError(f"the prompt of agent {agent.id!r} is {type(text).__name__}")
-            prompts[agent.id] = text
+            prompts[agent.id] = await prompt_of(agent, self._parts.session)
         return prompts[agent.id]
 
 

@@ -100,9 +100,14 @@ def _routes() -> str:
         [
             "# HTTP",
             "",
-            "Every route. `/openapi.json` has the types, and `/docs` is this as a page. Errors are",
-            "problem documents (RFC 9457). Routes that are not *open* need a token where there are",
+            "Every route. `/openapi.json` has a schema for every body, every answer and every",
+            "event, made from the types of the code; `/docs` is this as a page. Errors are problem",
+            "documents (RFC 9457). Routes that are not *open* need a token where there are",
             "[users](settings.md#users).",
+            "",
+            "A client can be generated, and a test does it: `openapi-python-client generate --url",
+            "http://127.0.0.1:8000/openapi.json`. A stream of events is text to it: for those",
+            "there are clients of our own, for Python and TypeScript.",
             "",
             "| route | query | body | what it does |",
             "|---|---|---|---|",
@@ -115,7 +120,8 @@ def _routes() -> str:
 def _route_row(method: str, path: str, operation: dict[str, Any]) -> str:
     query = [f"`{each['name']}`" for each in operation["parameters"] if each["in"] == "query"]
     content = operation.get("requestBody", {}).get("content", {})
-    bodies = [f"`{media['schema']['$ref'].rpartition('/')[2]}`" for media in content.values()]
+    named = [media["schema"].get("$ref", "/file") for media in content.values()]
+    bodies = [f"`{name.rpartition('/')[2]}`" for name in named]
     summary = operation["summary"] + ("" if "security" in operation else " *Open.*")
     route = f"`{method.upper()} {path}`"
     return f"| {route} | {', '.join(query)} | {', '.join(bodies)} | {summary} |"

@@ -13,7 +13,7 @@ from turnlog.events.kinds import UserMessageSent
 from turnlog.events.money import picousd, total, usd
 from turnlog.events.record import numbered
 from turnlog.pipeline.asking import admitted_files, sent
-from turnlog.pipeline.context_building import build_context
+from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.turn import Parts, PartsFor
 from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import (
@@ -69,6 +69,7 @@ class Estimates:
         log = _LogWith(self._store, sent(question, files), turn, parts)
         seat, _ = await build_context(
             *(agent, parts.team, question, parts.session, tools, log, parts.limits),
+            system=await prompt_of(agent, parts.session),
             attachments=parts.files,
         )
         return seat.prompt

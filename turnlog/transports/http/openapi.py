@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from turnlog.transports.http import answers
+from turnlog.transports.http.answers import answer_of
 from turnlog.transports.http.approvals import STATUSES
+from turnlog.transports.http.event_schemas import EVENT, event_schemas
 
 if TYPE_CHECKING:  # the table has a route for the document
     from turnlog.transports.http.routes import Route
@@ -35,9 +38,7 @@ QUERY: dict[str, Json] = {
 
 
 def document(routes: "Sequence[Route]", version: str) -> Json:
-    """OpenAPI 3.1."""
-    bodies = [route.body for route in routes if route.body]
-    _, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
+    """OpenAPI 3.1, with a schema for every body, every answer and every event."""
     paths: dict[str, Json] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -47,10 +48,40 @@ def document(routes: "Sequence[Route]", version: str) -> Json:
         "info": {"title": "turnlog", "version": version},
         "paths": paths,
         "components": {
-            "schemas": schemas | {"Problem": _PROBLEM},
+            "schemas": _schemas(routes),
             "securitySchemes": {"bearer": bearer},
         },
     }
+
+
+def _schemas(routes: "Sequence[Route]") -> dict[str, Json]:
+    bodies = [route.body for route in routes if route.body]
+    types = [a for r in routes if not isinstance(a := answer_of(r.method, r.path), str)]
+    _, made = msgspec.json.schema_components(
+        list(dict.fromkeys([*bodies, *types])), ref_template="#/components/schemas/{name}"
+    )
+    for page in ("EventPage", "LogPage"):
+        if page in made:
+            made[page]["properties"]["events"]["items"] = _reference(EVENT)
+    numbers: dict[str, Json] = _as_numbers(made)
+    return numbers | event_schemas() | {"Problem": _PROBLEM}
+
+
+def _as_numbers(schema: Any) -> Any:
+    """Decimals are numbers on our wire; msgspec's own way would be text. And lists have items."""
+    if isinstance(schema, list):
+        return [_as_numbers(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("format") == "decimal":
+        return {"type": "number"}
+    if schema.get("type") == "array":  # of anything: generators want that said
+        schema = {"items": {}} | schema
+    return {name: _as_numbers(each) for name, each in schema.items()}
+
+
+def _reference(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
 _PROBLEM: Json = {
@@ -67,24 +98,69 @@ _PROBLEM: Json = {
 
 
 def _operation(route: "Route") -> Json:
-    problem = {"$ref": "#/components/schemas/Problem"}
+    problem = {"schema": _reference("Problem")}
+    wrong = {"description": "What is wrong.", "content": {"application/problem+json": problem}}
     operation: Json = {
+        "operationId": _name(route),
+        "tags": [_tag(route)],
         "summary": route.summary,
         "parameters": [_in_path(name) for name in re.findall(r"{(\w+)}", route.path)]
         + [_in_query(name) for name in route.query],
-        "responses": {
-            str(route.status): {"description": route.answer},
-            "default": {
-                "description": "What is wrong.",
-                "content": {"application/problem+json": {"schema": problem}},
-            },
-        },
+        "responses": {str(route.status): _answer(route), **_streamed(route), "default": wrong},
     }
     if route.body:
-        schema = {"$ref": f"#/components/schemas/{route.body.__name__}"}
-        content = {"schema": schema, "example": route.example}
+        content = {"schema": _reference(route.body.__name__), "example": route.example}
         operation["requestBody"] = {"content": {"application/json": content}}
-    return operation | ({} if route.who in ("none", "guest") else {"security": [{"bearer": []}]})
+    elif route.path.startswith(_UPLOADS) and route.method == "POST":
+        operation["requestBody"] = {"content": {"multipart/form-data": {"schema": _FORM}}}
+    open_to_all = route.who in ("none", "guest")
+    return operation | ({} if open_to_all else {"security": [{"bearer": []}]})
+
+
+_UPLOADS = "/api/sessions/{session_id}/files"
+_FORM: Json = {
+    "type": "object",
+    "properties": {"file": {"type": "string", "format": "binary"}},
+    "required": ["file"],
+}
+_BYTES: Json = {"type": "string", "format": "binary"}
+_CONTENT: dict[str, Json] = {
+    answers.PAGE: {"type": "string"},
+    answers.TEXT: {"type": "string"},
+    answers.STREAM: {"type": "string", "description": "Each `data:` is an Event."},
+    answers.FOREIGN: {},
+    answers.BYTES: _BYTES,
+}
+
+
+def _answer(route: "Route") -> Json:
+    kind = answer_of(route.method, route.path)
+    if kind == answers.NOTHING:
+        return {"description": route.answer}
+    if isinstance(kind, str):
+        content = {kind: {"schema": _CONTENT[kind]}}
+    else:
+        content = {"application/json": {"schema": _reference(kind.__name__)}}
+    return {"description": route.answer, "content": content}
+
+
+def _streamed(route: "Route") -> Json:
+    """A question is also answered as a stream, where the client asks for one."""
+    if (route.method, route.path) != ("POST", "/api/sessions/{session_id}/messages"):
+        return {}
+    content = {answers.STREAM: {"schema": _CONTENT[answers.STREAM]}}
+    return {"200": {"description": "The turn's events.", "content": content}}
+
+
+def _tag(route: "Route") -> str:
+    """What a generated client puts together: the module of the handler."""
+    module = "mcp" if route.handler is None else route.handler.__module__
+    return module.rpartition(".")[2]
+
+
+def _name(route: "Route") -> str:
+    own = "call" if route.handler is None else route.handler.__name__
+    return f"{_tag(route)}_{own}"
 
 
 def _in_path(name: str) -> Json:
