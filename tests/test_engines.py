@@ -67,7 +67,7 @@ async def test_a_session_is_answered_by_the_engine_that_it_names():
 
 async def test_an_unknown_engine_is_refused_with_the_names_of_those_that_are_there():
     async with (app := app_with(other=Parrot("other"))):
-        with pytest.raises(BadInput, match="claude, langgraph, other"):
+        with pytest.raises(BadInput, match="claude, langgraph, openai_agents, other"):
             await app.create_session("u", engine="oracle")
     with pytest.raises(ConfigError, match="There are: claude"):
         create_app([Agent("a")], settings=Settings(), engine="oracle")

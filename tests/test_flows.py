@@ -22,7 +22,11 @@ TRANSPORTS = {
 
 # Every page once is fast; the other stores, transports and engines are for `make test`.
 DIRECT = list(product(STORES, TRANSPORTS, ["claude"]))
-OTHERS = [("memory", "library", "langgraph"), ("sqlite", "socket", "langgraph")]
+OTHERS = [
+    ("memory", "library", "langgraph"),
+    ("sqlite", "socket", "langgraph"),
+    ("memory", "library", "openai_agents"),
+]
 COMBINATIONS = [
     pytest.param(*names, marks=() if at == 0 else pytest.mark.slow)
     for at, names in enumerate([*DIRECT, *OTHERS])

@@ -48,6 +48,20 @@ def _langgraph(
     return LangGraphEngine(_claude(key, url, settings, metrics, raw), soon=soon)
 
 
+def _openai_agents(
+    key: str,
+    url: str | None,
+    settings: Settings,
+    metrics: Metrics,
+    raw: KeepRaw,
+    *,
+    soon: bool = False,
+) -> Engine:
+    from turnlog.engines.openai_agents.engine import OpenAIAgentsEngine
+
+    return OpenAIAgentsEngine(_claude(key, url, settings, metrics, raw), soon=soon)
+
+
 def authentication(settings: Settings) -> Auth:
     return Auth(
         settings.auth_secret,
@@ -125,9 +139,13 @@ def bus_for(name: str | None, settings: Settings, store: Store) -> Bus:
     return BUSES[name](settings, store)
 
 
-ENGINES: dict[str, Make] = {"claude": _claude, "langgraph": _langgraph}
+ENGINES: dict[str, Make] = {
+    "claude": _claude,
+    "langgraph": _langgraph,
+    "openai_agents": _openai_agents,
+}
 # What has to be installed for an engine: the package, and our extra that brings it.
-NEEDS = {"langgraph": ("langgraph", "langgraph")}
+NEEDS = {"langgraph": ("langgraph", "langgraph"), "openai_agents": ("agents", "openai")}
 
 
 def graph_engine(graph: Any, settings: Settings) -> Engine:

@@ -172,9 +172,11 @@ async def _session_of(request: UserRequest, approval_id: str) -> str:
 
 
 async def _answers(request: UserRequest, given: list[Json]) -> dict[str, Decision]:
+    """Only what comes after the last message: a program may send all that was before."""
     found: dict[str, Decision] = {}
     outputs: Json = {}
-    for item in given:
+    last = max((at for at, item in enumerate(given) if item.get("role")), default=-1)
+    for item in given[last + 1 :]:
         if item.get("type") == "mcp_approval_response":
             approved = item.get("approve") is True
             decision = Decision(approved=approved, reason=item.get("reason"))
