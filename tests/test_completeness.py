@@ -98,7 +98,7 @@ def test_every_setting_is_documented():
     page = (DOCS / "settings.md").read_text()
     names = [*config.NAMES, *endpoint.SETTINGS]
     in_the_file = {"budgets": "[[budgets]]", "identity": "[identity]"}
-    in_the_file |= {name: f"[{name}.NAME]" for name in ("mcp", "webhooks")}
+    in_the_file |= {name: f"[{name}.NAME]" for name in ("agents", "mcp", "webhooks")}
     assert [name for name in names if f"| `{in_the_file.get(name, name)}` |" not in page] == []
     variables = [*config.ENVIRONMENT, *(f"TURNLOG_{name.upper()}" for name in endpoint.SETTINGS)]
     documented = [name for name in variables if f"`{name}`" in page]

@@ -221,12 +221,12 @@ class Guard:
         self._calls, self._answers = calls, answers
         self.seen = []
 
-    async def before(self, prompt, model):
+    async def before(self, prompt, model, agent_id=""):
         self.seen.append(len(prompt.messages))
         self._calls -= 1
         return self._verdict(self._calls)
 
-    async def after(self, *, goes_on):
+    async def after(self, *, goes_on, agent_id=""):
         self.seen.append(goes_on)
         self._answers -= 1
         return self._verdict(self._answers)

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from turnlog.app import for_clients
 from turnlog.app.adapters import approval_policy, authentication, user_files, user_limits
+from turnlog.app.registry import Roster
 from turnlog.app.turn_run import RunsTurns
 from turnlog.config import Settings
 from turnlog.contrib.tasks import agent as tasks
@@ -92,7 +93,7 @@ class Turnlog(RunsTurns):
         self._attachments = Telling(self.files)
         self._connections = connections
         self._agents = {agent.id: agent for agent in agents}
-        self._first_agent = agents[0]
+        self._roster = Roster(agents)
         self._engines = engines
         self.bus = bus
         self._following = Following(store, bus, wire.encode)
@@ -225,11 +226,13 @@ class Turnlog(RunsTurns):
         engine: str | None = None,
         session_id: str | None = None,
     ) -> Session:
-        if agent is not None and agent not in self._agents:
-            raise BadInput(f"There is no agent {agent!r}. There are: {', '.join(self._agents)}.")
+        mine = self._roster.of(user_id)
+        if not mine or (agent is not None and agent not in mine):
+            there = ", ".join(mine) or "none that you may use"
+            raise BadInput(f"There is no agent {agent!r}. There are: {there}.")
         session = new_session(
             user_id,
-            agent or self._first_agent.id,
+            agent or next(iter(mine)),
             title,
             thinking_budget=self.settings.thinking_budget,
             engine=self._engines.named(engine),
@@ -276,7 +279,7 @@ class Turnlog(RunsTurns):
     def config(self, user_id: str = LOCAL_USER) -> dict[str, Any]:
         agents = [
             for_clients.agent(agent, self._mcp.known_tools(agent, user_id, self._offer.tools))
-            for agent in self._agents.values()
+            for agent in self._roster.of(user_id).values()
         ]
         return for_clients.settings(self.settings) | {"agents": agents}
 
@@ -306,7 +309,7 @@ class Turnlog(RunsTurns):
     def _parts_for(self, session: Session, show: Show) -> pipeline.Parts:
         return pipeline.Parts(
             session=session,
-            team=self._agents,
+            team=self._roster.of(session.user_id),
             engine=self._engines.get(session.engine),
             store=self.store,
             limits=self._limits,

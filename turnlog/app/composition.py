@@ -6,6 +6,7 @@ from typing import Any
 
 from turnlog.app.adapters import ENGINES, NEEDS, bus_for, graph_agent, graph_engine, installed
 from turnlog.app.application import Connection, Turnlog
+from turnlog.app.registry import agents_of, with_agents
 from turnlog.config import Settings, load
 from turnlog.contrib import demo
 from turnlog.contrib.business_central import (
@@ -61,12 +62,15 @@ def create_app(
     if store is None or isinstance(store, str):
         store = store_at(store or settings.store_url, metrics)
     shelves = shelves_beside(store.url, settings.data, settings.contrib)
+    if settings.agents:
+        agents = [*(agents or ()), *agents_of(settings)]
     if agents is None:
         erp = BusinessCentral(endpoint, sandbox_folder(store.url, settings.data))
         workers = (erp_agent(erp), TASKS, knowledge_agent(shelves))
         agents, connections, library = demo.agents(*workers), [erp, shelves], shelves
         engine = engine or ("langgraph" if installed("langgraph") else None)
     checks.check(agents)
+    settings = with_agents(settings, agents)
     agents = [with_schema(each) for each in checks.identified(agents, settings.identity)]
     if bus is None or isinstance(bus, str):
         bus = bus_for(bus, settings, store)

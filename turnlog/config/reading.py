@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from turnlog.config.agents import entries
 from turnlog.config.settings import CHOICES, NUMBERS, Settings
 from turnlog.errors import BadInput, ConfigError
 from turnlog.projections.billing.budgets import read_budgets
@@ -23,7 +24,7 @@ from turnlog.webhooks.endpoint import endpoints
 CONTRIB_PREFIXES = ("bc_", "knowledge_")  # Business Central, the library
 _PREFIX = "TURNLOG_"
 _REFERENCE = re.compile(r"\$\{?(\w+)")
-_FILE_ONLY = ("budgets", "identity", "mcp", "webhooks")
+_FILE_ONLY = ("agents", "budgets", "identity", "mcp", "webhooks")
 NAMES = [f.name for f in fields(Settings) if f.name != "contrib"]
 ENVIRONMENT = {f"{_PREFIX}{name.upper()}": name for name in NAMES if name not in _FILE_ONLY} | {
     "ANTHROPIC_API_KEY": "api_key",
@@ -40,11 +41,12 @@ def load(
     _refuse_unknown(env, _referred(tables))
     named = from_file | _from_environment(env)
     named |= {name: value for name, value in arguments.items() if value is not None}
+    agents = entries(named.pop("agents", {}), file.parent)
     mcp = servers(named.pop("mcp", {}), env)
     webhooks = endpoints(named.pop("webhooks", {}), env)
     contrib = {name: str(named.pop(name)) for name in list(named) if _is_contrib(name)}
     typed = {name: _typed(name, value) for name, value in named.items()}
-    return replace(Settings(), mcp=mcp, webhooks=webhooks, contrib=contrib, **typed)
+    return replace(Settings(), agents=agents, mcp=mcp, webhooks=webhooks, contrib=contrib, **typed)
 
 
 def unknown_setting(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from turnlog.config.agents import AgentEntry
 from turnlog.errors import ConfigError
 from turnlog.files.library import FileLimits
 from turnlog.net import LOOPBACK
@@ -70,6 +71,7 @@ class Settings:
     budgets: tuple[Budget, ...] = ()  # [[budgets]] in turnlog.toml
     api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
     base_url: str | None = None  # ANTHROPIC_BASE_URL
+    agents: tuple[AgentEntry, ...] = ()  # [agents.NAME] in turnlog.toml, and nowhere else
     mcp: tuple[McpServer, ...] = ()  # [mcp.NAME] in turnlog.toml, and nowhere else
     webhooks: tuple[Endpoint, ...] = ()  # [webhooks.NAME] in turnlog.toml, and nowhere else
     # Settings of what ships beside the server, by name; secrets are among them.

@@ -84,9 +84,14 @@ class Billing(Protocol):
         ...
 
     async def spent(
-        self, user_id: str, *, session_id: str | None = None, start: str | None = None
+        self,
+        user_id: str,
+        *,
+        session_id: str | None = None,
+        start: str | None = None,
+        agent_id: str | None = None,
     ) -> Spent:
-        """The sum of the same, without reading the rows out."""
+        """The sum of the same, without reading the rows out; of one agent, where it is named."""
         ...
 
     async def count_messages(self, user_id: str, session_id: str) -> int:

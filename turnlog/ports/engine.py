@@ -47,6 +47,8 @@ class Agent:
     web_search: bool = False  # whether the model may search the web
     thinking: bool = True  # False: it does not think, whatever the session says
     hands_over_to: Sequence[str] = ()  # ids of agents
+    budget: Any = None  # what it may spend: {"per": "day", "usd": 5}, as in [[budgets]]
+    users: Sequence[str] = ()  # ids of the users who may use it; none: everybody
     deps: Any = None  # what its tools and its prompt need: ToolContext.deps, PromptContext.deps
     output: Any = None  # a type: its answers are JSON of this, and `TurnResult.output` is one
     output_schema: Mapping[str, Any] | None = None  # made of `output` by create_app

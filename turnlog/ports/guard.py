@@ -18,20 +18,20 @@ class Verdict(NamedTuple):
 class CallGuard(Protocol):
     """Looks at the budgets before each call, on what the log says was spent."""
 
-    async def before(self, prompt: Prompt, model: Model) -> Verdict:
-        """Whether this call may be made."""
+    async def before(self, prompt: Prompt, model: Model, agent_id: str = "") -> Verdict:
+        """Whether this agent may make this call."""
         ...
 
-    async def after(self, *, goes_on: bool) -> Verdict:
+    async def after(self, *, goes_on: bool, agent_id: str = "") -> Verdict:
         """After an answer: whether another call may come, where the model goes on."""
         ...
 
 
 class _NoGuard:
-    async def before(self, prompt: Prompt, model: Model) -> Verdict:
+    async def before(self, prompt: Prompt, model: Model, agent_id: str = "") -> Verdict:
         return Verdict()
 
-    async def after(self, *, goes_on: bool) -> Verdict:
+    async def after(self, *, goes_on: bool, agent_id: str = "") -> Verdict:
         return Verdict()
 
 

@@ -64,7 +64,8 @@ class Speakers:
         part.call, part.shown = str(next(self._names)), False
         if part.grown and (record := part.mend()):
             yield part.batch([record])
-        verdict = await self._guard.before(part.prompt(), self._model)
+        me = part.seat.agent.id
+        verdict = await self._guard.before(part.prompt(), self._model, me)
         if verdict.records:
             yield part.batch(verdict.records)
         _obey(verdict)
@@ -77,7 +78,7 @@ class Speakers:
                 part.shown = part.shown or any(isinstance(o, _PIECES) for o in outputs)
                 yield part.batch(self._kept(part, outputs))
         goes_on = part.answer is not None and part.answer.goes_on
-        verdict = await self._guard.after(goes_on=goes_on)
+        verdict = await self._guard.after(goes_on=goes_on, agent_id=me)
         if verdict.records:
             yield part.batch(verdict.records)
         _obey(verdict)

@@ -63,7 +63,7 @@ class Budgets:
         """Whether a call of that size may be made now."""
         for budget in budgets_of(turn.user_id, self.rows):
             spent = await self.spent(budget, turn.user_id, turn.session_id)
-            if not budget.allows(spent, next_call):
+            if not budget.agent and not budget.allows(spent, next_call):
                 return False
         return True
 
@@ -82,9 +82,9 @@ class Budgets:
     async def spent(self, budget: Budget, user_id: str, session_id: str) -> Spent:
         assert self.billing is not None
         if budget.per == "session":
-            return await self.billing.spent(user_id, session_id=session_id)
+            return await self.billing.spent(user_id, session_id=session_id, agent_id=budget.agent)
         start = period_begins(budget.per, now(), self.where)
-        return await self.billing.spent(user_id, start=start)
+        return await self.billing.spent(user_id, start=start, agent_id=budget.agent)
 
 
 class _Guard:
@@ -97,19 +97,24 @@ class _Guard:
         self._first = True
         self._warned: set[Budget] = set()
 
-    async def before(self, prompt: Prompt, model: Model) -> Verdict:
+    async def before(self, prompt: Prompt, model: Model, agent_id: str = "") -> Verdict:
         if self._first:
             self._first = False
-            return await self._verdict(await self._first_call(prompt, model), warn=False)
-        return await self._verdict(Spent())
+            cost = await self._first_call(prompt, model)
+            return await self._verdict(cost, agent_id, warn=False)
+        return await self._verdict(Spent(), agent_id)
 
-    async def after(self, *, goes_on: bool) -> Verdict:
+    async def after(self, *, goes_on: bool, agent_id: str = "") -> Verdict:
         """What a later call costs is not known."""
-        return await self._verdict(Spent() if goes_on else None)
+        return await self._verdict(Spent() if goes_on else None, agent_id)
 
-    async def _verdict(self, next_call: Spent | None, warn: bool = True) -> Verdict:
+    async def _verdict(
+        self, next_call: Spent | None, agent_id: str, *, warn: bool = True
+    ) -> Verdict:
         notices: list[Event] = []
         for budget in self._mine:
+            if budget.agent not in (None, agent_id):
+                continue
             spent = await self._spent(budget)
             if next_call is not None and not budget.allows(spent, next_call):
                 refused = _exceeded(budget, spent, next_call)
@@ -183,6 +188,7 @@ def _exceeded(budget: Budget, spent: Spent, next_call: Spent) -> k.BudgetExceede
 
 def _sentence(budget: Budget, spent: Spent, next_call: Spent) -> str:
     period = {"session": "this session", "day": "today", "month": "this month"}[budget.per]
+    period += f" of the agent {budget.agent!r}" if budget.agent else ""
     so_far, needed = _amounts(budget, spent), _amounts(budget, next_call)
     limit = _amounts(budget, Spent(budget.tokens or 0, picousd(budget.usd or usd(0))))
     if budget.used(spent) >= 1:

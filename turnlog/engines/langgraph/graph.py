@@ -65,7 +65,7 @@ class GraphEngine:
         reading = Reading(root.ref, self._graph.name, opened)
         if not opened and not ask.answers:
             seat = await ask.team.seat(root.id)
-            verdict = await ask.guard.before(seat.prompt, _UNCOUNTED)
+            verdict = await ask.guard.before(seat.prompt, _UNCOUNTED, root.id)
             if records := [*seat.records, *verdict.records]:
                 yield Batch(records)
             _obey(verdict)
@@ -98,7 +98,7 @@ class GraphEngine:
                     yield batch
                     if (message := _message(batch)) is not None:
                         goes_on = message.stop_reason == "tool_use"
-                        verdict = await ask.guard.after(goes_on=goes_on)
+                        verdict = await ask.guard.after(goes_on=goes_on, agent_id=root.id)
                         if verdict.records:
                             yield Batch(verdict.records, batch.agent)
                         _obey(verdict)

@@ -16,9 +16,11 @@ WARN_AT = Decimal("0.8")
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """So many dollars or tokens a session, a day or a month, for one user or for each."""
+    """So many dollars or tokens a session, a day or a month, for one user or for each; for what all
+    agents spend together, or one of them."""
 
     who: str = EVERYBODY
+    agent: str | None = None
     per: str
     usd: Decimal | None = None
     tokens: int | None = None
@@ -40,7 +42,7 @@ class Budget:
     def facts(self, spent: Spent) -> dict[str, Any]:
         """The fields of the events that tell of it."""
         return {
-            "who": self.who,
+            "who": self.who if self.agent is None else f"{self.who}, agent {self.agent}",
             "per": self.per,
             "limit_usd": self.usd,
             "limit_tokens": self.tokens,
@@ -69,9 +71,12 @@ def _row(row: Any, name: str) -> Budget:
         raise ConfigError(f"{name}: say 'usd' or 'tokens' or both.")
     if not _is_amount(dollars) or not _is_amount(tokens) or type(tokens) is Decimal:
         raise ConfigError(f"{name}: 'usd' and 'tokens' must be numbers from 0 on.")
-    who = str(row.get("who", EVERYBODY))
     return Budget(
-        who=who, per=row["per"], usd=None if dollars is None else Decimal(dollars), tokens=tokens
+        who=str(row.get("who", EVERYBODY)),
+        agent=None if row.get("agent") is None else str(row["agent"]),
+        per=row["per"],
+        usd=None if dollars is None else Decimal(dollars),
+        tokens=tokens,
     )
 
 
@@ -86,8 +91,8 @@ def _is_amount(value: Any) -> bool:
 def budgets_of(user_id: str, budgets: Iterable[Budget]) -> list[Budget]:
     """A user's own budget stands in the place of everybody's for the same period."""
     fitting = [b for b in budgets if b.who in (EVERYBODY, user_id)]
-    own = {b.per for b in fitting if b.who != EVERYBODY}
-    return [b for b in fitting if b.who != EVERYBODY or b.per not in own]
+    own = {(b.per, b.agent) for b in fitting if b.who != EVERYBODY}
+    return [b for b in fitting if b.who != EVERYBODY or (b.per, b.agent) not in own]
 
 
 def state_of(used: Decimal) -> str:

@@ -242,6 +242,10 @@ TRUE
 -- Of one user.
 user_id = :user_id
 
+-- bound_agent_id --
+-- Of one agent.
+agent_id = :agent_id
+
 -- bound_session_id --
 -- Of one session.
 session_id = :session_id

@@ -234,9 +234,15 @@ class SqlStore:
         return await self._look(lambda db: billing.charges(db, **bounds))
 
     async def spent(
-        self, user_id: str, *, session_id: str | None = None, start: str | None = None
+        self,
+        user_id: str,
+        *,
+        session_id: str | None = None,
+        start: str | None = None,
+        agent_id: str | None = None,
     ) -> Spent:
         bounds = {"user_id": user_id, "session_id": session_id, "start": start}
+        bounds["agent_id"] = agent_id
         return await self._look(lambda db: billing.spent(db, **bounds))
 
     async def count_messages(self, user_id: str, session_id: str) -> int:
