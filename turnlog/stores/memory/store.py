@@ -316,14 +316,9 @@ class MemoryStore(MemoryTickets, MemoryCitations):
         return billing.charges(self._rows["usage"].values(), user_id, session_id, start, end)
 
     async def spent(
-        self,
-        user_id: str,
-        *,
-        session_id: str | None = None,
-        start: str | None = None,
-        agent_id: str | None = None,
+        self, user_id: str, *, agent_id: str | None = None, **bounds: str | None
     ) -> Spent:
-        charges = await self.charges(user_id=user_id, session_id=session_id, start=start)
+        charges = await self.charges(user_id=user_id, **bounds)
         return billing.spent(each for each in charges if agent_id in (None, each.agent_id))
 
     async def count_messages(self, user_id: str, session_id: str) -> int:
