@@ -19,7 +19,7 @@ from turnlog.testing.server import serving
 
 pytestmark = pytest.mark.slow
 BIRDS = made.pdf("Ducks swim.", "Geese fly.")
-LONG = made.pdf(*(f"This is page {n}. " * 30 for n in range(3000)))  # some seconds to read
+LONG = made.pdf(*(f"This is page {n}. " * 30 for n in range(1500)))  # some seconds to read
 
 
 def left(folder):
@@ -35,7 +35,7 @@ def form(content, name="a.pdf"):
 
 
 async def until(is_so):
-    for _ in range(3000):
+    for _ in range(1500):
         if is_so():
             return
         await asyncio.sleep(0.01)  # another process does it
