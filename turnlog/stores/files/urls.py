@@ -19,14 +19,23 @@ def blobs_beside(store_url: str, url: str | None, data: str) -> Blobs:
     kind, colon, place = url.partition(":")
     if not colon or kind not in KINDS:
         raise ConfigError(f"{url!r} is no place for files. There are: {', '.join(EXAMPLES)}.")
-    return KINDS[kind](place, scheme == "sqlite")
+    return KINDS[kind](place, scheme == "sqlite", Path(rest if scheme == "sqlite" else data))
 
 
-def _folder(place: str, alone: bool) -> Blobs:
+def _folder(place: str, alone: bool, data: Path) -> Blobs:
     if not place or place.startswith("//"):
         raise ConfigError("A folder for files is named like file:FOLDER, or file:/absolute/FOLDER.")
     return FolderBlobs(place, alone=alone)
 
 
-KINDS: dict[str, Callable[[str, bool], Blobs]] = {"file": _folder}
-EXAMPLES = ("file:FOLDER",)
+def _s3(place: str, alone: bool, data: Path) -> Blobs:
+    from turnlog.stores.files.s3 import S3Blobs
+
+    bucket, _, prefix = place.removeprefix("//").partition("/")
+    if not place.startswith("//") or not bucket:
+        raise ConfigError("A bucket for files is named like s3://BUCKET or s3://BUCKET/PREFIX.")
+    return S3Blobs(bucket, prefix, FolderBlobs(data / "files", alone=alone))
+
+
+KINDS: dict[str, Callable[[str, bool, Path], Blobs]] = {"file": _folder, "s3": _s3}
+EXAMPLES = ("file:FOLDER", "s3://BUCKET/PREFIX")

@@ -19,6 +19,7 @@ pytest.register_assert_rewrite(
         f"{__name__}.{name}"
         for name in (
             "billing",
+            "blobs",
             "bus",
             "files",
             "leases",
@@ -36,6 +37,7 @@ pytest.register_assert_rewrite(
 from turnlog.testing.contracts.approvals import ApprovalsContract  # noqa: E402
 from turnlog.testing.contracts.base import Contract  # noqa: E402
 from turnlog.testing.contracts.billing import BillingContract  # noqa: E402
+from turnlog.testing.contracts.blobs import BlobsContract  # noqa: E402
 from turnlog.testing.contracts.bus import BusContract  # noqa: E402
 from turnlog.testing.contracts.files import FilesContract  # noqa: E402
 from turnlog.testing.contracts.leases import LeasesContract  # noqa: E402
@@ -62,4 +64,4 @@ class StoreContract(
     """All that a Store promises."""
 
 
-__all__ = ["BusContract", "Contract", "StoreContract", "TasksContract"]
+__all__ = ["BlobsContract", "BusContract", "Contract", "StoreContract", "TasksContract"]

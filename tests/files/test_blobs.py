@@ -1,0 +1,109 @@
+"""The bytes of files: in a folder, and in an object storage that a real server serves."""
+
+import asyncio
+import logging
+import urllib.request
+
+import pytest
+
+from turnlog.errors import ConfigError, StoreUnusable
+from turnlog.simulator import Reply
+from turnlog.stores.files.folder import FolderBlobs, TemporaryBlobs
+from turnlog.stores.files.s3 import S3Blobs
+from turnlog.stores.files.urls import blobs_beside
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing import made_files as made
+from turnlog.testing.apps import scripted_app
+from turnlog.testing.contracts import BlobsContract
+
+
+class TestFolder(BlobsContract):
+    @pytest.fixture
+    async def blobs(self, tmp_path):
+        folder = FolderBlobs(tmp_path / "files")
+        await folder.open()
+        return folder
+
+
+@pytest.fixture(scope="module")
+def s3_server():
+    """moto's S3, on loopback, in a thread."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def bucket(s3_server, monkeypatch, tmp_path):
+    name = f"bucket-{abs(hash(tmp_path))}"
+    urllib.request.urlopen(urllib.request.Request(f"{s3_server}/{name}", method="PUT")).close()
+    environment = {
+        "AWS_ENDPOINT_URL": s3_server,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1",
+    }
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    return name
+
+
+@pytest.mark.slow
+class TestS3(BlobsContract):
+    @pytest.fixture
+    async def blobs(self, bucket, tmp_path):
+        storage = S3Blobs(bucket, "some/prefix", FolderBlobs(tmp_path / "files"))
+        await storage.open()
+        return storage
+
+
+@pytest.mark.slow
+async def test_a_server_keeps_its_files_in_object_storage(bucket, tmp_path):
+    (tmp_path / "birds.pdf").write_bytes(made.pdf("Ducks swim.", "Geese fly."))
+    options = {"store": SqliteStore(tmp_path), "files_url": f"s3://{bucket}/files"}
+    async with scripted_app(Reply("South."), **options) as (app, sim):
+        turn = await app.run_turn("Where?", files=[tmp_path / "birds.pdf"])
+        assert turn.text == "South."
+        assert sim.requests[-1]["messages"][0]["content"][0]["type"] == "document"
+        (file,) = await app.files.page("local", limit=5)
+        assert (await app.files.thumbnail(file, page=2, width=50)).startswith(b"\xff\xd8")
+        assert [p.text for p in await app.files.pages("local", file.id, [2])] == ["Geese fly."]
+        await app.files.delete("local", file.id)
+        assert [each async for each in app.files.blobs.every()] == []
+    assert [path for path in (tmp_path / "files").rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.slow
+async def test_a_bucket_that_is_not_there_is_told_at_the_start(bucket, tmp_path):
+    storage = S3Blobs("no-such-bucket", "", FolderBlobs(tmp_path / "files"))
+    with pytest.raises(StoreUnusable, match="does not answer"):
+        await storage.open()
+
+
+@pytest.mark.parametrize("url", ["nowhere", "ftp://x", "file:", "file://x/y", "s3:", "s3:///x"])
+def test_a_place_that_is_none_is_refused(url):
+    with pytest.raises(ConfigError):
+        blobs_beside("sqlite:data", url, "data")
+
+
+def test_without_a_setting_files_are_beside_the_log():
+    assert blobs_beside("sqlite:place", None, "data").url == "file:place/files"
+    assert blobs_beside("postgresql://x", None, "data").url == "file:data/files"
+    assert isinstance(blobs_beside("memory:", None, "data"), TemporaryBlobs)
+    assert blobs_beside("sqlite:x", "s3://b/some/where/", "data").url == "s3://b/some/where"
+
+
+async def test_what_waits_to_come_in_is_kept_from_other_servers_and_swept_after_a_while(tmp_path):
+    shared = FolderBlobs(tmp_path, alone=False)
+    await shared.open()
+    async with shared.incoming() as folder:
+        await FolderBlobs(tmp_path, alone=False).open()
+        assert await asyncio.to_thread(folder.exists)
+        await FolderBlobs(tmp_path, alone=True).open()
+        assert not await asyncio.to_thread(folder.exists)
