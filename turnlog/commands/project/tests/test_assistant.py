@@ -2,10 +2,14 @@
 
 import asyncio
 
-from assistant import AGENTS
+from assistant import AGENTS, find_tickets
 
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import scripted_app
+
+
+def test_a_tool_is_a_function():
+    assert len(asyncio.run(find_tickets("printer"))) == 1
 
 
 def test_it_looks_before_it_speaks():
