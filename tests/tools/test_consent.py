@@ -10,14 +10,16 @@ from turnlog import Agent, Settings, tool
 from turnlog.cli import main
 from turnlog.errors import ConfigError
 from turnlog.events.kinds import ToolUse
-from turnlog.ports import Standing, ToolStarted
+from turnlog.ports import Standing, ToolSpec, ToolStarted
 from turnlog.projections import tool_words
 from turnlog.projections.tool_words import judge
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.office import office
 from turnlog.tools.approval import Policy
 from turnlog.tools.listing import rows
+from turnlog.tools.mcp.catalog import Listed
 from turnlog.tools.mcp.server import McpServer
+from turnlog.tools.mcp.source import Source
 from turnlog.tools.runner import ToolRunner
 from turnlog.tools.tool import ToolContext
 
@@ -230,3 +232,12 @@ def test_no_word_of_writing_passes_for_a_read_in_any_form(form):
     reads = READ_WORDS if "{r}" in form else [""]
     names = [form.format(r=r, w=w, W=w.title()) for r in reads for w in WRITE_WORDS]
     assert [name for name in names if judge(name).writes is False] == []
+
+
+def test_the_tools_of_an_mcp_server_have_its_rules():
+    server = McpServer("crm", url="http://crm", approval="always", approver="others:sales")
+    spec = ToolSpec(name="crm__find", description="", input_schema={"type": "object"})
+    theirs = Listed("find", {}, spec, writes=True, why="it is not trusted", repeatable=False)
+    made = Source(server, lambda _: "", None, {})._tool(theirs)
+    (row,) = rows(Agent("a", approver="asker"), [made], Policy(agent_approver="asker"))
+    assert (row.asks, row.why) == ("others:sales", "it is not trusted; the tool says: always ask")
