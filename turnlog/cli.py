@@ -5,11 +5,22 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from turnlog.commands import backup, bill, diagnose, doctor, lint, new, serve, stored, webhooks
+from turnlog.commands import (
+    backup,
+    bill,
+    chat,
+    diagnose,
+    doctor,
+    lint,
+    new,
+    serve,
+    stored,
+    webhooks,
+)
 from turnlog.commands.shared import Work, say
 from turnlog.errors import ConfigError, TurnlogError
 
-COMMANDS = (serve, new, doctor, stored, backup, lint, diagnose, bill, webhooks)
+COMMANDS = (serve, new, chat, doctor, stored, backup, lint, diagnose, bill, webhooks)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,6 +3,7 @@ whenever a file changes. For development: a turn that runs is ended.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ def run_again_and_again(settings: Settings) -> int:
     command = [sys.executable, "-m", "turnlog", *(arg for arg in sys.argv[1:] if arg != "--reload")]
     folders = (Path.cwd(), Path(settings.data).absolute())
     env = os.environ | {"TURNLOG_GRACE": "0"}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the server must not outlive us
     try:
         while True:
             seen = look(*folders)

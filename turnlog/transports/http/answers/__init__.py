@@ -78,7 +78,9 @@ FOREIGN_PATHS = ("/agui", "/chatkit", "/mcp", "/v1/", "/api/sessions/{session_id
 
 
 def answer_of(method: str, path: str) -> Any:
-    """The type of a route's answer, or its media type. Raises KeyError for one that has none."""
-    if (method, path) not in ANSWERS and path.startswith(FOREIGN_PATHS):
+    """The type of a route's answer, or its media type. Raises LookupError for one without."""
+    if (method, path) in ANSWERS:
+        return ANSWERS[method, path]
+    if path.startswith(FOREIGN_PATHS):
         return FOREIGN
-    return ANSWERS[method, path]
+    raise LookupError(f"{method} {path} needs a row with its answer in transports/http/answers")
