@@ -44,7 +44,7 @@ coverage: .venv/.dev
 bench: .venv/.run
 	$(BIN)/python -m bench
 
-docs: .venv/.run
+docs: .venv/.dev
 	$(BIN)/python -m turnlog.testing.manual .
 
 # A private environment with exactly the pinned packages, and turnlog itself.

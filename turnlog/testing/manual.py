@@ -12,8 +12,11 @@ from turnlog.testing import event_types
 from turnlog.tools.tool import Tool
 from turnlog.transports.http import openapi
 from turnlog.transports.http.routes import ROUTES
+from turnlog.transports.protocols import carries
 
 _HEAD = "<!-- Written by `make docs`. Do not edit. -->\n\n"
+_CARRIED = "<!-- carried: written by `make docs` from the tables -->"
+_END_OF_CARRIED = "<!-- end of carried -->"
 _RULES, _END = "<!-- rules: written by `make docs` -->", "<!-- end of rules -->"
 
 
@@ -23,6 +26,7 @@ def pages(root: Path) -> dict[Path, str]:
         root / "docs" / "events.md": _HEAD + _events(),
         root / "docs" / "flows.md": _HEAD + _flows(root),
         root / "docs" / "lint.md": _with_rules((root / "docs" / "lint.md").read_text()),
+        root / "docs" / "protocols.md": _with_carried((root / "docs" / "protocols.md").read_text()),
         root / "docs" / "erp-tools.md": _HEAD + _erp_tools(),
         root / "docs" / "http.md": _HEAD + _routes(),
         root / "clients" / "typescript" / "src" / "events.ts": event_types.typescript(),
@@ -82,6 +86,13 @@ def _with_rules(page: str) -> str:
     ]
     head = ["| rule | what must hold | what is done | what the API says |", "|---|---|---|---|"]
     return before + "\n".join([_RULES, *head, *rows, _END + rest.partition(_END)[2]])
+
+
+def _with_carried(page: str) -> str:
+    """The page with the table of what protocols carry between its two marks."""
+    before, _, rest = page.partition(_CARRIED)
+    table = [_CARRIED, *carries.page(), _END_OF_CARRIED]
+    return before + "\n".join(table) + rest.partition(_END_OF_CARRIED)[2]
 
 
 def _quoted(sentence: str) -> str:

@@ -1,0 +1,242 @@
+"""The same session through every door: written through one, read through another, all pairs."""
+
+import json
+from contextlib import asynccontextmanager
+from itertools import product
+
+import pytest
+
+from turnlog import Agent, tool
+from turnlog.simulator import Reply, Text, ToolCall
+from turnlog.testing.apps import SECRET, as_user, client_of, is_problem, scripted_app
+from turnlog.transports.protocols import carries
+from turnlog.transports.protocols import story as s
+
+paid = []
+CITED = {"type": "web_search_result_location", "url": "https://ducks.example", "title": "Ducks",
+         "cited_text": "Ducks quack.", "encrypted_index": "x"}  # fmt: skip
+
+
+@tool(describe="Pay {amount}")
+async def pay(amount: int) -> str:
+    """Pay somebody."""
+    paid.append(amount)
+    return f"paid {amount}"
+
+
+def script():
+    cited = Text("Ducks quack.", citations=(CITED,))
+    return [Reply("Sure. ", ToolCall("pay", {"amount": 3})), Reply("Done. ", cited, " So it is.")]
+
+
+def frames(answer):
+    assert answer.status_code == 200, answer.text
+    lines = [line for line in answer.text.splitlines() if line.startswith("data: {")]
+    return [json.loads(line[6:]) for line in lines]
+
+
+# How to ask "Pay" in a session, and to allow what is asked for, through each door.
+
+
+async def write_http(http, session):
+    await http.post(f"/api/sessions/{session}/messages", json={"message": "Pay"})
+    approval = await pending(http)
+    await http.post(f"/api/approvals/{approval}", json={"approved": True})
+
+
+async def write_ui(http, session):
+    path = f"/api/sessions/{session}/ui-stream"
+    message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "Pay"}]}
+    asked = frames(await http.post(path, json={"messages": [message]}))
+    (name,) = [c["approvalId"] for c in asked if c["type"] == "tool-approval-request"]
+    part = {"type": "dynamic-tool", "state": "approval-responded",
+            "approval": {"id": name, "approved": True}}  # fmt: skip
+    answer = {"id": "a1", "role": "assistant", "parts": [part]}
+    assert frames(await http.post(path, json={"messages": [answer]}))[-1]["type"] == "finish"
+
+
+async def write_agui(http, session):
+    body = {"threadId": session, "runId": "r1", "messages": [{"role": "user", "content": "Pay"}]}
+    (interrupt,) = frames(await http.post("/agui", json=body))[-1]["outcome"]["interrupts"]
+    entry = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}
+    again = {"threadId": session, "runId": "r2", "resume": [entry]}
+    assert frames(await http.post("/agui", json=again))[-1]["type"] == "RUN_FINISHED"
+
+
+async def write_openai(http, session):
+    body = {"model": "turnlog", "input": "Pay", "conversation": session}
+    asked = (await http.post("/v1/responses", json=body)).json()
+    reply = {"type": "mcp_approval_response", "approve": True,
+             "approval_request_id": asked["output"][-1]["id"]}  # fmt: skip
+    body = {"model": "turnlog", "input": [reply], "previous_response_id": asked["id"]}
+    assert (await http.post("/v1/responses", json=body)).json()["status"] == "completed"
+
+
+async def write_chatkit(http, session):
+    given = {"content": [{"type": "input_text", "text": "Pay"}], "attachments": [],
+             "inference_options": {}}  # fmt: skip
+    params = {"thread_id": session, "input": given}
+    body = {"type": "threads.add_user_message", "params": params}
+    events = frames(await http.post("/chatkit", json=body))
+    (widget,) = [e["item"] for e in events
+                 if e["type"] == "thread.item.done" and e["item"]["type"] == "widget"]  # fmt: skip
+    action = widget["widget"]["children"][1]["children"][0]["onClickAction"]
+    params = {"thread_id": session, "item_id": widget["id"], "action": action}
+    frames(await http.post("/chatkit", json={"type": "threads.custom_action", "params": params}))
+
+
+async def pending(http):
+    while True:
+        found = (await http.get("/api/approvals", params={"status": "pending"})).json()["approvals"]
+        if found:
+            return found[0]["id"]
+
+
+# What each door shows of a session: the question, messages with ids, calls, approvals, citations.
+
+
+async def read_http(http, session):
+    events = (await http.get(f"/api/sessions/{session}/messages")).json()["events"]
+    return {
+        "asked": [e["content"] for e in events if e["type"] == "user_message_sent"],
+        "said": [(e["messageId"], e["content"]) for e in events if e["type"] == "message"],
+        "calls": [e["toolUseId"] for e in events if e["type"] == "tool_use"],
+        "approvals": [e["approvalId"] for e in events if e["type"] == "approval_requested"],
+        "citations": [c["url"] for e in events for c in e.get("citations", ())],
+    }
+
+
+async def read_ui(http, session):
+    messages = (await http.get(f"/api/sessions/{session}/ui-messages")).json()["messages"]
+    parts = [p for m in messages if m["role"] == "assistant" for p in m["parts"]]
+    texts = [(p["providerMetadata"]["turnlog"]["messageId"], p["text"])
+             for p in parts if p["type"] == "text"]  # fmt: skip
+    tools = [p for p in parts if p["type"] == "dynamic-tool"]
+    return {
+        "asked": [m["parts"][0]["text"] for m in messages if m["role"] == "user"],
+        "said": joined(texts),
+        "calls": [p["toolCallId"] for p in tools],
+        "approvals": [p["approval"]["id"] for p in tools],
+        "citations": [p["url"] for p in parts if p["type"] == "source-url"],
+    }
+
+
+async def read_agui(http, session):
+    body = {"threadId": session, "runId": "look", "messages": []}
+    events = frames(await http.post("/agui", json=body))
+    (messages,) = [e["messages"] for e in events if e["type"] == "MESSAGES_SNAPSHOT"]
+    answers = [m for m in messages if m["role"] == "assistant"]
+    return {
+        "asked": [m["content"] for m in messages if m["role"] == "user"],
+        "said": [(m["id"], m["content"]) for m in answers],
+        "calls": [call["id"] for m in answers for call in m.get("toolCalls", ())],
+    }
+
+
+async def read_openai(http, session):
+    path = f"/v1/conversations/{session}/items"
+    items = (await http.get(path, params={"order": "asc"})).json()["data"]
+    answers = [i for i in items if i.get("role") == "assistant"]
+    return {
+        "asked": [i["content"][0]["text"] for i in items if i.get("role") == "user"],
+        "said": [(i["id"], "".join(part["text"] for part in i["content"])) for i in answers],
+        "calls": [i["id"] for i in items if i["type"] == "mcp_call"],
+        "approvals": [i["id"] for i in items if i["type"] == "mcp_approval_request"],
+        "citations": [a["url"] for i in answers for p in i["content"] for a in p["annotations"]],
+    }
+
+
+async def read_chatkit(http, session):
+    body = {"type": "threads.get_by_id", "params": {"thread_id": session}}
+    items = (await http.post("/chatkit", json=body)).json()["items"]["data"]
+    answers = [i for i in items if i["type"] == "assistant_message"]
+    return {
+        "asked": [i["content"][0]["text"] for i in items if i["type"] == "user_message"],
+        "said": [(i["id"], "".join(part["text"] for part in i["content"])) for i in answers],
+        "calls": [i["id"] for i in items if i["type"] == "workflow"],
+        "approvals": [i["id"] for i in items if i["type"] == "widget"],
+        "citations": [a["source"]["url"] for i in answers for p in i["content"]
+                      for a in p["annotations"]],
+    }  # fmt: skip
+
+
+def joined(texts):
+    whole = {}
+    for name, text in texts:
+        whole[name] = whole.get(name, "") + text
+    return list(whole.items())
+
+
+WRITERS = {"http": write_http, "ui": write_ui, "agui": write_agui, "openai": write_openai,
+           "chatkit": write_chatkit}  # fmt: skip
+READERS = {"http": read_http, "ui": read_ui, "agui": read_agui, "openai": read_openai,
+           "chatkit": read_chatkit}  # fmt: skip
+
+
+@asynccontextmanager
+async def open_doors(*script, **settings):
+    paid.clear()
+    agents = [Agent("clerk", tools=[pay])]
+    scripted = scripted_app(*script, agents=agents, **settings)
+    async with scripted as (app, _sim), client_of(app) as http:
+        yield app, http
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+async def test_written_through_one_door_and_read_through_every_other(writer):
+    async with open_doors(*script()) as (app, http):
+        session = (await http.post("/api/sessions")).json()["id"]
+        await WRITERS[writer](http, session)
+        await app.rest()
+        assert paid == [3]
+        own = await read_http(http, session)
+        assert own["asked"] == ["Pay"] and len(own["said"]) == 2
+        assert [len(own[name]) for name in ("calls", "approvals", "citations")] == [1, 1, 1]
+        for reader in READERS.values():
+            seen = await reader(http, session)
+            assert seen == {name: own[name] for name in seen}
+
+
+@pytest.mark.parametrize("reader", READERS)
+async def test_bob_reads_nothing_of_alices_through_any_door(reader):
+    async with open_doors(*script(), auth_secret=SECRET) as (app, http):
+        made = await http.post("/api/sessions", headers=as_user("alice"))
+        session = made.json()["id"]
+        http.headers.update(as_user("alice"))
+        await write_http(http, session)
+        await app.rest()
+        assert (await READERS[reader](http, session))["asked"] == ["Pay"]
+        http.headers.update(as_user("bob"))
+        if reader == "agui":  # the name is Bob's own there, and leads to a session of his
+            assert (await read_agui(http, session))["said"] == []
+            return
+        with pytest.raises((KeyError, TypeError, AssertionError)):
+            await READERS[reader](http, session)
+
+
+@pytest.mark.parametrize(("writer", "user"), list(product(WRITERS, ["bob", None])))
+async def test_nobody_writes_into_alices_session_through_any_door(writer, user):
+    async with open_doors(*script(), auth_secret=SECRET) as (app, http):
+        made = await http.post("/api/sessions", headers=as_user("alice"))
+        session = made.json()["id"]
+        http.headers.update(as_user(user) if user else {})
+        refused = await http.post(f"/api/sessions/{session}/messages", json={"message": "Pay"})
+        is_problem(refused, *((404, "not_found") if user else (401, "unauthorized")))
+        names_are_ones_own = user and writer in ("agui", "openai")
+        if writer != "http" and not names_are_ones_own:
+            with pytest.raises((KeyError, AssertionError, ValueError, TypeError)):
+                await WRITERS[writer](http, session)
+        assert (await app.store.evidence(session)).log == []
+        assert paid == []
+
+
+def test_every_protocol_has_a_cell_for_every_step_and_every_note_is_needed():
+    tables = carries.tables()
+    inner = {s.Step, s.Part, s.Began, s.TextBegan, s.ThoughtBegan, s.Said}
+    steps = {
+        kind for kind in vars(s).values() if isinstance(kind, type) and issubclass(kind, s.Step)
+    }
+    assert carries.ROWS.keys() == steps - inner
+    assert {name for name, _ in carries.NOTES} <= tables.keys()
+    lines = carries.page()
+    assert len(lines) == len(carries.ROWS) + 2 and len({line.count("|") for line in lines}) == 1
