@@ -60,7 +60,7 @@ async def perform(page: Page, store: Store, send: Send, engine: str = "claude") 
         settings = Settings(
             api_key="test",
             base_url=url,
-            approval_timeout=_patience(page),
+            approval_timeout=patience(page),
             tool_errors="type",  # as on a server with users
             **page.settings,
         )
@@ -135,7 +135,7 @@ async def _refused(app: Turnlog, session_id: str, turn: UserStep) -> None:
     assert await app.store.read(USER, session_id) == before
 
 
-def _patience(page: Page) -> float:
+def patience(page: Page) -> float:
     """How long a person is waited for."""
     waits = any(step.verb == "waits" for turn in page.turns for step in turn.people)
     return people.SHORT if waits else 3600.0
