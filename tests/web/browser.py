@@ -15,6 +15,7 @@ from playwright.async_api import async_playwright
 
 INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = (1280, 860), (390, 844)
+TRIES = 200  # looks at a screen that should become another one
 # Collects what the content policy refused.
 WATCH = """
 window.refused = [];
@@ -93,7 +94,7 @@ class Tab:
         await rows.nth(turns - 1).wait_for()
 
     async def screen(self):
-        """The conversation as roles, names, states and texts; what changes by itself is left out."""
+        """The conversation as roles, names, states and texts, without what changes by itself."""
         return steady(await self.page.locator(".column").aria_snapshot())
 
     async def rows(self, place=".column"):
@@ -102,13 +103,14 @@ class Tab:
         texts = await self.page.locator(f"{place} .row").evaluate_all(read)
         return [" ".join(steady(text).split()) for text in texts]
 
-    async def shows(self, expected, timeout=10.0):
-        """Wait until the screen is this one. Returns the last one that was seen."""
+    async def shows(self, expected):
+        """The screen, once it is the expected one, or as it is in the end."""
         seen = await self.screen()
-        async with asyncio.timeout(timeout):
-            while seen != expected:
-                await self.page.wait_for_timeout(30)
-                seen = await self.screen()
+        for _ in range(TRIES):
+            if seen == expected:
+                break
+            await self.page.wait_for_timeout(50)
+            seen = await self.screen()
         return seen
 
 

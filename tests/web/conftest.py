@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from web.browser import chromium
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 import hatch_build
-
-from web.browser import chromium
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -27,6 +27,8 @@ EVERY = 5  # events after which a connection is cut
 async def cut_off(page):
     """Close the page's websocket after every few events. The page comes back by itself."""
 
+    closing = []
+
     def connected(client):
         server = client.connect_to_server()
         left = EVERY
@@ -37,7 +39,7 @@ async def cut_off(page):
             if isinstance(message, str) and '"agent:event"' in message:
                 left -= 1
                 if left == 0:
-                    asyncio.ensure_future(client.close())
+                    closing.append(asyncio.ensure_future(client.close()))
 
         server.on_message(received)
 
@@ -61,7 +63,7 @@ async def perform(page, app, sim, session_id):
 
 @dataclass
 class Watchers:
-    """Three tabs of one browser that stay open from page to page, and the house that they look at."""
+    """Three tabs that stay open from page to page, and the house that they look at."""
 
     house: House
     live: Tab

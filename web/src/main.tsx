@@ -8,11 +8,13 @@ import { connect } from "./wire/live";
 import { ApprovalsPage } from "./approvals/ApprovalsPage";
 import { ChatPage } from "./chat/ChatPage";
 import { NewPage } from "./chat/NewPage";
+import { listen } from "./embed/host";
 import { SignInDialog } from "./signin/SignInDialog";
 import { Frame } from "./ui/Frame";
 
 const UsagePage = lazy(() => import("./usage/UsagePage"));
 const AuditPage = lazy(() => import("./audit/AuditPage"));
+const EmbedPage = lazy(() => import("./embed/EmbedPage"));
 const AuditList = lazy(() => import("./audit/AuditList"));
 
 function App(): ReactNode {
@@ -25,6 +27,7 @@ function App(): ReactNode {
           <Route path="/s/:id/audit">{({ id }) => <AuditPage key={id} id={id} />}</Route>
           <Route path="/approvals">{() => <ApprovalsPage />}</Route>
           <Route path="/usage">{() => <UsagePage />}</Route>
+          <Route path="/embed">{() => <EmbedPage />}</Route>
           <Route path="/audit">{() => <AuditList />}</Route>
           <Route>{() => <NewPage />}</Route>
         </Switch>
@@ -34,6 +37,7 @@ function App(): ReactNode {
   );
 }
 
+listen();
 connect();
 createRoot(document.getElementById("root")!).render(
   <StrictMode>

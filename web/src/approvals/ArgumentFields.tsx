@@ -24,6 +24,7 @@ export function ArgumentFields({ args, fields, texts, disabled, change }: Props)
             <Argument
               field={field}
               before={shown(args[field.name])}
+              words={inNumbers(args[field.name])}
               text={texts[field.name]}
               disabled={disabled}
               change={(text) => change(field.name, text)}
@@ -38,19 +39,20 @@ export function ArgumentFields({ args, fields, texts, disabled, change }: Props)
 interface ArgumentProps {
   field: Field;
   before: string;
+  words: string; // as people write it
   text: string | undefined;
   disabled: boolean;
   change: (text: string) => void;
 }
 
-function Argument({ field, before, text, disabled, change }: ArgumentProps): ReactNode {
+function Argument({ field, before, words, text, disabled, change }: ArgumentProps): ReactNode {
   const [editing, setEditing] = useState(false);
   const isChanged = text !== undefined && text !== before;
   const label = `${inWords(field.name)}: ${marked(before)}`;
   if (!editing && !isChanged) {
     return (
       <button type="button" className="value" disabled={disabled} onClick={() => setEditing(true)} aria-label={`Change ${label}`}>
-        <span>{marked(before) || "—"}</span>
+        <span>{marked(words) || "—"}</span>
         <Pencil aria-hidden />
       </button>
     );
@@ -59,11 +61,15 @@ function Argument({ field, before, text, disabled, change }: ArgumentProps): Rea
   return (
     <>
       <Input field={field} value={text ?? before} change={change} disabled={disabled} invalid={invalid} done={() => setEditing(false)} />
-      {isChanged && <s>{marked(before) || "—"}</s>}
+      {isChanged && <s>{marked(words) || "—"}</s>}
       {isChanged && <span className="pill info">edited</span>}
       {invalid && <span className="bad small-text">This is no {field.kind === "number" ? "number" : "JSON"}.</span>}
     </>
   );
+}
+
+function inNumbers(value: unknown): string {
+  return typeof value === "number" ? value.toLocaleString("en-US") : shown(value);
 }
 
 interface InputProps {

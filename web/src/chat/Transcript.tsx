@@ -8,6 +8,7 @@ import { RowView } from "./RowView";
 import { useFollowing } from "./following";
 
 const MANY = 200; // rows from which only those in view are drawn
+const ABOVE = 60; // px of what stands before the first row
 const AHEAD = 600; // px from the top at which the page above is loaded
 
 interface Props {
@@ -37,10 +38,9 @@ export function Transcript({ conversation, shown, children }: Props): ReactNode 
     <div className="scroll-frame">
       <div className="scroll" ref={box} role="log" aria-live="off" aria-label="Conversation" tabIndex={0}>
         <div className="column">
-          {shown.older && <Skeletons />}
-          {whole && <p className="beginning muted">Beginning of the session</p>}
+          <p className={whole ? "beginning muted" : "beginning hidden"}>Beginning of the session</p>
           {virtual ? (
-            <Virtualizer scrollRef={box} shift={shifting} bufferSize={800}>
+            <Virtualizer scrollRef={box} shift={shifting} bufferSize={800} startMargin={ABOVE}>
               {rows.map((row) => (
                 <RowView key={row.key} row={row} />
               ))}
@@ -51,6 +51,7 @@ export function Transcript({ conversation, shown, children }: Props): ReactNode 
           {children}
         </div>
       </div>
+      {shown.older && <Skeletons />}
       {!follows && (
         <button type="button" className="to-end" onClick={toEnd} aria-label="To the end of the conversation">
           <ArrowDown aria-hidden />
@@ -86,7 +87,7 @@ function useAnchor(box: React.RefObject<HTMLDivElement | null>, rows: Row[], fol
 
 function Skeletons(): ReactNode {
   return (
-    <div aria-label="Loading older messages" role="status">
+    <div className="older" aria-label="Loading older messages" role="status">
       <div className="skeleton line" />
       <div className="skeleton line" />
       <div className="skeleton line short" />

@@ -85,7 +85,7 @@ function Entry({ session, on }: { session: Session; on: boolean }): ReactNode {
   return (
     <li className={on ? "entry on" : "entry"}>
       <Link href={`/s/${session.id}`} aria-current={on ? "page" : undefined} title={`${session.title ?? "New session"}, ${dayOf(session)}`}>
-        {DOTS[state] && <i className={`dot ${state}`} role="img" aria-label={DOTS[state]} />}
+        {DOTS[state] && <i className={`dot is-${state}`} role="img" aria-label={DOTS[state]} />}
         <span>{session.title || "New session"}</span>
       </Link>
       <Menu label={<Ellipsis aria-hidden />} name={`Menu of ${session.title ?? "New session"}`}>

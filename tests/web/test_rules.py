@@ -1,0 +1,225 @@
+"""Rules that users of other chat UIs have asked for: scrolling, selecting, drafts, connections."""
+
+import asyncio
+
+import pytest
+from web.browser import tab
+from web.office import office
+
+from turnlog.simulator import Reply, Stall, ToolCall
+from turnlog.testing.apps import SECRET
+from turnlog.tokens import mint
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+LONG = "\n\n".join(
+    f"Paragraph {n} with enough words to fill a line of the page." for n in range(80)
+)
+TOP = "() => document.querySelector('.scroll').scrollTop"
+FROM_END = """() => { const box = document.querySelector('.scroll');
+    return Math.round(box.scrollHeight - box.clientHeight - box.scrollTop); }"""
+
+
+async def growing(one, least):
+    """Wait until the conversation has this many paragraphs."""
+    await one.page.wait_for_function(
+        "n => document.querySelectorAll('.md p').length >= n", arg=least
+    )
+
+
+async def test_the_end_is_followed_until_the_user_scrolls_up_and_again_after(browser):
+    async with office(Reply(LONG, chunk=60, delay=0.01)) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("Tell me")
+            await growing(one, 20)
+            assert await one.page.evaluate(FROM_END) <= 24
+            await one.page.locator(".scroll").hover()
+            await one.page.mouse.wheel(0, -300)
+            await one.page.get_by_role("button", name="To the end").wait_for()
+            top = await one.page.evaluate(TOP)
+            await growing(one, 45)
+            assert await one.page.evaluate(TOP) == top
+            await one.page.get_by_role("button", name="To the end").click()
+            await growing(one, 60)
+            assert await one.page.evaluate(FROM_END) <= 24
+            await one.ended()
+
+
+async def test_selected_words_stay_selected_while_the_answer_grows(browser):
+    async with office(Reply(LONG, chunk=60, delay=0.01)) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("Tell me")
+            await growing(one, 3)
+            await one.page.get_by_text("Paragraph 1 with").dblclick(position={"x": 20, "y": 8})
+            chosen = await one.page.evaluate("String(getSelection())")
+            assert chosen.strip() == "Paragraph"
+            await one.ended()
+            assert await one.page.evaluate("String(getSelection())") == chosen
+
+
+# The rows in view, each with its place on the screen.
+IN_VIEW = """() => Object.fromEntries([...document.querySelectorAll('.bubble')]
+    .map((row) => [row.innerText, Math.round(row.getBoundingClientRect().top)])
+    .filter(([, top]) => top > 60 && top < 700))"""
+
+
+async def test_older_messages_come_above_and_move_nothing(browser):
+    turns = 170
+    says = [Reply(f"Answer {n}.") for n in range(turns)]
+    async with office(*says, messages_a_minute=10_000) as here:
+        session = await here.session()
+        for n in range(turns):
+            await here.app.run_turn(f"Question {n}", session_id=session)
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.page.get_by_text("Answer 169.").first.wait_for()
+            assert await one.page.evaluate(FROM_END) <= 24
+            assert await one.page.get_by_text("Beginning of the session").is_hidden()
+            assert await one.page.locator(".column *").count() < 500  # only what is in view
+            await one.page.locator(".scroll").hover()
+            await one.page.mouse.wheel(0, -100)
+            await one.page.evaluate("() => document.querySelector('.scroll').scrollTop = 700")
+            await one.page.wait_for_function(
+                "() => document.querySelectorAll('.bubble').length > 3"
+            )
+            before = await one.page.evaluate(IN_VIEW)
+            await one.page.evaluate("() => document.querySelector('.scroll').scrollTop -= 105")
+            await one.page.get_by_text("Beginning of the session").wait_for()
+            await one.page.wait_for_function(f"() => Object.keys(({IN_VIEW})()).length > 3")
+            after = await one.page.evaluate(IN_VIEW)
+            both = before.keys() & after.keys()
+            assert len(both) >= 3
+            assert {after[row] - before[row] for row in both} == {105}
+
+
+async def test_enter_in_an_input_method_does_not_send(browser):
+    async with office(Reply("Hello.")) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            field = one.page.get_by_label("Message", exact=True)
+            await field.fill("にほん")
+            await field.evaluate("""field => field.dispatchEvent(new KeyboardEvent("keydown",
+                {key: "Enter", isComposing: true, bubbles: true, cancelable: true}))""")
+            await field.evaluate("""field => field.dispatchEvent(new KeyboardEvent("keydown",
+                {key: "Enter", keyCode: 229, bubbles: true, cancelable: true}))""")
+            assert await field.input_value() == "にほん"
+            await field.press("Enter")
+            await one.ended()
+            assert await one.page.locator(".bubble").all_inner_texts() == ["にほん"]
+
+
+async def test_a_draft_survives_a_reload_and_a_switch(browser):
+    async with office() as here:
+        first = await here.session("First")
+        await here.session("Second")
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{first}")
+            field = one.page.get_by_label("Message", exact=True)
+            await field.fill("Half a sentence")
+            await one.page.get_by_role("link", name="Second").click()
+            assert await field.input_value() == ""
+            await one.page.reload()
+            await one.page.get_by_role("link", name="First").click()
+            assert await field.input_value() == "Half a sentence"
+
+
+async def test_a_reload_in_mid_answer_goes_on_where_it_was(browser):
+    half = Reply(LONG, chunk=60, ending=Stall(after=40, seconds=1.5))
+    async with office(half) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one, tab(browser, here.url) as other:
+            await one.go(f"/s/{session}")
+            await other.go(f"/s/{session}")
+            await one.ask("Tell me")
+            await growing(one, 10)
+            await one.page.reload()
+            await growing(one, 10)
+            assert await one.page.locator(".with-caret").count() == 1
+            await one.ended()
+            expected = await other.screen()
+            assert await one.shows(expected) == expected
+            assert "Paragraph 79" in expected
+
+
+async def test_a_lost_connection_is_told_and_what_was_missed_comes_at_once(browser):
+    async with office(Reply(ToolCall("wait")), Reply("Back again.")) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            held, sockets = asyncio.Event(), []
+
+            def connected(client):
+                sockets.append(client)
+                if held.is_set():
+                    asyncio.get_running_loop().create_task(client.close())
+                else:
+                    client.connect_to_server()
+
+            await one.page.route_web_socket("**/socket.io/**", connected)
+            await one.page.route("**/socket.io/**", lambda route: route.abort())
+            await one.go(f"/s/{session}")
+            await one.ask("Wait")
+            await one.page.locator('[data-outcome="running"]').wait_for()
+            held.set()
+            await sockets[-1].close()
+            await one.page.get_by_text("Reconnecting…").wait_for()
+            here.go.set()
+            await here.app.rest()
+            await one.page.get_by_label("Message", exact=True).fill("x")
+            await one.page.get_by_role("button", name="Send when back").wait_for()
+            held.clear()
+            await one.page.get_by_text("Back again.", exact=True).wait_for()
+            await one.page.locator('[data-state="live"]').wait_for()
+            assert await one.page.locator(".card").count() == 1
+
+
+async def test_a_message_is_sent_once_however_often_the_answer_is_lost(browser):
+    async with office(Reply("Once.")) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            lost = []
+
+            async def lose(route):
+                """The first answers do not arrive."""
+                if route.request.method == "POST" and len(lost) < 1:
+                    lost.append(route.request.post_data_json["requestId"])
+                    await route.fetch()
+                    await route.abort()
+                else:
+                    await route.continue_()
+
+            await one.page.route("**/messages", lose)
+            await one.go(f"/s/{session}")
+            await one.ask("Once")
+            await one.ended()
+            await one.page.reload()
+            await one.ended()
+            assert await one.page.locator(".bubble").all_inner_texts() == ["Once"]
+            assert len(here.sim.requests) == 1
+
+
+async def test_a_page_that_is_signed_out_keeps_its_text(browser):
+    async with (
+        office(Reply("Hello, Anna."), auth_secret=SECRET) as here,
+        tab(browser, here.url) as one,
+    ):
+        await one.go("/")
+        await one.page.get_by_label("Token", exact=True).fill("nonsense")
+        await one.page.get_by_role("button", name="Sign in").click()
+        await one.page.get_by_role("dialog").get_by_role("alert").wait_for()
+        await one.page.get_by_label("Token", exact=True).fill(mint(SECRET, "anna"))
+        await one.page.get_by_role("button", name="Sign in").click()
+        await one.page.get_by_role("dialog").wait_for(state="detached")
+        await one.page.get_by_text("What should get done?").wait_for()
+        assert "token" not in one.page.url
+        await one.ask("Hi")
+        await one.page.get_by_text("Hello, Anna.", exact=True).wait_for()
+        await one.page.get_by_label("Message", exact=True).fill("A draft")
+        await one.page.get_by_role("button", name="Sign out anna").click()
+        await one.page.get_by_label("Token", exact=True).fill(mint(SECRET, "anna"))
+        await one.page.get_by_role("button", name="Sign in").click()
+        await one.page.get_by_role("dialog").wait_for(state="detached")
+        assert await one.page.get_by_label("Message", exact=True).input_value() == "A draft"

@@ -1,0 +1,183 @@
+"""Every state of the conversation, in both themes and widths: it is there, and axe is silent."""
+
+import asyncio
+
+import pytest
+from web.browser import NARROW, WIDE, offences, tab
+from web.office import ANSWER, CITED, CREATE, MARKDOWN, PARALLEL, USER, office
+
+from turnlog.ports import Decision, Question
+from turnlog.simulator import Break, RedactedThinking, Reply, Stall, Text, Thinking, ToolCall
+from web import pictures
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+DONE = Reply("The customer **Atelier Rhône** is created with number C00120.")
+LONG = " ".join(f"word{n}" for n in range(60))
+# (name, what Claude says, what is asked, whether it thinks, what must be in view)
+# fmt: off
+STATES = [
+    ("answer",     [Reply(MARKDOWN)], False, ".md table"),
+    ("streaming",  [Reply(LONG + "\n\n" + MARKDOWN, chunk=40, ending=Stall(after=14, seconds=60))],
+                   False, ".with-caret"),
+    ("thinking",   [Reply(Thinking("The user asks about Lyon. " * 30), "Yes.", chunk=60,
+                   ending=Stall(after=10, seconds=60))], True, ".thought[data-live]"),
+    ("thought",    [Reply(Thinking("A thought."), "Yes.")], True, '.row[data-kind="footer"]'),
+    ("redacted",   [Reply(RedactedThinking("x"), "Yes.")], True, "text=hidden by the model"),
+    ("tools",      [PARALLEL, Reply("Neither.")], True, '.row[data-kind="footer"]'),
+    ("running",    [Reply("I wait.", ToolCall("wait")), DONE], False, '[data-outcome="running"]'),
+    ("failed",     [Reply(ToolCall("fail", {"why": "The ERP is silent."})), Reply("It failed.")],
+                   False, '[data-outcome="failed"]'),
+    ("large",      [Reply(ToolCall("search_customers", {"many": True})), Reply("412 customers.")],
+                   False, '.row[data-kind="footer"]'),
+    ("approval",   [PARALLEL, ANSWER, DONE], True, ".approval"),
+    ("destructive", [Reply(ToolCall("delete_invoices", {"numbers": ["1", "2", "3"]})), DONE],
+                   False, ".button.destructive"),
+    ("error",      [Reply("Half of it", chunk=4, ending=Break(after=4))], False, ".ending.bad"),
+    ("max_tokens", [Reply("It goes on and", stop_reason="max_tokens")], False, ".ending.warn"),
+    ("refusal",    [Reply("No.", stop_reason="refusal")], False, ".ending.warn"),
+    ("citation",   [Reply(Text("The terms are **30 days net**", (CITED,)), Text(", as agreed."))],
+                   False, ".cite"),
+]
+# fmt: on
+PICTURED = {"answer", "streaming", "thinking", "tools", "failed", "approval", "error", "citation"}
+LOOKS = [("light", WIDE), ("dark", WIDE), ("light", NARROW), ("dark", NARROW)]
+
+
+@pytest.mark.parametrize(("name", "says", "thinks", "view"), STATES, ids=[s[0] for s in STATES])
+async def test_a_state_is_there_and_everybody_can_read_it(
+    name, says, thinks, view, browser, request
+):
+    async with office(*says) as here:
+        session = await here.session()
+        question = "Do we already have a customer in Lyon? If not, create “Atelier Rhône”."
+        asked = Question(message=question, enable_thinking=thinks or None)
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.page.locator('[data-state="live"]').wait_for()
+            await here.app.start_turn(USER, session, asked)
+            await one.page.locator(view).first.wait_for()
+            for theme, (width, height) in LOOKS:
+                await one.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+                await one.page.set_viewport_size({"width": width, "height": height})
+                await one.page.evaluate("t => document.documentElement.dataset.theme = t", theme)
+                assert await sideways(one.page) == 0
+                assert await offences(one.page) == []
+                if request.config.getoption("--accept") and name in PICTURED and width == WIDE[0]:
+                    await pictures.take(one.page, f"{name}-{theme}")
+        await here.app.stop_turn(USER, session)
+
+
+async def sideways(page):
+    """How far the page scrolls to the side. It must not."""
+    return await page.evaluate(
+        "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+
+
+async def test_an_approval_is_decided_by_keyboard_alone(browser):
+    async with office(Reply(CREATE), DONE) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("Create it")
+            await one.page.locator(".approval").wait_for()
+            focused = "() => document.activeElement.tagName"
+            assert await one.page.evaluate(focused) == "TEXTAREA"  # nothing takes the focus
+            await one.page.get_by_role("button", name="Change City: Lyon").focus()
+            await one.page.keyboard.press("Enter")
+            await one.page.keyboard.press("Control+a")
+            await one.page.keyboard.type("Paris")
+            await one.page.get_by_role("button", name="Approve with 1 change").wait_for()
+            assert await one.page.locator(".approval s").inner_text() == "Lyon"
+            await one.page.keyboard.press("Control+Enter")
+            await one.ended()
+        assert here.made == [("Atelier Rhône", "Paris", 30000)]
+
+
+async def test_a_decision_in_one_tab_takes_the_buttons_from_the_other(browser):
+    async with office(Reply(CREATE), DONE) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as mine, tab(browser, here.url) as other:
+            await asyncio.gather(mine.go(f"/s/{session}"), other.go("/approvals"))
+            await mine.ask("Create it")
+            await mine.page.locator(".approval").wait_for()
+            await other.page.locator(".approval").wait_for()
+            assert await other.page.title() == "(1) turnlog"
+            await other.page.get_by_role("button", name="Reject…").click()
+            await other.page.get_by_label("Reason").fill("It exists already.")
+            await other.page.get_by_role("button", name="Reject", exact=True).click()
+            await mine.page.get_by_text("Rejected by you: It exists already.").wait_for()
+            assert await mine.page.get_by_role("button", name="Approve").count() == 0
+        assert here.made == []
+
+
+async def test_stop_keeps_what_was_written(browser):
+    story = Reply("Once upon a time there was", chunk=4, ending=Stall(after=6, seconds=60))
+    async with office(story) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("Tell me")
+            await one.page.locator(".answer").get_by_text("Once upon").wait_for()
+            await one.page.keyboard.press("Escape")
+            await one.page.get_by_text("Stopped by you.").wait_for()
+            assert "Once upon" in await one.page.locator(".answer").inner_text()
+            await one.page.get_by_role("button", name="Continue").click()
+            assert await one.page.get_by_label("Message", exact=True).input_value() == "Continue."
+
+
+async def test_a_second_message_waits_for_the_turn_and_can_be_taken_back(browser):
+    async with office(Reply(ToolCall("wait")), Reply("First."), Reply("Second.")) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("One")
+            await one.page.locator('[data-outcome="running"]').wait_for()
+            await one.ask("Two")
+            await one.ask("Three")
+            assert await one.page.get_by_text("Sends after this turn").count() == 2
+            await one.page.get_by_role("button", name="Remove").last.click()
+            await one.page.reload()  # what waits is kept
+            await one.page.get_by_text("Sends after this turn").wait_for()
+            here.go.set()
+            await one.ended(2)
+            assert await one.page.locator(".bubble").all_inner_texts() == ["One", "Two"]
+
+
+async def test_expired_and_withdrawn_questions_have_no_buttons(browser):
+    async with office(Reply(CREATE), DONE, approval_timeout=1.0) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("Create it")
+            await one.page.get_by_text("Nobody answered. Nothing was written.").wait_for()
+            assert await one.page.get_by_role("button", name="Approve").count() == 0
+    async with office(Reply(CREATE), DONE) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("Create it")
+            await one.page.locator(".approval").wait_for()
+            await one.page.get_by_role("button", name="Stop").click()
+            await one.page.locator(".approval").wait_for(state="detached")
+
+
+async def test_the_first_answer_to_an_approval_wins_and_a_late_one_is_no_error(browser):
+    async with office(Reply(CREATE), DONE) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("Create it")
+            await one.page.locator(".approval").wait_for()
+            await one.page.route("**/api/approvals/*", lambda route: answer_first(route, here))
+            await one.page.get_by_role("button", name="Approve").click()
+            await one.ended()
+            assert "".join(await one.page.get_by_role("alert").all_inner_texts()) == ""
+        assert len(here.made) == 1
+
+
+async def answer_first(route, here):
+    """Somebody else decides while the request is on its way."""
+    approval_id = route.request.url.rpartition("/")[2]
+    await here.app.answer_approval(USER, approval_id, Decision(approved=True))
+    await route.continue_()
