@@ -110,6 +110,7 @@ async def test_answers_about_sessions_and_turns_fit():
         answered(estimate, "POST", f"{SESSION}/estimate")
         ticket = await http.post("/api/tickets", json={"path": own})
         answered(ticket, "POST", "/api/tickets")
+        answered(await http.get("/api/signin"), "GET", "/api/signin")
         problem = await http.get("/api/sessions/nowhere")
         fits(problem.json(), {"$ref": "#/components/schemas/Problem"})
 

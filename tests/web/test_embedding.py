@@ -64,16 +64,16 @@ async def test_the_example_of_the_documentation_works(browser):
 
 
 async def test_a_site_that_is_not_named_cannot_show_the_chat(browser):
-    async with hosted() as (host, site):
-        async with office(auth_secret=SECRET, cors_origins="https://other.example") as here:
-            host.server = here.url
-            context = await new_context(browser)
-            page = await context.new_page()
-            refused = []
-            page.on("console", lambda said: refused.append(said.text))
-            await page.goto(site)
-            await page.locator("turnlog-chat iframe").wait_for()
-            await page.wait_for_timeout(200)
-            assert any("frame-ancestors" in said for said in refused)
-            assert await page.frame_locator("turnlog-chat iframe").locator("#root").count() == 0
-            await context.close()
+    settings = {"auth_secret": SECRET, "cors_origins": "https://other.example"}
+    async with hosted() as (host, site), office(**settings) as here:
+        host.server = here.url
+        context = await new_context(browser)
+        page = await context.new_page()
+        refused = []
+        page.on("console", lambda said: refused.append(said.text))
+        await page.goto(site)
+        await page.locator("turnlog-chat iframe").wait_for()
+        await page.wait_for_timeout(200)
+        assert any("frame-ancestors" in said for said in refused)
+        assert await page.frame_locator("turnlog-chat iframe").locator("#root").count() == 0
+        await context.close()

@@ -61,6 +61,7 @@ class Settings:
     auth_issuer: str | None = None  # instead of a secret: an identity provider
     auth_audience: str | None = None
     auth_jwks_url: str | None = None
+    auth_client_id: str | None = None  # of the web UI, to sign in with the provider
     auth_admin_claim: str = "admin"
     auth_roles_claim: str = "roles"
     # [identity] in turnlog.toml: further parameters of tools that say who acts, or other sources
@@ -137,9 +138,12 @@ class Settings:
         """The identity provider. Raises ConfigError where the settings name half of one."""
         if self.auth_issuer is not None:
             return Issuer(
-                name=self.auth_issuer, audience=self.auth_audience, jwks_url=self.auth_jwks_url
+                name=self.auth_issuer,
+                audience=self.auth_audience,
+                jwks_url=self.auth_jwks_url,
+                client_id=self.auth_client_id,
             )
-        for name in ("auth_audience", "auth_jwks_url"):
+        for name in ("auth_audience", "auth_jwks_url", "auth_client_id"):
             if getattr(self, name) is not None:
                 raise ConfigError(f"{name!r} needs 'auth_issuer': whose tokens are they?")
         return None

@@ -46,6 +46,10 @@ class Auth:
     def required(self) -> bool:
         return self._secret is not None or self._issuer is not None
 
+    @property
+    def issuer(self) -> Issuer | None:
+        return self._issuer
+
     async def identify(self, authorization: str | None) -> User:
         """The user, once the provider's keys are up to date. Raises Unauthorized."""
         if self._keys is not None:

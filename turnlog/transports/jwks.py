@@ -62,7 +62,7 @@ class _Jwk(msgspec.Struct, omit_defaults=True):
     y: str | None = None
 
 
-class _Unusable(Exception):
+class Unusable(Exception):
     """The provider's answer is none that we may use."""
 
 
@@ -73,6 +73,7 @@ class Issuer:
     name: str  # what its tokens say in `iss`
     audience: str | None = None
     jwks_url: str | None = None  # without it, the provider is asked where its keys are
+    client_id: str | None = None  # of the web UI, for signing in with the provider
 
     def __post_init__(self) -> None:
         if not keeps_secrets(self.asked_first):
@@ -81,8 +82,12 @@ class Issuer:
 
     @property
     def asked_first(self) -> str:
+        return self.jwks_url or self.discovery
+
+    @property
+    def discovery(self) -> str:
         # "removing any terminating /" (OpenID Connect Discovery 1.0, 4.1)
-        return self.jwks_url or self.name.rstrip("/") + _DISCOVERY
+        return self.name.rstrip("/") + _DISCOVERY
 
 
 class ProviderKeys:
@@ -120,7 +125,7 @@ class ProviderKeys:
         self._quiet_until = self._clock() + PAUSE
         try:
             self._known = await _fetch(self._issuer)
-        except (aiohttp.ClientError, OSError, ValueError, TooMuch, _Unusable) as error:
+        except (aiohttp.ClientError, OSError, ValueError, TooMuch, Unusable) as error:
             why, stay = repr(error), len(self._known)
             _log.warning("No keys from %s, %d known ones stay: %s", self._issuer.name, stay, why)
         else:
@@ -129,21 +134,21 @@ class ProviderKeys:
 
 async def _fetch(issuer: Issuer) -> dict[KeyName, jwt.PyJWK]:
     url = issuer.jwks_url or await _discover(issuer)
-    keys = (_usable(one) for one in (await _get(url, _KeySet)).keys)
+    keys = (_usable(one) for one in (await get_json(url, _KeySet)).keys)
     return {(key.key_id or "", key.algorithm_name): key for key in keys if key is not None}
 
 
 async def _discover(issuer: Issuer) -> str:
-    document = await _get(issuer.asked_first, _Discovery)
+    document = await get_json(issuer.asked_first, _Discovery)
     # "The issuer value returned MUST be identical" (OpenID Connect Discovery 1.0, 4.3)
     if document.issuer != issuer.name:
-        raise _Unusable(f"It says that it is {document.issuer!r}.")
+        raise Unusable(f"It says that it is {document.issuer!r}.")
     if not keeps_secrets(document.jwks_uri):
-        raise _Unusable(f"Its keys are at {document.jwks_uri!r}, which is not https.")
+        raise Unusable(f"Its keys are at {document.jwks_uri!r}, which is not https.")
     return document.jwks_uri
 
 
-async def _get(url: str, kind: type[T]) -> T:
+async def get_json(url: str, kind: type[T]) -> T:
     import aiohttp
 
     session = aiohttp.ClientSession(
@@ -154,7 +159,7 @@ async def _get(url: str, kind: type[T]) -> T:
     )
     async with session, session.get(url, allow_redirects=False) as response:
         if response.status != 200:
-            raise _Unusable(f"{url} answers {response.status}.")
+            raise Unusable(f"{url} answers {response.status}.")
         return _decoded(await read_bounded(response.content.iter_any(), MOST_BYTES), kind)
 
 
@@ -162,7 +167,7 @@ def _decoded(raw: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(raw, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise _Unusable(f"Not what was expected: {error}") from None
+        raise Unusable(f"Not what was expected: {error}") from None
 
 
 def _usable(stated: Any) -> jwt.PyJWK | None:

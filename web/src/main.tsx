@@ -9,6 +9,7 @@ import { ApprovalsPage } from "./approvals/ApprovalsPage";
 import { ChatPage } from "./chat/ChatPage";
 import { NewPage } from "./chat/NewPage";
 import { listen } from "./embed/host";
+import { comeBack } from "./signin/code";
 import { SignInDialog } from "./signin/SignInDialog";
 import { Frame } from "./ui/Frame";
 
@@ -38,6 +39,7 @@ function App(): ReactNode {
 }
 
 listen();
+if (location.pathname === "/signin") await comeBack().catch(() => {});
 connect();
 createRoot(document.getElementById("root")!).render(
   <StrictMode>

@@ -26,6 +26,7 @@ from turnlog.transports.limits import WriteLimits
 from turnlog.transports.mcp_server import McpDoor
 from turnlog.transports.mounting import route_path
 from turnlog.transports.origins import Door
+from turnlog.transports.sign_in import SignIn
 
 WRITING = ("POST", "PATCH", "PUT", "DELETE")
 # So that a browser does nothing with an answer that we do not want.
@@ -65,6 +66,7 @@ def http_app(
             Exception: problem.unexplained,
         },
     )
+    app.state.sign_in = SignIn(auth)
     app.router.redirect_slashes = False  # it would redirect to whatever Host was sent
     return app
 

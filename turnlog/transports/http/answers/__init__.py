@@ -34,6 +34,8 @@ ANSWERS: dict[tuple[str, str], Any] = {
     ("GET",    "/readyz"):                      views.Status,
     ("GET",    "/metrics"):                     TEXT,
     ("GET",    "/api/config"):                  views.Config,
+    ("GET",    "/api/signin"):                  views.SignInOffer,
+    ("POST",   "/api/signin"):                  views.SignedIn,
     ("POST",   "/api/tickets"):                 views.IssuedTicket,
     ("GET",    "/api/sessions"):                views.SessionPage,
     ("POST",   "/api/sessions"):                views.SessionView,

@@ -15,6 +15,17 @@ class Status(Value, frozen=True, kw_only=True):
     status: str
 
 
+class SignInOffer(Value, frozen=True, kw_only=True):
+    kind: str  # none | token | code
+    authorization_endpoint: str | msgspec.UnsetType = msgspec.UNSET
+    client_id: str | msgspec.UnsetType = msgspec.UNSET
+    scope: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class SignedIn(Value, frozen=True, kw_only=True):
+    token: str
+
+
 class IssuedTicket(Value, frozen=True, kw_only=True):
     ticket: str
     expires_at: str
