@@ -1,4 +1,4 @@
-"""`python -m bench [--quick] [--sockets] [--calls]`: what a turn costs, and 500 sockets at once."""
+"""`python -m bench [--quick] [--sockets] [--calls] [--engines]`: what a turn costs, 500 sockets."""
 
 import argparse
 import sys
@@ -11,8 +11,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     parser.add_argument("--sockets", action="store_true", help="500 sockets at once, only")
     parser.add_argument("--calls", action="store_true", help="Python calls of a chunk, only")
+    parser.add_argument("--engines", action="store_true", help="a chunk on each engine, only")
     args = parser.parse_args()
-    return run(_say, quick=args.quick, sockets=args.sockets, calls=args.calls)
+    return run(_say, quick=args.quick, sockets=args.sockets, calls=args.calls, engines=args.engines)
 
 
 def _say(line: str = "") -> None:

@@ -10,13 +10,24 @@ from pathlib import Path
 import uvicorn
 
 from bench import calls as python_calls
+from bench import engines as a_chunk
 from bench import load, turns
 from bench.parts import Say
 
 
-def run(say: Say, quick: bool = False, sockets: bool = False, calls: bool = False) -> int:
+def run(
+    say: Say,
+    quick: bool = False,
+    sockets: bool = False,
+    calls: bool = False,
+    engines: bool = False,
+) -> int:
     """Measure everything, or one thing only, on the kind of event loop that the server has."""
     loop_factory = uvicorn.Config("turnlog", log_config=None).get_loop_factory()
+    if engines:
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            runner.run(a_chunk.measure(say))
+        return 0
     with (
         tempfile.TemporaryDirectory(prefix="turnlog-bench-") as folder,
         asyncio.Runner(loop_factory=loop_factory) as runner,

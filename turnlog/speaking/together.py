@@ -5,9 +5,11 @@ from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from turnlog.events.chunks import is_chunk
 from turnlog.ports import Batch
 
 Batches = AsyncGenerator[Batch, None]
+MOST_CHUNKS = 64  # that wait for the reader
 
 
 async def together(speakers: Sequence[Batches]) -> Batches:
@@ -31,10 +33,15 @@ class Outlet:
     """Where tasks put their batches, for one reader."""
 
     def __init__(self) -> None:
-        self._queue: asyncio.Queue[tuple[Batch, asyncio.Future[None]] | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[tuple[Batch, asyncio.Future[None] | None] | None]
+        self._queue = asyncio.Queue()
 
     async def put(self, batch: Batch) -> None:
-        """Returns when the batch was stored: the reader has come for the next one."""
+        """Returns when the batch was stored: the reader has come for the next one. Chunks are not
+        stored, so some of them may wait in line."""
+        if is_chunk(batch.outputs) and self._queue.qsize() < MOST_CHUNKS:
+            self._queue.put_nowait((batch, None))
+            return
         stored = asyncio.get_running_loop().create_future()
         self._queue.put_nowait((batch, stored))
         await stored
@@ -53,7 +60,7 @@ class Outlet:
                 else:
                     batch, stored = item
                     yield batch
-                    if not stored.done():
+                    if stored is not None and not stored.done():
                         stored.set_result(None)
         finally:
             for task in tasks:
