@@ -90,6 +90,11 @@ async def test_a_pdf_is_sent_and_its_pages_are_read_and_taken_out(served):
         {"page": 2, "text": "Geese fly."},
         {"page": 1, "text": "Ducks swim."},
     ]
+    content = await http.get(f"{path}/content", headers={"accept-encoding": "gzip"})
+    assert content.content == PDF
+    assert content.headers["content-length"] == str(len(PDF))
+    assert "sandbox" not in content.headers["content-security-policy"]
+    assert "default-src 'none'" in content.headers["content-security-policy"]
     taken = await http.get(
         f"{path}/pages", params={"pages": "2"}, headers={"accept": "application/pdf"}
     )

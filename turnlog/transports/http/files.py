@@ -16,11 +16,21 @@ from turnlog.transports.http.uploads import Form
 
 MOST_PAGES = 200  # given out at once
 SHOWN_IN_A_BROWSER = ("image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf")
-# A file is its user's: no script of it runs, whatever is in it.
+# A file is its user's: no script of it runs, whatever is in it. Our own pages may frame it. It is
+# not packed again: that would hold everybody up, and make it no smaller.
 HARMLESS = {
-    "content-security-policy": "default-src 'none'; img-src 'self'; object-src 'self'; sandbox",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'self'; sandbox",
+    "x-frame-options": "SAMEORIGIN",
     "cache-control": "private, max-age=3600",
+    "content-encoding": "identity",
 }
+# Browsers show no PDF in a sandbox; their viewers run its scripts in one of their own.
+FOR_A_VIEWER = {
+    "content-security-policy": (
+        "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+    ),
+}
+PDF = "application/pdf"
 _RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 
 
@@ -52,7 +62,7 @@ async def get(request: UserRequest) -> Response:
 
 async def content(request: UserRequest) -> Response:
     file = await _file(request)
-    headers = HARMLESS | {
+    headers = _headers(file.media_type) | {
         "content-disposition": _disposition(file),
         "content-length": str(file.size),
         "etag": f'"{file.sha256}"',
@@ -76,9 +86,9 @@ async def pages(request: UserRequest) -> Response:
     """The text of some pages; the pages themselves with `Accept: application/pdf`."""
     file = await _file(request)
     wanted = page_numbers(request.query("pages") or "", file.pages or 1)
-    if request.accepts("application/pdf"):
+    if request.accepts(PDF):
         pdf = await request.backend.files.extract(file, wanted)
-        return Response(pdf, headers=HARMLESS, media_type="application/pdf")
+        return Response(pdf, headers=_headers(PDF), media_type=PDF)
     texts = await request.backend.files.pages(request.user.id, file.id, wanted)
     return json_response({"fileId": file.id, "pages": [page._asdict() for page in texts]})
 
@@ -180,6 +190,10 @@ async def _after(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[byte
     yield first
     async for chunk in rest:
         yield chunk
+
+
+def _headers(media_type: str) -> dict[str, str]:
+    return HARMLESS | (FOR_A_VIEWER if media_type == PDF else {})
 
 
 def _disposition(file: File) -> str:
