@@ -14,6 +14,7 @@ import pydantic
 import pytest
 from msgspec import Meta
 from pydantic import BaseModel, Field
+from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
 from turnlog import ToolContext, ToolError, tool
@@ -246,6 +247,20 @@ class Aliased(BaseModel):
     user_id: str = Field(alias="owner")
 
 
+class Chosen(BaseModel):
+    user_id: str = Field(validation_alias=pydantic.AliasChoices("user_id", "owner"))
+
+
+class Deep(BaseModel):
+    user_id: str = Field(validation_alias=pydantic.AliasPath("meta", "owner"))
+
+
+class Camel(BaseModel):
+    model_config = {"alias_generator": to_camel}
+    user_id: str
+    line_count: int
+
+
 class Pair(NamedTuple):
     user_id: str
     line: Annotated[str, Field(min_length=1)]
@@ -258,7 +273,11 @@ def test_a_model_does_not_let_the_language_model_say_who_acts():
     assert owned == Owned(title="x", user_id="alice")
 
 
-@pytest.mark.parametrize("hint", [Aliased, Pair])
+def test_a_spelling_of_an_identity_is_filled_too():
+    assert given(taken(Camel), value={"lineCount": 2, "userId": "bob"}).user_id == "alice"
+
+
+@pytest.mark.parametrize("hint", [Aliased, Pair, Chosen, Deep])
 def test_an_identity_that_cannot_be_filled_is_refused(hint):
     with pytest.raises(TypeError, match="user_id"):
         taken(hint)

@@ -124,7 +124,8 @@ def listed_fields(kind: type) -> Iterator[tuple[str, str]]:
 def _aliases(info: Any) -> list[str]:
     alias = info.validation_alias or info.alias
     choices = getattr(alias, "choices", [alias])
-    return [each for each in choices if isinstance(each, str)]
+    paths = [getattr(each, "path", [each]) for each in choices if each is not None]
+    return [str(path[0]) for path in paths]
 
 
 # inside
@@ -242,11 +243,10 @@ def _is_model(kind: type) -> bool:
 
 
 def _in_words(error: Any) -> str:
-    found = [
-        f"{'.'.join(map(str, each['loc'])) or 'it'}: {each['msg']}"
-        for each in error.errors(include_url=False, include_input=False)[:5]
-    ]
-    return "; ".join(found)
+    found = error.errors(include_url=False, include_input=False)[:5]
+    places = [".".join(map(str, each["loc"])) for each in found]
+    pairs = zip(places, found, strict=True)
+    return "; ".join(f"{place}: {each['msg']}" if place else each["msg"] for place, each in pairs)
 
 
 def _name(hint: Any) -> str:
