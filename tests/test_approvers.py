@@ -240,8 +240,8 @@ async def test_a_decider_cannot_change_the_arguments_to_what_does_not_fit(args):
 async def test_the_asker_s_stream_stays_open_with_heartbeats_while_another_decides():
     async with office(PAY, DONE, secret=SECRET, approver="others") as desk:
         session = await desk.session(ALICE)
-        desk.app._bus._heartbeat = 0.01
-        desk.app._bus._beat()
+        desk.app.bus._heartbeat = 0.01
+        desk.app.bus._beat()
         path = f"/api/sessions/{session}/messages"
         asking = desk.http.stream("POST", path, json={"message": "Pay"}, headers=ALICE | STREAM)
         async with asking as response:
