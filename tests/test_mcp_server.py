@@ -8,11 +8,13 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from turnlog import Agent, Settings, create_app
+from turnlog import Agent, Settings, create_app, tool
+from turnlog.errors import ConfigError
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import SECRET, is_problem
 from turnlog.tokens import mint
+from turnlog.tools.tool import ToolContext
 from turnlog.transports.mcp_server import KEY_META
 
 TOOLS = ["list_tasks", "add_task", "update_task", "complete_task", "delete_task"]
@@ -21,9 +23,9 @@ JSON = {"accept": "application/json, text/event-stream", "content-type": "applic
 
 
 @asynccontextmanager
-async def served(secret=SECRET, **settings):
+async def served(secret=SECRET, tools=(), **settings):
     made = Settings(api_key="k", base_url="http://127.0.0.1:9", auth_secret=secret, **settings)
-    app = create_app([Agent("a")], settings=made, store=MemoryStore())
+    app = create_app([Agent("a", tools=tools)], settings=made, store=MemoryStore())
     async with app, listen(app, "127.0.0.1", 0) as url:
         app.url = url
         yield app
@@ -219,3 +221,68 @@ async def test_it_opens_again_after_it_was_closed():
         async with app, listen(app, "127.0.0.1", 0) as app.url, client(app) as mcp:
             await mcp.call_tool("add_task", {"title": "Milk"})
             assert (await mcp.call_tool("list_tasks")).structured_content["count"] == count
+
+
+# the app's own tools
+
+
+@tool(mcp=True, writes=False)
+async def whoami(context: ToolContext, greeting: str = "Hello") -> str:
+    """Says who acts."""
+    return f"{greeting}, {context.user_id}"
+
+
+@tool(mcp=True, approval="never")
+def pay(amount: int) -> dict[str, int]:
+    """Pay somebody."""
+    return {"paid": amount}
+
+
+@tool(writes=False)
+def private() -> str:
+    """Not for programs."""
+    return "private"
+
+
+async def test_an_apps_own_tools_are_offered_if_they_allow_it():
+    async with served(tools=[whoami, pay, private]) as app, client(app) as mcp:
+        found = {tool.name: tool for tool in (await mcp.list_tools()).tools}
+        assert list(found) == [*TOOLS, "whoami", "pay"]
+        assert found["whoami"].annotations.read_only_hint
+        assert found["pay"].annotations.destructive_hint
+        answer = await mcp.call_tool("whoami", {"user_id": "bob"})
+        assert answer.content[0].text == "Hello, alice"
+        assert (await mcp.call_tool("pay", {"amount": 3})).structured_content == {"paid": 3}
+        wrong = await mcp.call_tool("pay", {"amount": "much"})
+        assert wrong.is_error and "amount" in wrong.content[0].text
+        with pytest.raises(MCPError, match="There is no tool 'private'"):
+            await mcp.call_tool("private")
+
+
+async def test_a_turn_of_the_process_has_the_task_tools_and_nothing_of_the_apps():
+    """An agent with the tasks' server must not get other agents' tools that way, unasked."""
+    one = served(tools=[whoami, pay])
+    async with one as app, client(app, token=app._door.mint("alice")) as mcp:
+        assert [tool.name for tool in (await mcp.list_tools()).tools] == TOOLS
+        with pytest.raises(MCPError, match="There is no tool 'pay'"):
+            await mcp.call_tool("pay", {"amount": 3})
+
+
+def test_a_tool_that_asks_a_person_is_not_offered_to_programs():
+    @tool(mcp=True)
+    def transfer(amount: int) -> str:
+        """Moves money."""
+        return "moved"
+
+    with pytest.raises(ConfigError, match="over MCP nobody can be asked"):
+        create_app([Agent("a", tools=[transfer])], settings=Settings(), store=MemoryStore())
+
+
+def test_two_offered_tools_have_two_names():
+    @tool(mcp=True, writes=False, name="list_tasks")
+    def mine() -> str:
+        """Has a name that is taken."""
+        return ""
+
+    with pytest.raises(ConfigError, match="Rename one"):
+        create_app([Agent("a", tools=[mine])], settings=Settings(), store=MemoryStore())

@@ -40,6 +40,7 @@ from turnlog.stores.raw_ledger import keeping_raw
 from turnlog.telemetry.metrics import Metrics
 from turnlog.tools import client_tools
 from turnlog.tools.agent_tools import AgentTools
+from turnlog.tools.app_offer import AppOffer
 from turnlog.tools.listing import Row
 from turnlog.tools.mcp.source import Sources
 from turnlog.tools.read_file import read_file_tool
@@ -123,7 +124,8 @@ class Turnlog(RunsTurns):
         auth = authentication(settings)
         origins = settings.origins
         self._offer = tasks.offer(self.tasks)
-        self._door = McpDoor(self._offer, auth, origins)
+        offered = AppOffer(agents, approval_policy(settings), self._offer)
+        self._door = McpDoor(offered, auth, origins, inside=self._offer)
         writes = WriteLimits(settings.writes_a_minute)
         self._asgi = http_app(
             self, auth, lambda _: self, self._door, origins, settings.metrics_token, writes

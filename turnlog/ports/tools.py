@@ -84,7 +84,7 @@ class OfferedTool:
 
     spec: ToolSpec
     title: str
-    output_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None  # None: whatever it returns
     writes: bool
     destroys: bool  # whether what was there before may be gone
     repeatable: bool  # whether the same call again changes nothing more
@@ -96,9 +96,7 @@ class Offer(Protocol):
     @property
     def tools(self) -> Sequence[OfferedTool]: ...
 
-    async def call(
-        self, user_id: str, name: str, arguments: dict[str, Any], key: str
-    ) -> dict[str, Any]:
+    async def call(self, user_id: str, name: str, arguments: dict[str, Any], key: str) -> Any:
         """What one of `tools` returns. The same `key` again is the same call.
 
         Raises a TurnlogError with a sentence for whoever called.

@@ -68,6 +68,7 @@ class Tool:
     describe: Describe | None = None  # what a person is asked to allow
     reconcile: Callable[..., Any] | None = None  # after a crash: what became of the call
     timeout: float = 60.0
+    mcp: bool = False  # whether programs may use it at /mcp
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a rule that nobody knows."""
@@ -151,6 +152,7 @@ def tool(
     reconcile: Callable[..., Any] | None = None,
     identity: Mapping[str, str] | None = None,
     timeout: float = 60.0,
+    mcp: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
@@ -170,7 +172,7 @@ def tool(
     says False or its name is clearly that of a read (see `tool_words`). `approval` says
     otherwise when to ask, `approver` whom. `timeout` is in seconds. A plain function runs in a
     thread, so that it holds nobody up. `identity` names further parameters that say who acts,
-    such as {"owner_id": "user"}, or gives one to the model.
+    such as {"owner_id": "user"}, or gives one to the model. `mcp` offers it to programs at /mcp.
     """
 
     def make(function: Callable[..., Any]) -> Tool:

@@ -29,15 +29,19 @@ PATH = "/mcp"
 KEY_META = "turnlog/idempotencyKey"  # in a call's _meta: the same for the same call
 TOKEN_SECONDS = 60
 _AUDIENCE = "turnlog:mcp"
-_USER = "turnlog.user"  # in the scope
+_USER, _OFFER = "turnlog.user", "turnlog.offer"  # in the scope
 _log = logging.getLogger(__name__)
 
 
 class McpDoor:
     """An ASGI app. It lives from `async with` on; the protocol's part starts when it is needed."""
 
-    def __init__(self, offer: Offer, auth: Auth, origins: Sequence[str] = ()) -> None:
+    def __init__(
+        self, offer: Offer, auth: Auth, origins: Sequence[str] = (), inside: Offer | None = None
+    ) -> None:
+        """`inside`: what turns of this process are offered, if that is less."""
         self._offer = offer
+        self._inside = inside or offer
         self._auth = auth
         self._origins = origins
         self._secret = secrets.token_hex(32)  # of tokens that never leave this process
@@ -54,12 +58,12 @@ class McpDoor:
             refused = problem.response(403, "Forbidden", detail, "foreign_origin")
             await refused(scope, receive, send)
             return
-        user = await self._user(Headers(scope=scope).get("authorization"))
+        user, offer = await self._user(Headers(scope=scope).get("authorization"))
         running = await self._started()
-        await running.handle({**scope, _USER: user.id}, receive, send)
+        await running.handle({**scope, _USER: user.id, _OFFER: offer}, receive, send)
 
-    async def _user(self, authorization: str | None) -> User:
-        """A turn of this process, or whoever the token of the request names."""
+    async def _user(self, authorization: str | None) -> tuple[User, Offer]:
+        """A turn of this process, or whoever the token of the request names; and their tools."""
         _, _, token = (authorization or "").partition(" ")
         with suppress(jwt.PyJWTError):
             claims = jwt.decode(
@@ -69,8 +73,8 @@ class McpDoor:
                 audience=_AUDIENCE,
                 options={"require": ["sub", "exp", "aud"]},
             )
-            return User(id=claims["sub"])
-        return await self._auth.identify(authorization)
+            return User(id=claims["sub"]), self._inside
+        return await self._auth.identify(authorization), self._offer
 
     async def _started(self) -> "_Running":
         async with self._starting:
@@ -120,11 +124,11 @@ def _manager(offer: Offer) -> Any:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     schemas = {tool.spec.name: tool.spec.input_schema for tool in offer.tools}
-    handlers = _Handlers(offer)
+    handlers = _Handlers()
     server = Server(
         "turnlog",
         version=version("turnlog"),
-        instructions="The tasks of the user whose token is sent.",
+        instructions="Tools that act for the user whose token is sent.",
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         get_tool_input_schema=schemas.get,
@@ -138,14 +142,14 @@ def _manager(offer: Offer) -> Any:
 class _Handlers:
     """What the protocol asks for, and what the offer answers."""
 
-    def __init__(self, offer: Offer) -> None:
+    def __init__(self) -> None:
         import mcp_types
 
         self._types = mcp_types
-        self._offer = offer
 
     async def list_tools(self, ctx: Any, params: Any) -> Any:
-        return self._types.ListToolsResult(tools=[self._tool(each) for each in self._offer.tools])
+        offer: Offer = ctx.request.scope[_OFFER]
+        return self._types.ListToolsResult(tools=[self._tool(each) for each in offer.tools])
 
     def _tool(self, offered: Any) -> Any:
         hints = self._types.ToolAnnotations(
@@ -168,13 +172,14 @@ class _Handlers:
         """What goes wrong is told to the model; what we cannot explain, only to our log."""
         from mcp import MCPError
 
-        if params.name not in {tool.spec.name for tool in self._offer.tools}:
+        offer: Offer = ctx.request.scope[_OFFER]
+        if params.name not in {tool.spec.name for tool in offer.tools}:
             unknown = f"There is no tool {params.name!r}."
             raise MCPError(code=self._types.INVALID_PARAMS, message=unknown)
         user_id: str = ctx.request.scope[_USER]
         key = (ctx.meta or {}).get(KEY_META)
         try:
-            value = await self._offer.call(
+            value = await offer.call(
                 user_id, params.name, params.arguments or {}, key if isinstance(key, str) else ""
             )
         except TurnlogError as error:
@@ -182,7 +187,10 @@ class _Handlers:
         except Exception as error:
             _log.error("MCP tool %s failed", params.name, exc_info=error)
             return self._result("The tool failed.", is_error=True)
-        return self._result(msgspec.json.encode(value).decode(), structured_content=value)
+        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        if isinstance(value, dict):
+            return self._result(text, structured_content=value)
+        return self._result(text)
 
     def _result(self, text: str, **more: Any) -> Any:
         return self._types.CallToolResult(content=[self._types.TextContent(text=text)], **more)

@@ -219,6 +219,7 @@ ROUTES: tuple[Route, ...] = (
           query=("limit", "order")),
 
     Route("POST",  mcp_server.PATH, "mcp", None,
-          "The task tools, for MCP clients (streamable HTTP).", "JSON-RPC."),
+          "Tools for MCP clients (streamable HTTP): the tasks', and the app's own that allow it.",
+          "JSON-RPC."),
 )
 # fmt: on
