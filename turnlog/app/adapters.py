@@ -29,9 +29,23 @@ def _claude(
     soon: bool = False,
 ) -> Model:
     from turnlog.engines.claude.model import ClaudeModel
+    from turnlog.engines.claude.platforms import PLATFORMS
 
     cache = settings.prompt_cache
-    return ClaudeModel(api_key=key, base_url=url, cache=cache, metrics=metrics, keep_raw=raw)
+    platform = PLATFORMS.get(settings.provider)
+    if platform and platform.needs and find_spec(platform.needs.partition(".")[0]) is None:
+        extra = {"bedrock": "bedrock", "vertex": "vertex"}[settings.provider]
+        raise ConfigError(
+            f"{settings.provider!r} needs {platform.needs}: pip install 'turnlog[{extra}]'."
+        )
+    return ClaudeModel(
+        api_key=key,
+        base_url=url,
+        cache=cache,
+        metrics=metrics,
+        keep_raw=raw,
+        platform=platform,
+    )
 
 
 def _langgraph(

@@ -72,6 +72,7 @@ class Settings:
     budgets: tuple[Budget, ...] = ()  # [[budgets]] in turnlog.toml
     api_key: str | None = field(default=None, repr=False)  # ANTHROPIC_API_KEY
     base_url: str | None = None  # ANTHROPIC_BASE_URL
+    provider: str = "anthropic"  # where Claude runs: bedrock, vertex, foundry
     agents: tuple[AgentEntry, ...] = ()  # [agents.NAME] in turnlog.toml, and nowhere else
     mcp: tuple[McpServer, ...] = ()  # [mcp.NAME] in turnlog.toml, and nowhere else
     webhooks: tuple[Endpoint, ...] = ()  # [webhooks.NAME] in turnlog.toml, and nowhere else
@@ -123,7 +124,8 @@ class Settings:
     @property
     def simulated(self) -> bool:
         """Without a key, and without an address that needs none, the simulation answers."""
-        return self.api_key is None and self.base_url is None
+        nobody = self.api_key is None and self.base_url is None
+        return nobody and self.provider == "anthropic"
 
     @property
     def tells_errors(self) -> bool:
@@ -174,6 +176,7 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
 }
 
 CHOICES = {
+    "provider": ("anthropic", "bedrock", "vertex", "foundry"),
     "approval": RULES,
     "prompt_cache": ("5m", "1h", "off"),
     "log_format": ("text", "json"),

@@ -30,12 +30,19 @@ def connect(api_key: str, base_url: str | None, silence: float) -> "AsyncAnthrop
         base_url=base_url,
         max_retries=0,
         default_headers={"accept-encoding": "identity"},
-        http_client=anthropic.DefaultAioHttpClient(
-            timeout=anthropic.Timeout(silence, connect=10.0),
-            trust_env=not is_on_loopback(base_url or ""),  # no proxy leads to this machine
-            follow_redirects=False,
-            event_hooks={"response": [_bounded]},
-        ),
+        http_client=http_client(base_url, silence),
+    )
+
+
+def http_client(base_url: str | None, silence: float) -> Any:
+    """The same for every platform."""
+    import anthropic
+
+    return anthropic.DefaultAioHttpClient(
+        timeout=anthropic.Timeout(silence, connect=10.0),
+        trust_env=not is_on_loopback(base_url or ""),  # no proxy leads to this machine
+        follow_redirects=False,
+        event_hooks={"response": [_bounded]},
     )
 
 

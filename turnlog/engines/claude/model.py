@@ -14,8 +14,9 @@ import msgspec
 
 from turnlog.engines.claude import errors
 from turnlog.engines.claude.bounds import MOST_COUNT
-from turnlog.engines.claude.connection import Packed, connect
+from turnlog.engines.claude.connection import Packed, connect, http_client
 from turnlog.engines.claude.models import betas
+from turnlog.engines.claude.platforms import Platform
 from turnlog.engines.claude.request import body_of, counted, without_thoughts
 from turnlog.engines.claude.search import paused, with_searches
 from turnlog.engines.claude.sse import SseSplitter
@@ -55,11 +56,14 @@ class ClaudeModel:
         cache: str = "5m",
         metrics: Metrics | None = None,
         keep_raw: KeepRaw = None,
+        platform: Platform | None = None,
     ) -> None:
-        """`cache`: how long the provider keeps what it has read of a prompt; or "off"."""
+        """`platform`: where Claude runs, if not at Anthropic; then the key is the platform's.
+        `cache`: how long the provider keeps what it has read of a prompt; or "off"."""
         self._keep_raw = keep_raw
         self._api_key = api_key
         self._base_url = base_url
+        self._platform = platform
         self._cache = cache
         self._metrics = metrics or Metrics()
         self._patience = patience or Patience()
@@ -76,7 +80,8 @@ class ClaudeModel:
             await asyncio.wait([self._sdk])
 
     async def call(self, prompt: Prompt) -> AsyncGenerator[Sequence[CallOutput], None]:
-        splitter, call = SseSplitter(), Call(prompt.max_tokens)
+        splitter = self._platform.splitter() if self._platform else SseSplitter()
+        call = Call(prompt.max_tokens)
         before = paused(prompt.messages)
         response = await self._begin(body_of(prompt, self._cache) | {"stream": True})
         try:
@@ -150,12 +155,16 @@ class ClaudeModel:
         from httpx2 import Response
 
         # Not `messages.create`: it would copy the whole history before it encodes it.
-        body = msgspec.json.encode(request)
+        # The platforms' clients move parts of the body into the address, so they get it whole.
+        body: Any = (
+            {"body": request} if self._platform else {"content": msgspec.json.encode(request)}
+        )
         headers = {"anthropic-beta": ",".join(names)} if (names := betas(request)) else {}
         try:
-            return await client.post(
-                path, content=body, cast_to=Response, stream=True, options={"headers": headers}
+            response: Response = await client.post(
+                path, cast_to=Response, stream=True, options={"headers": headers}, **body
             )
+            return response
         except anthropic.APIStatusError as error:
             _log.warning("the API answered %s: %s", error.status_code, error.message)
             retry_after = seconds_asked(error.response.headers.get("retry-after"))
@@ -170,6 +179,12 @@ class ClaudeModel:
             _log.warning("the API cannot be reached: %r", error)
             self._metrics.provider_errors.add(1, errors.UNREACHABLE.code)
             raise _Again(errors.failed(errors.UNREACHABLE)) from error
+        except Exception as error:
+            if self._platform is None:
+                raise
+            # Nobody to sign in as, no region, no project; or what this platform does not have.
+            _log.warning("the platform's request cannot be made: %r", error)
+            raise errors.failed(errors.UNREACHABLE) from error
 
     def _wait(self, attempt: int, retry_after: float | None) -> float:
         if retry_after is not None:
@@ -180,8 +195,18 @@ class ClaudeModel:
     async def _client(self) -> "AsyncAnthropic":
         if self._made is None:
             await self._loaded()
-            self._made = connect(self._api_key, self._base_url, self._patience.silence)
+            self._made = self._connect()
         return self._made
+
+    def _connect(self) -> Any:
+        if self._platform is None:
+            return connect(self._api_key, self._base_url, self._patience.silence)
+        http = http_client(self._base_url, self._patience.silence)
+        try:
+            return self._platform.connect(self._base_url, http)
+        except Exception as error:
+            _log.warning("the platform's client cannot be made: %s", error)
+            raise errors.failed(errors.UNREACHABLE) from error
 
     async def _loaded(self) -> None:
         """The SDK is there. One that could not be loaded is tried again with the next turn."""
