@@ -9,6 +9,7 @@ from turnlog.commands import (
     backup,
     bill,
     chat,
+    copy,
     diagnose,
     doctor,
     lint,
@@ -20,7 +21,7 @@ from turnlog.commands import (
 from turnlog.commands.shared import Work, say
 from turnlog.errors import ConfigError, TurnlogError
 
-COMMANDS = (serve, new, chat, doctor, stored, backup, lint, diagnose, bill, webhooks)
+COMMANDS = (serve, new, chat, doctor, stored, backup, copy, lint, diagnose, bill, webhooks)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,19 +1,24 @@
 """PostgreSQL: what only it has. The rest is in the contracts, in tests/test_stores.py."""
 
 import asyncio
+import re
 
 import asyncpg
 import pytest
 
 from turnlog.cli import main
-from turnlog.errors import NotFound, NotStored, StoreUnusable
+from turnlog.errors import NotFound, NotStored, StoreUnusable, TooMany
+from turnlog.projections import tables
 from turnlog.projections.proof import prove
 from turnlog.stores.postgres import pool
 from turnlog.stores.postgres.migrations import go_back, migrate, migrations
+from turnlog.stores.postgres.statements import SQL, numbered
 from turnlog.stores.postgres.store import PostgresStore
+from turnlog.stores.sql.statements import SQL as SHARED
+from turnlog.stores.sql.statements import equal
 from turnlog.stores.urls import open_store
 from turnlog.testing import samples as s
-from turnlog.testing.contracts.base import said
+from turnlog.testing.contracts.base import EVERY_PROJECTION, said
 from turnlog.testing.servers.postgres import Postgres
 
 pytestmark = pytest.mark.slow
@@ -246,3 +251,116 @@ def test_every_command_works_on_it(database, monkeypatch, capsys):
     for command in commands:
         assert main(command) == 0, capsys.readouterr().err
     assert "1 sessions, 2 events: ok" in capsys.readouterr().out
+
+
+def test_an_installation_moves_from_sqlite_and_back(database, tmp_path, capsys):
+    first, second = f"sqlite:{tmp_path / 'a'}", f"sqlite:{tmp_path / 'b'}"
+
+    async def fill():
+        async with open_store(first) as store:
+            for name in ("s1", "s2"):
+                turn = await begun(store, name)
+                events = EVERY_PROJECTION if name == "s1" else [s.said("Hello.")]
+                await store.append(turn, s.placed(*events))
+
+    async def evidence(url):
+        async with open_store(url, read_only=True) as store:
+            return [await store.evidence(name) for name in ("s1", "s2")]
+
+    asyncio.run(fill())
+    assert main(["copy", first, database]) == 0
+    assert main(["copy", database, second]) == 0
+    assert "2 sessions, 10 events, 0 files: the copy is proven." in capsys.readouterr().out
+    assert asyncio.run(evidence(first)) == asyncio.run(evidence(second))
+    assert main(["copy", first, database]) == 2
+    assert "is not empty" in capsys.readouterr().err
+
+
+def test_a_dump_is_restored_and_proven(mortal, tmp_path, monkeypatch, capsys):
+    """The drill: dump, restore elsewhere, verify."""
+
+    async def fill():
+        async with open_store(mortal.url) as store:
+            turn = await begun(store)
+            await store.append(turn, said(3))
+            await store.finish_turn(turn)
+
+    asyncio.run(fill())
+    dump = str(mortal.folder / "dump")
+    mortal.run("pg_dump", "--format=custom", f"--file={dump}", f"--dbname={mortal.url}")
+    mortal.run("createdb", f"--maintenance-db={mortal.url}", "restored")
+    restored = mortal.url.removesuffix("postgres") + "restored"
+    mortal.run("pg_restore", "--exit-on-error", f"--dbname={restored}", dump)
+    monkeypatch.setenv("TURNLOG_DATABASE_URL", restored)
+    assert main(["verify"]) == 0
+    assert "1 sessions, 4 events: ok" in capsys.readouterr().out
+
+
+# limits
+
+
+async def test_nodes_count_the_turns_of_a_user_together(database):
+    nodes = [PostgresStore(database) for _ in range(3)]
+    for node in nodes:
+        await node.open()
+        node.limit(4, 100)
+    for n in range(12):
+        await nodes[0].create_session(s.new_session(f"s{n}", "alice"))
+    starting = [
+        nodes[n % 3].begin_turn(s.new_turn(f"t{n}", f"s{n}", "alice"), s.placed(s.asked()))
+        for n in range(12)
+    ]
+    results = await asyncio.gather(*starting, return_exceptions=True)
+    for node in nodes:
+        await node.close()
+    assert sum(isinstance(result, TooMany) for result in results) == 8
+    assert [r for r in results if isinstance(r, Exception) and not isinstance(r, TooMany)] == []
+
+
+# every query has an index
+
+WHOLE_TABLES = {  # looks at everything, for an audit; or at a table of a few rows
+    "list_session_ids", "get_schema", "list_living_nodes", "forget_nodes", "drop_schema",
+    "replay_notices",
+}  # fmt: skip
+FILLED = {
+    "own": "true",
+    "others": "true",
+    "rules": "'asker'",
+    "bounds": "user_id = :user_id AND created_at >= :start",
+}
+
+
+def statements():
+    named = {**SHARED, **SQL}
+    for name, text in named.items():
+        if re.match("SELECT|UPDATE|DELETE|WITH", text) and name not in WHOLE_TABLES:
+            columns = SHARED["session_columns"] if "open_turn" in text else "*"
+            if "{" not in text:
+                yield name, text
+            elif not re.search(r"\{(table|key|changes)\}", text):
+                yield name, text.format(**FILLED, columns=columns)
+    for table in tables.STORED:
+        yield f"list_rows {table}", SHARED["list_rows"].format(table=table)
+        yield f"get_status {table}", f"SELECT 1 FROM {table} WHERE {equal(tables.KEYS[table])}"
+
+
+async def test_every_query_has_an_index(db):
+    """With sequential scans made dear, whoever still makes one has no index to use."""
+    await db.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
+    slow = {}
+    for name, text in statements():
+        sql, values = numbered(text, Anything())
+        await db.execute(f"PREPARE it AS {sql}")
+        given = f"({', '.join(['NULL'] * len(values))})" if values else ""
+        plan = await db.fetch(f"EXPLAIN EXECUTE it{given}")
+        await db.execute("DEALLOCATE it")
+        lines = [row[0] for row in plan if "Seq Scan" in row[0]]
+        if lines:
+            slow[name] = lines
+    assert slow == {}
+
+
+class Anything(dict):
+    def __missing__(self, name):
+        return None

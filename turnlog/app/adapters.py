@@ -153,6 +153,15 @@ def bus_for(name: str | None, settings: Settings, store: Store) -> Bus:
     return BUSES[name](settings, store)
 
 
+def limit_all_nodes(settings: Settings, store: Store) -> None:
+    """Where several nodes share a store, they count a user's turns together."""
+    if store.url.startswith("postgresql:"):
+        from turnlog.stores.postgres.store import PostgresStore
+
+        if isinstance(store, PostgresStore):
+            store.limit(settings.turns_at_once, settings.messages_a_minute)
+
+
 ENGINES: dict[str, Make] = {
     "claude": _claude,
     "langgraph": _langgraph,

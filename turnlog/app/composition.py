@@ -4,7 +4,15 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from turnlog.app.adapters import ENGINES, NEEDS, bus_for, graph_agent, graph_engine, installed
+from turnlog.app.adapters import (
+    ENGINES,
+    NEEDS,
+    bus_for,
+    graph_agent,
+    graph_engine,
+    installed,
+    limit_all_nodes,
+)
 from turnlog.app.application import Connection, Turnlog
 from turnlog.app.registry import agents_of, with_agents
 from turnlog.config import Settings, load
@@ -72,6 +80,7 @@ def create_app(
     checks.check(agents)
     settings = with_agents(settings, agents)
     agents = [with_schema(each) for each in checks.identified(agents, settings.identity)]
+    limit_all_nodes(settings, store)
     if bus is None or isinstance(bus, str):
         bus = bus_for(bus, settings, store)
     answerers = Engines(engine or "claude", engines, ENGINES, NEEDS)

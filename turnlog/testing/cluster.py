@@ -23,6 +23,7 @@ class Cluster:
     claude: str
     app: str | None
     env: Mapping[str, str]
+    env_of: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # of one node alone
     nodes: list[ServerProcess] = field(default_factory=list)
     proxy: Proxy | None = None
 
@@ -37,7 +38,9 @@ class Cluster:
         folder.mkdir(exist_ok=True)
         for module in self.folder.glob("*.py"):
             (folder / module.name).write_text(module.read_text())
-        node = await start(folder, self.claude, self.app, self.env)
+        node = await start(
+            folder, self.claude, self.app, {**self.env, **self.env_of.get(place, {})}
+        )
         self.nodes[place : place + 1] = [node]
         return node
 
@@ -64,13 +67,14 @@ async def cluster(
     database: str,
     redis: str | None = None,
     size: int = 3,
+    env_of: Mapping[int, Mapping[str, str]] | None = None,
     **env: str,
 ) -> AsyncIterator[Cluster]:
     """So many nodes that answer. They are killed at the end."""
     settings = {"TURNLOG_DATABASE_URL": database, **env}
     if redis is not None:
         settings["TURNLOG_REDIS_URL"] = redis
-    those = Cluster(folder, claude, app, settings)
+    those = Cluster(folder, claude, app, settings, env_of or {})
     try:
         for place in range(size):
             await those.start_node(place)

@@ -86,3 +86,10 @@ INSERT INTO schema_changes (number, needs) VALUES (:number, :needs)
 -- drop_schema --
 -- A change was taken back.
 DELETE FROM schema_changes WHERE number = :number
+
+-- ── limits ──
+
+-- count_turns --
+-- How many of a user's turns run, and how many began since then, on all nodes.
+SELECT count(*) FILTER (WHERE state = 'running'), count(*) FILTER (WHERE started_at > :since)
+FROM turns WHERE user_id = :user_id AND (state = 'running' OR started_at > :since)

@@ -5,16 +5,21 @@ after the other, on whichever nodes. All of it is one transaction.
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-from turnlog.errors import NotFound, StoreUnusable
+from turnlog.errors import NotFound, StoreUnusable, TooMany
+from turnlog.events.base import Envelope
+from turnlog.ports import Turn
 from turnlog.stores.postgres.migrations import alone, migrate, migrations, refuse_newer
 from turnlog.stores.postgres.nodes import Nodes
 from turnlog.stores.postgres.pool import Pool
+from turnlog.stores.postgres.statements import SQL
+from turnlog.stores.sql import log
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.store import SqlStore
 from turnlog.telemetry.metrics import Metrics
@@ -36,6 +41,7 @@ class PostgresStore(SqlStore):
         self._readers = Pool(url, writes=False)
         self._writers = Pool(url, writes=True)
         self._changes: set[asyncio.Task[Any]] = set()
+        self._most: tuple[int, int] | None = None
 
     @property
     def url(self) -> str:
@@ -74,6 +80,28 @@ class PostgresStore(SqlStore):
             await self._nodes.leave(self._writers)
         await self._writers.close()
         await self._readers.close()
+
+    # limits, over all nodes
+
+    def limit(self, turns_at_once: int, messages_a_minute: int) -> None:
+        """What one user may do; nodes count together."""
+        self._most = (turns_at_once, messages_a_minute)
+
+    async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
+        return await self._change(lambda db: self._admitted(db, turn, first))
+
+    def _admitted(self, db: Connection, turn: Turn, first: Sequence[Envelope]) -> Turn:
+        """The turn, unless it is one too many: then nothing of it stays."""
+        db.lock(f"turns of {turn.user_id}")
+        begun = log.begin_turn(db, turn, first, self._me)
+        since = (datetime.now(UTC) - timedelta(minutes=1)).isoformat(timespec="milliseconds")
+        bounds = {"user_id": turn.user_id, "since": since.replace("+00:00", "Z")}
+        running, sent = db.execute(SQL["count_turns"], bounds).fetchone()
+        if self._most and running > self._most[0]:
+            raise TooMany(f"You have {self._most[0]} turns running. Wait for one.", 5)
+        if self._most and sent > self._most[1]:
+            raise TooMany(f"More than {self._most[1]} messages in a minute.", 60)
+        return begun
 
     # for what is kept beside the log
 

@@ -22,7 +22,7 @@ from turnlog.ports import (
     User,
 )
 from turnlog.stores.sql import approvals as permits
-from turnlog.stores.sql import billing, citations, log, sessions, tickets, turns
+from turnlog.stores.sql import billing, citations, copying, log, sessions, tickets, turns
 from turnlog.stores.sql.attached import AttachedFiles
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.outbox import SqlOutbox
@@ -216,6 +216,10 @@ class SqlStore:
 
     async def session_ids(self) -> list[str]:
         return await self._look(sessions.every_id)
+
+    async def restore(self, evidence: Evidence) -> None:
+        """Write a session as another store had it, into a store that has no such session."""
+        await self._change(lambda db: copying.restore(db, evidence))
 
     async def evidence(self, session_id: str) -> Evidence:
         return await self._look(lambda db: log.evidence(db, session_id))

@@ -35,6 +35,14 @@ def begin(db: Connection, turn: Turn, first_seq: int, owner: str) -> Turn:
     return begun
 
 
+def restore(db: Connection, turn: Turn) -> None:
+    """As another store had it. Nobody works on it here: one that is open will be healed."""
+    values = {name: getattr(turn, name) for name in _COLUMNS} | {"owner": "", "lease": ""}
+    db.execute(insert("turns", tuple(values)), values)
+    if turn.draft:
+        db.execute(SQL["add_draft"], {"turn_id": turn.id, "piece": turn.draft})
+
+
 def refuse_stale(db: Connection, turn: Turn) -> None:
     """Raises TurnOver where the turn's lease does not hold any more."""
     key = {"id": turn.id, "lease": turn.lease}
