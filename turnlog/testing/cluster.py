@@ -68,6 +68,7 @@ async def cluster(
     redis: str | None = None,
     size: int = 3,
     env_of: Mapping[int, Mapping[str, str]] | None = None,
+    port: int = 0,  # of the proxy
     **env: str,
 ) -> AsyncIterator[Cluster]:
     """So many nodes that answer. They are killed at the end."""
@@ -84,7 +85,7 @@ async def cluster(
             for node in those.nodes
         ]
         async with AsyncExitStack() as stack:
-            those.proxy = await stack.enter_async_context(Proxy(targets).serve())
+            those.proxy = await stack.enter_async_context(Proxy(targets).serve(port))
             yield those
     finally:
         await those.end()
