@@ -1,21 +1,16 @@
 """PostgreSQL: what only it has. The rest is in the contracts, in tests/test_stores.py."""
 
 import asyncio
-import re
 
 import asyncpg
 import pytest
 
 from turnlog.cli import main
 from turnlog.errors import NotFound, NotStored, StoreUnusable, TooMany
-from turnlog.projections import tables
 from turnlog.projections.proof import prove
 from turnlog.stores.postgres import pool
 from turnlog.stores.postgres.migrations import go_back, migrate, migrations
-from turnlog.stores.postgres.statements import SQL, numbered
 from turnlog.stores.postgres.store import PostgresStore
-from turnlog.stores.sql.statements import SQL as SHARED
-from turnlog.stores.sql.statements import equal
 from turnlog.stores.urls import open_store
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import EVERY_PROJECTION, said
@@ -315,52 +310,3 @@ async def test_nodes_count_the_turns_of_a_user_together(database):
         await node.close()
     assert sum(isinstance(result, TooMany) for result in results) == 8
     assert [r for r in results if isinstance(r, Exception) and not isinstance(r, TooMany)] == []
-
-
-# every query has an index
-
-WHOLE_TABLES = {  # looks at everything, for an audit; or at a table of a few rows
-    "list_session_ids", "get_schema", "list_living_nodes", "forget_nodes", "drop_schema",
-    "replay_notices",
-}  # fmt: skip
-FILLED = {
-    "own": "true",
-    "others": "true",
-    "rules": "'asker'",
-    "bounds": "user_id = :user_id AND created_at >= :start",
-}
-
-
-def statements():
-    named = {**SHARED, **SQL}
-    for name, text in named.items():
-        if re.match("SELECT|UPDATE|DELETE|WITH", text) and name not in WHOLE_TABLES:
-            columns = SHARED["session_columns"] if "open_turn" in text else "*"
-            if "{" not in text:
-                yield name, text
-            elif not re.search(r"\{(table|key|changes)\}", text):
-                yield name, text.format(**FILLED, columns=columns)
-    for table in tables.STORED:
-        yield f"list_rows {table}", SHARED["list_rows"].format(table=table)
-        yield f"get_status {table}", f"SELECT 1 FROM {table} WHERE {equal(tables.KEYS[table])}"
-
-
-async def test_every_query_has_an_index(db):
-    """With sequential scans made dear, whoever still makes one has no index to use."""
-    await db.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
-    slow = {}
-    for name, text in statements():
-        sql, values = numbered(text, Anything())
-        await db.execute(f"PREPARE it AS {sql}")
-        given = f"({', '.join(['NULL'] * len(values))})" if values else ""
-        plan = await db.fetch(f"EXPLAIN EXECUTE it{given}")
-        await db.execute("DEALLOCATE it")
-        lines = [row[0] for row in plan if "Seq Scan" in row[0]]
-        if lines:
-            slow[name] = lines
-    assert slow == {}
-
-
-class Anything(dict):
-    def __missing__(self, name):
-        return None
