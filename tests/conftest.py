@@ -1,5 +1,8 @@
 """Options of the suite."""
 
+import os
+from types import SimpleNamespace
+
 import hypothesis
 import pytest
 
@@ -13,9 +16,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def postgres():
-    """A PostgreSQL for this worker of the test run."""
-    from turnlog.testing.servers.postgres import Postgres
+    """A PostgreSQL for this worker of the test run, or the one that a URL names."""
+    from turnlog.testing.servers.postgres import URL, Postgres
 
+    if URL in os.environ:
+        yield SimpleNamespace(url=os.environ[URL])
+        return
     server = Postgres()
     server.start()
     yield server
@@ -32,9 +38,12 @@ async def database(postgres):
 
 @pytest.fixture(scope="session")
 def valkey():
-    """A Valkey for this worker of the test run."""
-    from turnlog.testing.servers.valkey import Valkey
+    """A Valkey for this worker of the test run, or the Redis that a URL names."""
+    from turnlog.testing.servers.valkey import URL, Valkey
 
+    if URL in os.environ:
+        yield SimpleNamespace(url=os.environ[URL])
+        return
     server = Valkey()
     server.start()
     yield server

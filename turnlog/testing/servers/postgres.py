@@ -14,7 +14,7 @@ from pathlib import Path
 
 from turnlog.testing.servers.process import ChildServer, free_port, listens
 
-URL = "TURNLOG_TEST_POSTGRES_URL"  # one that is there already: a database that tests may empty
+URL = "TEST_POSTGRES_URL"  # one that is there already: a database that tests may empty
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from turnlog.testing.servers.process import ChildServer, free_port
 
-URL = "TURNLOG_TEST_REDIS_URL"  # one that is there already: tests may empty it
+URL = "TEST_REDIS_URL"  # one that is there already: tests may empty it
 
 
 class Valkey:
