@@ -186,6 +186,11 @@ async def test_documents_become_text(inspect, tmp_path, content, media_type, tex
     assert (facts["pages"], facts["text_length"]) == (1, len(text))
 
 
+async def test_a_table_says_how_large_it_is(inspect):
+    facts = await inspect(b"a;b;c\n1;2,5;3\n4;5;6", "text/csv")
+    assert facts["metadata"] == {"columns": 3, "rows": 3}
+
+
 async def test_a_workbook_has_a_page_for_each_sheet(inspect, tmp_path):
     facts = await inspect(made.workbook(Sums=[["a", 1], ["b", 2.5]], Notes=[["x"]]), EXCEL)
     assert pages_in(tmp_path) == ["# Sums\na | 1\nb | 2.5", "# Notes\nx"]

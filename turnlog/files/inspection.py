@@ -11,6 +11,7 @@ from turnlog.files.workers import Workers
 from turnlog.ports.files import OnProgress
 
 AT_A_TIME = 200  # pages of a PDF in one job: others get their turn in between, and see progress
+AT_ONCE = 3  # such jobs of one PDF that wait for a reader: other files have their turn, too
 SECONDS = 90.0  # that all pages of one PDF may take
 Facts = dict[str, Any]
 
@@ -86,6 +87,7 @@ class _PdfText:
         self._into = into
         self._pages = pages
         self._done = 0
+        self._few = asyncio.Semaphore(AT_ONCE)
         self._on_progress = on_progress
         self.broken: list[int] = []
 
@@ -98,9 +100,10 @@ class _PdfText:
         folder = self.folder(first)
         folder.mkdir()
         try:
-            read = await self._workers.run(
-                "pdf_text", path=self._path, into=folder, first=first, last=last
-            )
+            async with self._few:
+                read = await self._workers.run(
+                    "pdf_text", path=self._path, into=folder, first=first, last=last
+                )
         except Unreadable:  # a page that crashes or hangs its reader: these have no text
             read = {"textLength": 0, "broken": list(range(first, last + 1))}
             (folder / "text").write_bytes(b'""\n' * (last - first + 1))

@@ -43,11 +43,13 @@ def _plain(path: Path) -> tuple[Iterable[str], Answer]:
 
 def _csv(path: Path) -> tuple[Iterable[str], Answer]:
     text = decode(path.read_bytes())
+    head = text.partition("\n")[0][:10_000]
+    delimiter = max(",;\t|", key=head.count)
     try:
-        columns = len(next(csv.reader(io.StringIO(text)), []))
+        columns = len(next(csv.reader(io.StringIO(head), delimiter=delimiter), []))
     except csv.Error:
         columns = 0
-    return [text], {"columns": columns, "rows": text.count("\n")}
+    return [text], {"columns": columns, "rows": len(text.splitlines())}
 
 
 def _html(path: Path) -> tuple[Iterable[str], Answer]:
