@@ -240,3 +240,23 @@ def test_every_protocol_has_a_cell_for_every_step_and_every_note_is_needed():
     assert {name for name, _ in carries.NOTES} <= tables.keys()
     lines = carries.page()
     assert len(lines) == len(carries.ROWS) + 2 and len({line.count("|") for line in lines}) == 1
+
+
+ODD = [["x"], [1], [None], [{"type": "text"}], [{"type": "text", "text": 5}], [{"text": []}]]
+
+
+@pytest.mark.parametrize("parts", ODD, ids=str)
+async def test_a_body_of_another_form_is_the_clients_mistake(parts):
+    async with open_doors() as (_app, http):
+        session = (await http.post("/api/sessions")).json()["id"]
+        message = {"role": "user", "parts": parts, "content": parts}
+        for path, body in [
+            (f"/api/sessions/{session}/ui-stream", {"messages": [message]}),
+            (f"/api/sessions/{session}/ui-stream", {"messages": [message | {"role": "assistant"}]}),
+            ("/agui", {"threadId": "t", "runId": "r", "messages": [message]}),
+            ("/v1/responses", {"input": [message]}),
+            ("/v1/chat/completions", {"messages": [message]}),
+            ("/chatkit", {"type": "threads.create", "params": {"input": message}}),
+        ]:
+            answer = await http.post(path, json=body)
+            assert (answer.status_code, "detail" in answer.json()) == (400, True), path

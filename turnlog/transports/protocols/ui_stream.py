@@ -17,6 +17,7 @@ from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import reading, telling
 from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols.files import file_ids
+from turnlog.transports.protocols.understanding import understood
 
 Json = dict[str, Any]
 MOST_BYTES = 16_000_000  # of a request: the SDK sends the whole conversation by default
@@ -103,6 +104,7 @@ async def messages(request: UserRequest) -> Response:
 # what the client says
 
 
+@understood
 def _question(message: Json) -> Question:
     parts = message.get("parts") or []
     texts = [part["text"] for part in parts if part.get("type") == "text"]
@@ -114,6 +116,7 @@ def _question(message: Json) -> Question:
     )
 
 
+@understood
 def _decisions(message: Json) -> dict[str, Decision]:
     """The approvals that the client has answered."""
     found: dict[str, Decision] = {}

@@ -19,6 +19,7 @@ from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols.agui.events import Nothing, Snapshot, Teller
 from turnlog.transports.protocols.files import file_ids
 from turnlog.transports.protocols.threads import session_of
+from turnlog.transports.protocols.understanding import understood
 
 Json = dict[str, Any]
 MOST_BYTES = 16_000_000  # of a request: clients send the whole conversation
@@ -82,6 +83,7 @@ async def _shown_again(backend: Backend, user_id: str, session: Session) -> tell
 # what the client says
 
 
+@understood
 def _question(given: RunInput, message: Json) -> Question:
     content = message.get("content") or ""
     text: list[Json] = [{"type": "text", "text": content}]
@@ -123,6 +125,7 @@ async def _decisions(
     return found
 
 
+@understood
 def _decision(entry: Json) -> Decision:
     payload = entry.get("payload")
     if entry.get("status") == "cancelled":
@@ -136,6 +139,7 @@ def _decision(entry: Json) -> Decision:
     )
 
 
+@understood
 def _result(message: Json) -> Decision:
     if message.get("error"):
         return Decision(approved=False, reason=str(message["error"]))

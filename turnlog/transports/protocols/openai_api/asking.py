@@ -11,6 +11,7 @@ from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.transports.http.request import UserRequest
 from turnlog.transports.protocols import telling
 from turnlog.transports.protocols.files import file_ids
+from turnlog.transports.protocols.understanding import understood
 
 Json = dict[str, Any]
 MOST_BYTES = 16_000_000
@@ -65,6 +66,7 @@ async def session_after(backend: Backend, user_id: str, response: str) -> str:
     return turn.session_id
 
 
+@understood
 def text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
@@ -72,6 +74,7 @@ def text_of(content: Any) -> str:
     return "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str))
 
 
+@understood
 def files_of(content: Any) -> list[str]:
     """Ids of our files: by id, or by address."""
     found: list[str] = []
@@ -86,6 +89,7 @@ def files_of(content: Any) -> list[str]:
     return found
 
 
+@understood
 def question(messages: Sequence[Json], *, new: bool, tools: Iterable[Json], key: str) -> Question:
     """The last message is asked. In a new session the ones before are told as what they are."""
     *before, last = messages

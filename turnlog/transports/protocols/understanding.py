@@ -1,0 +1,23 @@
+"""What a client sent, read by rules that expect its protocol: anything else is its mistake."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from turnlog.errors import BadInput
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def understood(read: Callable[P, T]) -> Callable[P, T]:
+    """For functions that read a body and do nothing else. Raises BadInput for another form."""
+
+    @wraps(read)
+    def reading(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return read(*args, **kwargs)
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError):
+            raise BadInput("The body does not have the form that this protocol has.") from None
+
+    return reading
