@@ -231,9 +231,15 @@ def test_what_was_done_to_a_write_is_found_and_named(tmp_path, capsys, statement
 
 
 def plant(data, statements):
+    """Do this, and put the triggers back that it took away: that alone would be found."""
     with closing(sqlite3.connect(data / "turnlog.db")) as db, db:
+        listed = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        made = dict(db.execute(listed).fetchall())
         for statement in statements:
             db.execute(statement)
+        left = dict(db.execute(listed).fetchall())
+        for name in made.keys() - left.keys():
+            db.execute(made[name])
 
 
 def test_a_whole_session_is_ok(data, capsys):
@@ -317,6 +323,13 @@ async def test_an_open_tool_of_a_running_turn_is_no_problem():
     assert prove(await store.evidence("s")).ok
     await store.finish_turn(turn)
     assert prove(await store.evidence("s")).unpaired_tools == ["a was asked for and has no result"]
+
+
+async def test_a_model_that_says_tool_use_and_asks_for_none_is_no_problem():
+    """A log from before such an answer was kept as `end_turn`."""
+    store = MemoryStore()
+    await s.keep(store, [s.asked(), s.said("Hello.", stop="tool_use")])
+    assert prove(await store.evidence("s")).problems == []
 
 
 async def test_an_empty_session_is_whole():

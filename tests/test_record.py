@@ -3,12 +3,20 @@
 import pytest
 
 from turnlog.errors import UnknownEvent
-from turnlog.events.record import NO_SEAL, is_sealed, records, sealed, stamped
+from turnlog.events.record import NO_SEAL, records, sealed, stamped
+from turnlog.events.seal import KEYED, Seals
 from turnlog.testing import samples as s
 
+KEY = "a key of at least 32 characters, say"
 
-def rows(*events):
-    return list(records("s", "t", s.placed(*events), 0, NO_SEAL))
+
+def rows(*events, key=None):
+    seals = Seals(key).of("alice")
+    return list(records("s", "t", s.placed(*events), 0, NO_SEAL, seals))
+
+
+def is_sealed(row, before, owner="alice", **how):
+    return Seals(**how).form(row, before, owner) is not None
 
 
 def test_a_row_holds_its_event_and_its_place():
@@ -56,10 +64,30 @@ def test_a_row_from_before_there_were_digests_is_sealed_with_its_body():
 
 def test_a_seal_holds_all_rows_before():
     one, two = rows(s.asked(), s.said("Hi."))
-    assert sealed(two, one.seal) == two.seal
-    assert sealed(two, NO_SEAL) != two.seal
+    assert is_sealed(two, one.seal)
+    assert not is_sealed(two, NO_SEAL)
+
+
+def test_a_seal_names_the_owner():
+    (row,) = rows(s.asked())
+    assert not is_sealed(row, NO_SEAL, "bob")
+
+
+def test_without_the_key_nobody_makes_a_seal_that_holds():
+    (row,) = rows(s.asked(), key=KEY)
+    assert Seals(KEY).form(row, NO_SEAL, "alice") == KEYED
+    assert not is_sealed(row, NO_SEAL) and not is_sealed(row, NO_SEAL, key=KEY + "!")
+    forged = row._replace(agent_name="Eve")
+    for resealed in (sealed(forged, NO_SEAL), Seals().seal(forged, NO_SEAL, "alice")):
+        form = Seals(KEY).form(forged._replace(seal=resealed), NO_SEAL, "alice")
+        assert form < Seals(KEY).least(forged) == KEYED
+
+
+def test_what_was_written_before_there_was_a_key_may_have_none():
+    (row,) = rows(s.asked())
+    assert Seals(KEY, since="9999").least(row) == 1
 
 
 def test_a_seal_does_not_depend_on_how_a_store_writes_truth():
     (row,) = rows(s.asked())
-    assert sealed(row._replace(is_internal=0), NO_SEAL) == row.seal
+    assert is_sealed(row._replace(is_internal=0), NO_SEAL)

@@ -69,6 +69,8 @@ def create_app(
     metrics = metrics or Metrics()
     if store is None or isinstance(store, str):
         store = store_at(store or settings.store_url, metrics)
+    if settings.seal_key is not None:
+        store.seals = settings.seals
     shelves = shelves_beside(store.url, settings.data, settings.contrib)
     if settings.agents:
         agents = [*(agents or ()), *agents_of(settings)]

@@ -2,9 +2,11 @@
 
 import argparse
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
+from pathlib import Path
 
 from turnlog.commands.shared import Add, add_data, log_of, say, settings_of, with_store
+from turnlog.errors import ConfigError
 from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Evidence, Store
 
@@ -13,27 +15,37 @@ def verify(args: argparse.Namespace) -> int:
     """Prove one session or all of them; 1 when anything is off."""
     from turnlog.projections.proof import prove
 
+    seals = settings_of(args).seals
+    kept = _heads_of(args.heads) if args.heads else {}
+
     async def run(store: Store) -> int:
+        store.seals = seals
         ids = [args.session] if args.session else await store.session_ids()
         events = bad = claims = erased = 0
         for session_id in ids:
             evidence = await store.evidence(session_id)
-            proof = prove(evidence)
+            proof = prove(evidence, seals)
+            problems = [*proof.problems, *_unlike_head(evidence, kept)]
             events += proof.count
-            bad += not proof.ok
+            bad += bool(problems)
             erased += len(proof.erased)
-            for problem in proof.problems:
+            for problem in problems:
                 say(f"{session_id}  {problem}")
             claims += _say_claims(evidence) if args.claims else 0
         broken = [each async for each in _file_problems(args, store)]
         for problem in broken:
             say(problem)
+        flaws = [] if args.session else [*_gone(ids, kept), *await store.audit.flaws()]
+        for flaw in flaws:
+            say(f"store  {flaw}")
         verdict = "ok" if not bad else f"{bad} not ok"
         verdict += f", {len(broken)} problems with files" if broken else ""
         remarks = [f"the content of {erased} was erased"] if erased else []
         remarks += [f"{claims} unfounded claims"] if args.claims else []
+        remarks += [f"{len(flaws)} flaws of the store"] if flaws else []
+        remarks += [f"compared with {len(kept)} heads"] if kept else []
         say(", ".join([f"{len(ids)} sessions, {events} events: {verdict}", *remarks]))
-        return 1 if bad or broken else 0
+        return 1 if bad or broken or flaws else 0
 
     return with_store(args, run)
 
@@ -57,6 +69,40 @@ async def _file_problems(args: argparse.Namespace, store: Store) -> AsyncIterato
     user_id = evidence.session.user_id
     async for problem in examine_attached(facts, user_id, store.files, blobs):
         yield problem
+
+
+def heads(args: argparse.Namespace) -> int:
+    """Print the newest number and seal of every session, for an auditor to keep elsewhere."""
+
+    async def run(store: Store) -> int:
+        for session_id in await store.session_ids():
+            for row in (await store.evidence(session_id)).log[-1:]:
+                say(f"{session_id} {row.seq} {row.seal.hex()}")
+        return 0
+
+    return with_store(args, run)
+
+
+def _heads_of(path: str) -> dict[str, tuple[int, str]]:
+    """What `turnlog heads` printed. Raises ConfigError for a file that is something else."""
+    try:
+        lines = [line.split() for line in Path(path).read_text().splitlines() if line.strip()]
+        return {session_id: (int(seq), seal) for session_id, seq, seal in lines}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path!r} does not hold what `turnlog heads` prints: {error}.") from None
+
+
+def _unlike_head(evidence: Evidence, kept: Mapping[str, tuple[int, str]]) -> list[str]:
+    from turnlog.projections.proof import unlike_head
+
+    head = kept.get(evidence.session.id)
+    problem = unlike_head(evidence.log, *head) if head else None
+    return [f"head: {problem}"] if problem else []
+
+
+def _gone(ids: Collection[str], kept: Mapping[str, tuple[int, str]]) -> list[str]:
+    gone = sorted(kept.keys() - set(ids))
+    return [f"the session {id!r} is gone, which was there when the heads were kept" for id in gone]
 
 
 def _say_claims(evidence: Evidence) -> int:
@@ -114,7 +160,10 @@ def register(add: Add) -> None:
         "also name claims of answers that no tool result bears out; the exit code is the proof's"
     )
     parser.add_argument("--claims", action="store_true", help=about)
+    kept = "compare with what `turnlog heads` printed into this file"
+    parser.add_argument("--heads", metavar="FILE", help=kept)
     add_data(parser)
+    add_data(add(heads))
     parser = add(replay)
     parser.add_argument("session", metavar="SESSION")
     parser.add_argument("--to", type=int, metavar="SEQ", help="stop after this number")

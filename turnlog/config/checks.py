@@ -2,6 +2,7 @@
 
 from turnlog.config.settings import Settings
 from turnlog.errors import ConfigError
+from turnlog.events.seal import LEAST_KEY
 from turnlog.net import LOOPBACK
 
 
@@ -17,5 +18,7 @@ def refuse_open_door(settings: Settings) -> None:
         raise ConfigError("Set TURNLOG_AUTH_SECRET or TURNLOG_AUTH_ISSUER, not both.")
     if secret is not None and len(secret) < 32:
         raise ConfigError("TURNLOG_AUTH_SECRET is too short: use 32 random characters or more.")
+    if settings.seal_key is not None and len(settings.seal_key) < LEAST_KEY:
+        raise ConfigError("TURNLOG_SEAL_KEY is too short: use 32 random characters or more.")
     if settings.metrics_token is not None and len(settings.metrics_token) < 16:
         raise ConfigError("TURNLOG_METRICS_TOKEN is too short: use 16 random characters or more.")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from turnlog.config.agents import AgentEntry
 from turnlog.errors import ConfigError
+from turnlog.events.seal import Seals
 from turnlog.files.library import FileLimits
 from turnlog.net import LOOPBACK
 from turnlog.pipeline.admission import Limits
@@ -66,6 +67,8 @@ class Settings:
     auth_roles_claim: str = "roles"
     # [identity] in turnlog.toml: further parameters of tools that say who acts, or other sources
     identity: Mapping[str, str] = field(default_factory=dict, hash=False)
+    seal_key: str | None = field(default=None, repr=False)  # see docs/audit.md
+    seal_key_since: str = ""  # what was written before that time has no key
     metrics_token: str | None = field(default=None, repr=False)  # opens /metrics, nothing else
     prices: str | None = None  # a price book of your own, TOML
     timezone: str = "UTC"  # where the days of bills and budgets begin
@@ -87,6 +90,11 @@ class Settings:
     @property
     def address(self) -> str:
         return f"http://{self.host}:{self.port}"
+
+    @property
+    def seals(self) -> Seals:
+        """How rows of the log are sealed, and proven."""
+        return Seals(self.seal_key, self.seal_key_since)
 
     @property
     def origins(self) -> list[str]:

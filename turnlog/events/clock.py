@@ -19,6 +19,12 @@ def seconds_until(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp() - time.time()
 
 
+def seconds_between(moment: str, later: str) -> float:
+    """Negative where `later` is earlier."""
+    passed = datetime.fromisoformat(later) - datetime.fromisoformat(moment)
+    return passed.total_seconds()
+
+
 def _text(milliseconds: int) -> str:
     seconds, rest = divmod(milliseconds, 1000)
     return f"{_second(seconds)}.{rest:03}Z"

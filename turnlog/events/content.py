@@ -97,3 +97,8 @@ def citations_of(
     ]
     known: list[dict[str, Any]] = [*cited, *[{}] * (len(citations) - len(cited))]
     return [citation | found for citation, found in zip(citations, known, strict=True)]
+
+
+def idempotency_key(session_id: str, tool_use_id: str, args_hash: str) -> str:
+    """The same for the same call with the same arguments, whoever runs it and how often."""
+    return hash_of({"call": [session_id, tool_use_id, args_hash]})[:32]

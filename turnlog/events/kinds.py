@@ -52,7 +52,7 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
     log_only: ClassVar[frozenset[str]] = frozenset(
-        {"clientTools", "enableThinking", "fileDetails", "thinkingBudget"}
+        {"clientTools", "enableThinking", "requestId", "fileDetails", "thinkingBudget"}
     )
 
     message_id: str
@@ -62,6 +62,7 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
     enable_thinking: bool | None = None  # what the message itself wished for
     thinking_budget: int | None = None
     client_tools: list[dict[str, Any]] = []  # that the client runs in this turn
+    request_id: str | None | UnsetType = UNSET  # that the client gave; UNSET: older than this field
 
 
 class ThinkingStart(Event, frozen=True, kw_only=True, tag="thinking_start"):

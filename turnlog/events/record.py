@@ -11,7 +11,7 @@ by guessing.
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -46,15 +46,29 @@ class Record(NamedTuple):
     seal: bytes
 
     @property
+    def envelope(self) -> tuple[object, ...]:
+        """All that is sealed beside the content."""
+        return (*self[:_ENVELOPE], int(self.is_internal))
+
+    @property
     def is_erased(self) -> bool:
         """Whether its content was destroyed: the body is gone, the digest is not."""
         return not self.body and bool(self.digest)
 
 
+Seal = Callable[[Record, bytes], bytes]  # a row, and the seal before it
+
+
 def records(
-    session_id: str, turn_id: str, events: Sequence[Envelope], first_seq: int, seal: bytes
+    session_id: str,
+    turn_id: str,
+    events: Sequence[Envelope],
+    first_seq: int,
+    seal: bytes,
+    seals: Seal | None = None,
 ) -> Iterator[Record]:
     """Number the events from `first_seq` on, each sealed onto the one before."""
+    seals = seals or sealed
     for seq, placed in enumerate(events, first_seq):
         event = placed.event
         body, salt = codec.encode(event), os.urandom(_SALT_BYTES)
@@ -75,7 +89,7 @@ def records(
             digest_of(body, salt),
             NO_SEAL,
         )
-        seal = sealed(row, seal)
+        seal = seals(row, seal)
         yield row._replace(seal=seal)
 
 
@@ -87,26 +101,19 @@ def digest_of(body: bytes, salt: bytes) -> bytes:
 def sealed(row: Record, before: bytes) -> bytes:
     """The hash over the row before, the envelope of this one and the digest of its body.
 
+    That was the seal before it named the owner: see `seal.py`.
+
     A row without a digest has its body in the place of it, as all rows once had.
     """
-    envelope = (*row[:_ENVELOPE], int(row.is_internal))
     if row.digest is None:
-        content = msgspec.json.encode(envelope) + row.body
+        content = msgspec.json.encode(row.envelope) + row.body
     else:
-        content = msgspec.json.encode((2, *envelope)) + row.digest
+        content = msgspec.json.encode((2, *row.envelope)) + row.digest
     return hashlib.blake2b(before + content, digest_size=16).digest()
 
 
-def is_sealed(row: Record, before: bytes) -> bool:
-    """Whether the row is what was written after `before`, as far as it is still there."""
-    try:
-        whole = row.digest is None or row.is_erased or _has_its_body(row)
-        return whole and sealed(row, before) == row.seal
-    except (TypeError, ValueError):  # a field is not even of the type that was written
-        return False
-
-
-def _has_its_body(row: Record) -> bool:
+def has_its_body(row: Record) -> bool:
+    """Whether the digest is that of the body."""
     return row.salt is not None and digest_of(row.body, row.salt) == row.digest
 
 

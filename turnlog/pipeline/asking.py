@@ -28,6 +28,7 @@ def sent(question: Question, files: Sequence[File]) -> k.UserMessageSent:
         files=[file.facts for file in files],
         file_details=[file.details for file in files],
         enable_thinking=question.enable_thinking,
+        request_id=question.request_id,
         thinking_budget=question.thinking_budget,
         client_tools=question.client_tools,
     )

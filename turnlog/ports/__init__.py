@@ -4,6 +4,7 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 `turnlog.testing.contracts`. What a Protocol lacks, nobody can do: the log has no update.
 """
 
+from turnlog.ports.audit import OPEN, Audit, AuditRead, AuditTrail, Evidence
 from turnlog.ports.backend import Backend, Estimate, Estimating, StartedTurn
 from turnlog.ports.billing import Billing, Charge, Rate, Spent, no_price
 from turnlog.ports.bus import Batches, Bus, Encode, LiveEvent, OnSignal, Signal
@@ -51,13 +52,10 @@ from turnlog.ports.guard import NO_GUARD, CallGuard, Verdict
 from turnlog.ports.model import CallOutput, CallStarted, KeepRaw, Model, Prompt, UnreadableCall
 from turnlog.ports.outbox import SILENT, Announcer, Notice, Outbox
 from turnlog.ports.store import (
-    OPEN,
     Approval,
     Approvals,
-    Audit,
     Decision,
     EventLog,
-    Evidence,
     Question,
     Session,
     Sessions,
@@ -96,6 +94,8 @@ __all__ = [
     "Ask",
     "Attachments",
     "Audit",
+    "AuditRead",
+    "AuditTrail",
     "Backend",
     "Batch",
     "Batches",

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Sequence
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 from turnlog.events.base import Envelope, Stamped, Value
 from turnlog.events.kinds import Complete
-from turnlog.events.record import Record
+from turnlog.events.seal import Seals
+from turnlog.ports.audit import Audit, AuditTrail
 from turnlog.ports.billing import Billing
 from turnlog.ports.citations import Citations
 from turnlog.ports.files import FileTable
@@ -38,9 +39,6 @@ class Session(Value, frozen=True, kw_only=True):
     state: SessionState = "idle"
     turn_id: str | None = None  # of the turn that runs or waits
     last_activity_at: str = ""  # the time of its newest event; "": nothing has happened
-
-
-OPEN = ("running", "waiting")  # states of a turn that is not over
 
 
 class Turn(Value, frozen=True, kw_only=True):
@@ -287,28 +285,6 @@ class Approvals(Protocol):
         ...
 
 
-class Evidence(NamedTuple):
-    """Everything stored about a session, as it lies there: what `turnlog verify` examines."""
-
-    session: Session
-    log: list[Record]
-    tables: dict[str, list[dict[str, Any]]]
-    turns: list[Turn]
-
-    @property
-    def running(self) -> list[str]:
-        """Ids of the turns that are not over."""
-        return [turn.id for turn in self.turns if turn.state in OPEN]
-
-
-class Audit(Protocol):
-    """For those who may see everything: the command line and the admin."""
-
-    async def session_ids(self) -> list[str]: ...
-
-    async def evidence(self, session_id: str) -> Evidence: ...
-
-
 class Store(EventLog, Sessions, Turns, Approvals, Tickets, Audit, Billing, Citations, Protocol):
     """A place that keeps all of it. One adapter, seven faces."""
 
@@ -317,10 +293,15 @@ class Store(EventLog, Sessions, Turns, Approvals, Tickets, Audit, Billing, Citat
         """Where it is, without secrets: sqlite:FOLDER, memory:"""
         ...
 
+    seals: Seals  # how rows of the log are sealed
+
     @property
     def outbox(self) -> Outbox:
         """What others are told over webhooks."""
         ...
+
+    @property
+    def audit(self) -> AuditTrail: ...
 
     @property
     def files(self) -> FileTable:

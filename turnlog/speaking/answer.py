@@ -45,6 +45,7 @@ def read_answer(
     message = next((output for output in outputs if isinstance(output, k.Message)), None)
     if message is None:
         return None
+    message = _as_it_ended(message)
     broken = {output.block for output in outputs if isinstance(output, UnreadableCall)}
     message, unreadable = _with_own_ids(message, taken, broken)
     tool_uses = _calls_of(message)
@@ -58,6 +59,15 @@ def read_answer(
     calls: list[k.ToolUse | k.ToolResult] = [*tool_uses, *refused]
     kept += [Hidden(event=c) if c.tool_name in handovers else c for c in calls]
     return Answer(message, tool_uses, refused, kept)
+
+
+def _as_it_ended(message: k.Message) -> k.Message:
+    """A model that says `tool_use` and asks for none has answered. Its own word is kept beside."""
+    calls = any(block["type"] == "tool_use" for block in message.blocks)
+    if message.stop_reason != "tool_use" or calls:
+        return message
+    details = message.details | {"stop_reason": message.stop_reason}
+    return msgspec.structs.replace(message, stop_reason="end_turn", details=details)
 
 
 def results_of(batch: Batch, calls: Iterable[k.ToolUse]) -> list[k.ToolResult]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Envelope, Event, Stamped
-from turnlog.events.content import Block, hash_of, usage_of
+from turnlog.events.content import Block, hash_of, idempotency_key, usage_of
 from turnlog.ports import Session, Store, ToolStarted, Turn
 
 AGENT = AgentRef(id="assistant", name="Assistant")
@@ -113,7 +113,7 @@ def started(tool: str, name: str = "look", **args: Any) -> ToolStarted:
         tool_name=name,
         args=args,
         args_hash=hash_of(args),
-        idempotency_key="key",
+        idempotency_key=idempotency_key("s", tool, hash_of(args)),
     )
 
 

@@ -20,7 +20,7 @@ import msgspec
 
 from turnlog.errors import ToolError
 from turnlog.events.base import Event
-from turnlog.events.content import hash_of
+from turnlog.events.content import hash_of, idempotency_key
 from turnlog.events.kinds import ToolResult, ToolUse
 from turnlog.ports import ApprovalState, Standing, ToolOutput, ToolSpec, ToolStarted
 from turnlog.ports.tools import CLIENT_RESULT
@@ -155,8 +155,8 @@ class ToolRunner:
 
     def _context(self, call: ToolUse) -> ToolContext:
         context = self._context_for(call.tool_use_id)
-        key = [context.session_id, call.tool_use_id, hash_of(call.args)]
-        return replace(context, idempotency_key=hash_of({"call": key})[:32])
+        key = idempotency_key(context.session_id, call.tool_use_id, hash_of(call.args))
+        return replace(context, idempotency_key=key)
 
     # its one result
 

@@ -30,6 +30,15 @@ def encode(entry: Stamped) -> bytes:
     return _encode(fields)[:-1] + envelope.encode()
 
 
+def encode_for_audit(entry: Stamped) -> bytes:
+    """The same for an auditor, who sees internal events too, each with its number."""
+    internal = "true" if entry.envelope.internal else "false"
+    marks = f',"isInternal":{internal}'
+    if entry.envelope.event.shown_as != "persisted":
+        marks += f',"sequenceNumber":{entry.seq}'
+    return encode(entry)[:-1] + f"{marks}}}".encode()
+
+
 def decode(data: bytes) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.json.decode(data)
     return shown

@@ -26,6 +26,7 @@ from turnlog.projections.history.points_of_view import heard_by
 from turnlog.projections.history.repair import repair
 from turnlog.projections.history.request import Request
 
+LEFT_OUT = "(A question that was refused is left out. What was done for it follows.)"
 KEPT_MESSAGES, MOST_MESSAGES = 20, 60
 KEPT_BYTES, MOST_BYTES = 200_000, 600_000  # some 50,000 and 150,000 tokens
 MOST_OF_A_RESULT = 100_000  # characters of one tool's result that the model is told
@@ -72,7 +73,11 @@ def tell(
     messages: list[ApiMessage] = []
     for entry, heard in heard_by(speaker, log):
         if entry.turn_id in refused:
-            continue
+            if not refused[entry.turn_id] or _is_refusal(entry):
+                continue
+            if isinstance(entry.event, k.UserMessageSent):
+                add(messages, "user", [{"type": "text", "text": LEFT_OUT}])
+                continue
         if heard is not None:
             add(messages, "user", [{"type": "text", "text": heard}])
             continue
@@ -267,10 +272,16 @@ def tool_ids(log: Iterable[Stamped]) -> set[str]:
     return {entry.event.tool_use_id for entry in log if isinstance(entry.event, k.ToolUse)}
 
 
-def _refused_turns(log: Iterable[Stamped]) -> set[str]:
-    """A refused turn is left out whole: told again, it would only be refused again."""
-    return {
-        entry.turn_id
-        for entry in log
-        if isinstance(entry.event, k.Message) and entry.event.stop_reason == "refusal"
-    }
+def _refused_turns(log: Sequence[Stamped]) -> dict[str, bool]:
+    """By refused turn: whether anything was done in it.
+
+    A refused turn is left out whole: told again, it would only be refused again. But what its
+    tools did was done: the calls and their results stay, or the model might do it again.
+    """
+    refused = {entry.turn_id: False for entry in log if _is_refusal(entry)}
+    done = {entry.turn_id for entry in log if isinstance(entry.event, k.ToolResult)}
+    return {turn_id: turn_id in done for turn_id in refused}
+
+
+def _is_refusal(entry: Stamped) -> bool:
+    return isinstance(entry.event, k.Message) and entry.event.stop_reason == "refusal"

@@ -24,7 +24,6 @@ from turnlog.ports import (
     OPEN,
     Approval,
     Charge,
-    Evidence,
     Session,
     Spent,
     ToolRun,
@@ -37,12 +36,13 @@ from turnlog.projections import tables
 from turnlog.stores.leases import NO_LEASE, lease_lost, leased
 from turnlog.stores.memory import approvals, billing
 from turnlog.stores.memory.attached import AttachedFiles
+from turnlog.stores.memory.audit import MemoryAudit, MemoryEvidence
 from turnlog.stores.memory.citations import MemoryCitations
 from turnlog.stores.memory.outbox import MemoryOutbox
 from turnlog.stores.memory.tickets import MemoryTickets
 
 
-class MemoryStore(MemoryTickets, MemoryCitations):
+class MemoryStore(MemoryTickets, MemoryCitations, MemoryEvidence):
     """A Store without a disk. A process that "dies" leaves its owner name behind."""
 
     def __init__(self, owner: str = "memory", beside: "MemoryStore | None" = None) -> None:
@@ -51,6 +51,7 @@ class MemoryStore(MemoryTickets, MemoryCitations):
         self._log: dict[str, list[Record]] = beside._log if beside else {}
         self._sessions: dict[str, Session] = beside._sessions if beside else {}
         self._turns: dict[str, Turn] = beside._turns if beside else {}
+        self.audit: MemoryAudit = beside.audit if beside else MemoryAudit(self._sessions)
         self._owners: dict[str, str] = beside._owners if beside else {}
         self._leases: dict[str, str] = beside._leases if beside else {}  # of running turns
         self._alive: set[str] = beside._alive if beside else set()
@@ -97,7 +98,8 @@ class MemoryStore(MemoryTickets, MemoryCitations):
     async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
         log = self._log.setdefault(turn.session_id, [])
         seal = log[-1].seal if log else NO_SEAL
-        rows = list(records(turn.session_id, turn.id, events, len(log), seal))
+        seals = self.seals.of(turn.user_id)
+        rows = list(records(turn.session_id, turn.id, events, len(log), seal, seals))
         writes = [w for row in rows for w in tables.writes(turn.user_id, stamped(row))]
         self._refuse_taken_ids(writes)
         self._refuse_late(writes)
@@ -325,22 +327,6 @@ class MemoryStore(MemoryTickets, MemoryCitations):
         await self.get_session(user_id, session_id)
         rows = self._rows["messages"].values()
         return sum(row["session_id"] == session_id and not row["is_internal"] for row in rows)
-
-    # the audit
-
-    async def session_ids(self) -> list[str]:
-        return list(self._sessions)
-
-    async def evidence(self, session_id: str) -> Evidence:
-        session = self._sessions.get(session_id)
-        if session is None:
-            raise NotFound(f"There is no session {session_id!r}.")
-        rows = {
-            table: [row for row in self._rows[table].values() if row["session_id"] == session_id]
-            for table in tables.STORED
-        }
-        turns = [turn for turn in self._turns.values() if turn.session_id == session_id]
-        return Evidence(session, self._log.get(session_id, []), rows, turns)
 
 
 def _is_open_in(session: Session, turn: Turn) -> bool:

@@ -93,3 +93,7 @@ DELETE FROM schema_changes WHERE number = :number
 -- How many of a user's turns run, and how many began since then, on all nodes.
 SELECT count(*) FILTER (WHERE state = 'running'), count(*) FILTER (WHERE started_at > :since)
 FROM turns WHERE user_id = :user_id AND (state = 'running' OR started_at > :since)
+
+-- list_protections --
+-- Triggers that are there and work.
+SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'

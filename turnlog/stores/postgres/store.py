@@ -5,7 +5,8 @@ after the other, on whichever nodes. All of it is one transaction.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -25,6 +26,9 @@ from turnlog.stores.sql.store import SqlStore
 from turnlog.telemetry.metrics import Metrics
 
 T = TypeVar("T")
+
+
+_TRIGGER = re.compile(r"^CREATE TRIGGER (\w+)", re.MULTILINE)
 
 
 class PostgresStore(SqlStore):
@@ -93,7 +97,7 @@ class PostgresStore(SqlStore):
     def _admitted(self, db: Connection, turn: Turn, first: Sequence[Envelope]) -> Turn:
         """The turn, unless it is one too many: then nothing of it stays."""
         db.lock(f"turns of {turn.user_id}")
-        begun = log.begin_turn(db, turn, first, self._me)
+        begun = log.begin_turn(db, turn, first, self._me, self.seals)
         since = (datetime.now(UTC) - timedelta(minutes=1)).isoformat(timespec="milliseconds")
         bounds = {"user_id": turn.user_id, "since": since.replace("+00:00", "Z")}
         running, sent = db.execute(SQL["count_turns"], bounds).fetchone()
@@ -156,6 +160,13 @@ class PostgresStore(SqlStore):
             raise
         self._metrics.store_commits.add(1, "success")
         return result
+
+    def _protections(self, db: Connection) -> Iterator[str]:
+        found = {row[0] for row in db.execute(SQL["list_protections"])}
+        made = [name for change in migrations() for name in _TRIGGER.findall(change.sql)]
+        for name in made:
+            if name not in found:
+                yield f"the protection {name!r} of the database is missing"
 
     def _works(self, db: Connection, owners: Collection[str]) -> Collection[str]:
         return self._nodes.living(db) & set(owners)

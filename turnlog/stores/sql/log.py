@@ -6,6 +6,7 @@ from typing import Any
 from turnlog.errors import AlreadyDecided, MessageIdTaken, NotFound
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
+from turnlog.events.seal import Seals
 from turnlog.ports import SILENT, Announcer, Evidence, Turn
 from turnlog.projections import tables
 from turnlog.stores.sql import outbox, sessions, turns
@@ -17,29 +18,41 @@ _END = 2**63 - 1  # above every number
 
 
 def append(
-    db: Connection, turn: Turn, events: Sequence[Envelope], announcer: Announcer = SILENT
+    db: Connection,
+    turn: Turn,
+    events: Sequence[Envelope],
+    seals: Seals,
+    announcer: Announcer = SILENT,
 ) -> int:
     """Annotate, if the turn's lease holds."""
     db.lock(turn.session_id)
     turns.refuse_stale(db, turn)
-    return _write_events(db, turn, events, announcer)
+    return _write_events(db, turn, events, seals, announcer)
 
 
 def annotate(
-    db: Connection, turn: Turn, events: Sequence[Envelope], announcer: Announcer = SILENT
+    db: Connection,
+    turn: Turn,
+    events: Sequence[Envelope],
+    seals: Seals,
+    announcer: Announcer = SILENT,
 ) -> int:
     """Write events whatever the turn's state is."""
     db.lock(turn.session_id)
-    return _write_events(db, turn, events, announcer)
+    return _write_events(db, turn, events, seals, announcer)
 
 
 def _write_events(
-    db: Connection, turn: Turn, events: Sequence[Envelope], announcer: Announcer = SILENT
+    db: Connection,
+    turn: Turn,
+    events: Sequence[Envelope],
+    seals: Seals,
+    announcer: Announcer = SILENT,
 ) -> int:
     """Number the events and write them with all their rows, and with the notices of them."""
     last = db.execute(SQL["get_last_event"], {"session_id": turn.session_id}).fetchone()
     seq, seal = (last[0] + 1, last[1]) if last else (0, NO_SEAL)
-    rows = records(turn.session_id, turn.id, events, seq, seal)
+    rows = records(turn.session_id, turn.id, events, seq, seal, seals.of(turn.user_id))
     for row, placed in zip(rows, events, strict=True):
         db.execute(SQL["append_event"], row)
         kept = numbered(placed, turn.session_id, turn.id, row.seq)
@@ -51,11 +64,13 @@ def _write_events(
     return seq
 
 
-def begin_turn(db: Connection, turn: Turn, first: Sequence[Envelope], owner: str) -> Turn:
+def begin_turn(
+    db: Connection, turn: Turn, first: Sequence[Envelope], owner: str, seals: Seals
+) -> Turn:
     """Open the turn with its first events."""
     db.lock(turn.session_id)
     turns.refuse_second(db, turn)
-    return turns.begin(db, turn, _write_events(db, turn, first), owner)
+    return turns.begin(db, turn, _write_events(db, turn, first, seals), owner)
 
 
 def read(

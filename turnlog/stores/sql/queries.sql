@@ -94,6 +94,46 @@ UPDATE sessions SET title = :title WHERE id = :id AND title = ''
 -- Everybody's sessions, for an audit.
 SELECT id FROM sessions ORDER BY created_at, id
 
+-- list_audited_sessions --
+-- A page of everybody's sessions, or of one user's, for an auditor.
+SELECT {columns}
+FROM sessions LEFT JOIN turns AS open_turn
+  ON open_turn.session_id = sessions.id AND open_turn.state IN ('running', 'waiting')
+WHERE sessions.user_id = coalesce(:user_id, sessions.user_id)
+  AND (created_at, sessions.id) < (:created_at, :id)
+  AND (:search = '' OR instr(folded(title), :search) > 0)
+ORDER BY created_at DESC, sessions.id DESC LIMIT :limit
+
+-- ── the audit ──
+
+-- get_last_read --
+-- What the next read is numbered and sealed after.
+SELECT number, seal FROM audit_reads ORDER BY number DESC LIMIT 1
+
+-- add_read --
+-- An auditor reads what is somebody else's.
+INSERT INTO audit_reads (number, at, auditor, session_id, what, seal)
+VALUES (:number, :at, :auditor, :session_id, :what, :seal)
+
+-- list_reads --
+-- The newest first; of one session, or of all.
+SELECT at, auditor, session_id, what FROM audit_reads
+WHERE session_id = coalesce(:session_id, session_id) ORDER BY number DESC LIMIT :limit
+
+-- list_all_reads --
+-- The whole trail, for its proof.
+SELECT number, at, auditor, session_id, what, seal FROM audit_reads ORDER BY number
+
+-- count_strays --
+-- Rows whose session is not there.
+SELECT session_id, count(*) FROM {table}
+WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id ORDER BY session_id LIMIT 100
+
+-- count_stray_parts --
+-- Rows whose turn is not there.
+SELECT turn_id, count(*) FROM {table}
+WHERE turn_id NOT IN (SELECT id FROM turns) GROUP BY turn_id ORDER BY turn_id LIMIT 100
+
 -- ── turns ──
 
 -- get_turn_of_request --

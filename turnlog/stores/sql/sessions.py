@@ -10,8 +10,9 @@ from turnlog.stores.sql.statements import SQL, insert, update
 _SEEN = ("state", "turn_id", "last_activity_at")  # of the turns and the log: never set
 _FIELDS = Session.__struct_fields__  # the statements list them in this order
 _COLUMNS = tuple(name for name in _FIELDS if name not in _SEEN)
-_GET, _LIST = (
-    SQL[name].format(columns=SQL["session_columns"]) for name in ("get_session", "list_sessions")
+_GET, _LIST, _AUDITED = (
+    SQL[name].format(columns=SQL["session_columns"])
+    for name in ("get_session", "list_sessions", "list_audited_sessions")
 )
 _FLAGS = ("archived", "thinking_enabled", "web_search")
 _NEWEST = {"created_at": "\U0010ffff", "id": ""}  # a place before every session
@@ -49,6 +50,18 @@ def page(
         "search": search.casefold(),
     }
     return [_session(row) for row in db.execute(_LIST, place | bounds)]
+
+
+def audited(
+    db: Connection, user_id: str | None, limit: int, after: str | None, search: str
+) -> list[Session]:
+    """Everybody's, or one user's, for an auditor."""
+    place = _NEWEST
+    if after is not None:
+        last = find(db, None, after)
+        place = {"created_at": last.created_at, "id": last.id}
+    bounds = {"user_id": user_id, "limit": limit, "search": search.casefold()}
+    return [_session(row) for row in db.execute(_AUDITED, place | bounds)]
 
 
 def change(db: Connection, user_id: str, session_id: str, changes: dict[str, Any]) -> Session:

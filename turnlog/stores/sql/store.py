@@ -3,12 +3,13 @@
 Each method gives a step to `_look` or `_change`: a function of a connection.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.kinds import Complete
+from turnlog.events.seal import Seals
 from turnlog.ports import (
     Approval,
     Charge,
@@ -24,6 +25,7 @@ from turnlog.ports import (
 from turnlog.stores.sql import approvals as permits
 from turnlog.stores.sql import billing, citations, copying, log, sessions, tickets, turns
 from turnlog.stores.sql.attached import AttachedFiles
+from turnlog.stores.sql.audit import SqlAudit
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.outbox import SqlOutbox
 
@@ -38,9 +40,18 @@ class SqlStore:
         return AttachedFiles(self._look, self._change)
 
     @cached_property
+    def audit(self) -> SqlAudit:
+        return SqlAudit(self._look, self._change, lambda: self.seals, self._protections)
+
+    def _protections(self, db: Connection) -> Iterator[str]:
+        """What is missing of that which protects the log in the database, in sentences."""
+        raise NotImplementedError
+
+    @cached_property
     def outbox(self) -> SqlOutbox:
         return SqlOutbox(self._look, self._change)
 
+    seals = Seals()  # an app with a key has others
     _me: str  # the name of this process, as an owner of turns
 
     async def _look(self, read: Callable[[Connection], T]) -> T:
@@ -67,13 +78,13 @@ class SqlStore:
 
     async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
         announcer = self.outbox.announcer
-        first = await self._change(lambda db: log.append(db, turn, events, announcer))
+        first = await self._change(lambda db: log.append(db, turn, events, self.seals, announcer))
         self._tell(events)
         return first
 
     async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
         announcer = self.outbox.announcer
-        first = await self._change(lambda db: log.annotate(db, turn, events, announcer))
+        first = await self._change(lambda db: log.annotate(db, turn, events, self.seals, announcer))
         self._tell(events)
         return first
 
@@ -146,7 +157,7 @@ class SqlStore:
 
     async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
         me = self._me
-        return await self._change(lambda db: log.begin_turn(db, turn, first, me))
+        return await self._change(lambda db: log.begin_turn(db, turn, first, me, self.seals))
 
     async def add_draft(self, turn: Turn, piece: bytes) -> None:
         await self._change(lambda db: turns.add_draft(db, turn, piece))

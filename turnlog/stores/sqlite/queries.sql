@@ -64,3 +64,8 @@ ROLLBACK TO job
 SELECT sessions.user_id, session_id, seq, turn_id, event_id, type, version, at, events.agent_id,
        agent_name, event_index, is_internal, body, NULL AS salt, NULL AS digest, seal
 FROM events JOIN sessions ON sessions.id = session_id WHERE type = 'message'
+
+-- list_protections --
+-- Triggers and unique indexes, as they were made.
+SELECT name, sql FROM sqlite_master
+WHERE type = 'trigger' OR (type = 'index' AND sql LIKE 'CREATE UNIQUE%') ORDER BY name

@@ -8,7 +8,7 @@ lock: two of them would not see each other's live events.
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
@@ -25,6 +25,7 @@ from turnlog.stores.sqlite.files import (
 )
 from turnlog.stores.sqlite.migrations import migrate
 from turnlog.stores.sqlite.owners import Owners, ServerLock, alone
+from turnlog.stores.sqlite.protections import missing_protections
 from turnlog.stores.sqlite.readers import Readers
 from turnlog.stores.sqlite.writer import Writer
 from turnlog.telemetry.metrics import Metrics
@@ -94,6 +95,9 @@ class SqliteStore(SqlStore):
 
     def _connect_reader(self) -> SqliteConnection:
         return connect_reader(self._path)
+
+    def _protections(self, db: Connection) -> Iterator[str]:
+        yield from missing_protections(db)
 
     def _works(self, db: Connection, owners: Collection[str]) -> Collection[str]:
         return {owner for owner in owners if self._owners.lives(owner)}

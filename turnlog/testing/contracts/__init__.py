@@ -29,6 +29,7 @@ pytest.register_assert_rewrite(
             "sessions",
             "tasks",
             "tickets",
+            "trail",
             "turns",
         )  # fmt: skip
     )
@@ -46,6 +47,7 @@ from turnlog.testing.contracts.outbox import OutboxContract  # noqa: E402
 from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
 from turnlog.testing.contracts.tasks import TasksContract  # noqa: E402
 from turnlog.testing.contracts.tickets import TicketsContract  # noqa: E402
+from turnlog.testing.contracts.trail import TrailContract  # noqa: E402
 from turnlog.testing.contracts.turns import TurnsContract  # noqa: E402
 
 
@@ -58,6 +60,7 @@ class StoreContract(
     TicketsContract,
     OutboxContract,
     AuditContract,
+    TrailContract,
     BillingContract,
     FilesContract,
 ):

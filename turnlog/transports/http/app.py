@@ -104,6 +104,7 @@ class Guards:
             "none": self._anybody,
             "guest": self._guest,
             "user": self._auth.identify,
+            "auditor": self._auditor,
             "admin": self._admin,
             "scraper": self._scraper,
         }
@@ -130,6 +131,12 @@ class Guards:
         if self._auth.required and not authorization:
             return NOBODY
         return await self._auth.identify(authorization)
+
+    async def _auditor(self, authorization: str) -> User:
+        user = await self._auth.identify(authorization)
+        if not user.auditor:
+            raise Forbidden("This is for auditors.")
+        return user
 
     async def _admin(self, authorization: str) -> User:
         """Without users, whoever may knock is one."""

@@ -29,6 +29,8 @@ QUERY: dict[str, Json] = {
     "page": {"type": "integer", "minimum": 1},
     "pages": {"type": "string", "pattern": r"^\d+(-\d+)?(,\d+(-\d+)?)*$"},
     "order": {"type": "string", "enum": ["asc", "desc"]},
+    "session": {"type": "string", "maxLength": 200},
+    "user": {"type": "string", "maxLength": 200},
     "startDate": {"type": "string", "format": "date"},
     "status": {"type": "string", "enum": list(STATUSES)},
     "stream": {"type": "boolean"},

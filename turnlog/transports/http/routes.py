@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, Response
 from turnlog.transports import mcp_server
 from turnlog.transports.http import (
     approvals,
+    audit,
     billing,
     citations,
     files,
@@ -29,11 +30,12 @@ from turnlog.transports.protocols.chatkit import door as chatkit
 from turnlog.transports.protocols.openai_api import completions, responses
 
 Handler = Callable[[UserRequest], Awaitable[Response]]
-Who = Literal["none", "guest", "user", "admin", "scraper", "mcp"]
+Who = Literal["none", "guest", "user", "auditor", "admin", "scraper", "mcp"]
 # Who may ask, beside those whom the handler refuses:
 #   none     anybody, without a token
 #   guest    anybody; who shows a token is told more
 #   user     whoever has a token; what is somebody else's is not found
+#   auditor  a user whose token says so, or an admin; each read is kept
 #   admin    a user whose token says so
 #   scraper  the `metrics_token`, or an admin
 #   mcp      a user, or the turn of a user: the MCP server checks it
@@ -112,7 +114,8 @@ ROUTES: tuple[Route, ...] = (
           "Server-sent events from the cursor on, then live.", "An event stream.",
           query=("after",)),
     Route("GET",   f"{SESSION}/events", "user", turns.events,
-          "The log itself; internal events for admins.", "{events, after}",
+          "The log itself; for auditors with internal events, of anybody's session.",
+          "{events, after}",
           query=("after", "limit", "internal")),
     Route("GET",   f"{SESSION}/verify", "user", turns.verify,
           "The proof that nothing is missing.", "{first, last, count, gaps, …, ok}"),
@@ -160,6 +163,12 @@ ROUTES: tuple[Route, ...] = (
     Route("POST",  "/api/webhooks/replay", "admin", webhooks.replay,
           "Send a notice again, or all with a status.", "{replayed}",
           body=webhooks.Replay, example={"status": "failed"}),
+
+    Route("GET",   "/api/audit/sessions", "auditor", audit.sessions,
+          "Everybody's sessions, newest first, archived ones too.", "{sessions, cursor}",
+          query=("user", "search", "limit", "cursor")),
+    Route("GET",   "/api/audit/reads", "auditor", audit.reads,
+          "What auditors have read, newest first.", "{reads}", query=("session", "limit")),
 
     Route("GET",   "/api/billing/sessions/{session_id}", "user", billing.session,
           "What a session has used and what that cost; as rows with `format=csv`.",

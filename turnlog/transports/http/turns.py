@@ -10,6 +10,7 @@ from turnlog.events.cursor import Cursor, parse
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
 from turnlog.transports import sse, wire
+from turnlog.transports.http import audit
 from turnlog.transports.http.request import UserRequest, json_response
 
 MOST_EVENTS = 1000  # of one page
@@ -72,23 +73,29 @@ async def reload(request: UserRequest) -> Response:
 
 
 async def events(request: UserRequest) -> Response:
-    """The log itself; internal events for admins only."""
+    """The log itself; with internal events for auditors, of anybody, and each such read is kept."""
     internal = request.flag("internal")
     limit = request.number("limit", 100, least=1, most=MOST_EVENTS)
     after = request.number("after", -1, least=-1, most=2**62)
-    page = await request.backend.store.read(
-        request.user.id, request.id("session_id"), after=after, limit=limit
-    )
-    if internal and not request.user.admin:  # of one's own; someone else's is not found
-        raise Forbidden("Internal events are for admins.")
-    events = [wire.encode(entry) for entry in page if internal or not entry.envelope.internal]
+    store, session_id, user = request.backend.store, request.id("session_id"), request.user
+    audited = internal and user.auditor
+    owner = await audit.whose(request, f"events after {after}") if audited else user.id
+    page = await store.read(owner, session_id, after=after, limit=limit)
+    if internal and not audited:  # of one's own; someone else's is not found
+        raise Forbidden("Internal events are for auditors.")
+    if audited:
+        events = [wire.encode_for_audit(entry) for entry in page]
+    else:
+        events = [wire.encode(entry) for entry in page if not entry.envelope.internal]
     return _events(events, after=page[-1].seq if len(page) == limit else None)
 
 
 async def verify(request: UserRequest) -> Response:
     store = request.backend.store
-    session = await store.get_session(request.user.id, request.id("session_id"))
-    proof = prove(await store.evidence(session.id))
+    user, session_id = request.user, request.id("session_id")
+    owner = await audit.whose(request, "verify") if user.auditor else user.id
+    session = await store.get_session(owner, session_id)
+    proof = prove(await store.evidence(session.id), store.seals)
     answer = {
         "first": proof.first,
         "last": proof.last,

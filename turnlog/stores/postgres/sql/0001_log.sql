@@ -239,6 +239,21 @@ CREATE TABLE files (
 CREATE UNIQUE INDEX one_file_a_content ON files (user_id, sha256);
 CREATE INDEX files_in_order ON files (user_id, created_at DESC, id DESC);
 
+-- What auditors read of others: a log of its own, so that no session's numbers change by it.
+CREATE TABLE audit_reads (
+    number     BIGINT PRIMARY KEY, -- 0, 1, ... without a gap
+    at         TEXT COLLATE "C" NOT NULL,
+    auditor    TEXT  NOT NULL,
+    session_id TEXT  NOT NULL,     -- '': the list of all sessions
+    what       TEXT  NOT NULL,
+    seal       BYTEA NOT NULL      -- over this row and the seal before it
+);
+CREATE INDEX reads_of_session ON audit_reads (session_id, number);
+CREATE TRIGGER reads_never_change BEFORE UPDATE OR DELETE ON audit_reads
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER reads_never_vanish BEFORE TRUNCATE ON audit_reads
+FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
 -- Processes that work here. One that was not seen for some seconds is dead to the others.
 CREATE TABLE nodes (
     id         TEXT PRIMARY KEY,

@@ -1,0 +1,49 @@
+"""For auditors: everybody's sessions and their logs, read only. Each read is kept first."""
+
+from starlette.responses import Response
+
+from turnlog.events.clock import now
+from turnlog.ports import AuditRead, Store, User
+from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.http.sessions import MOST_SEARCH, shown
+
+MOST_USER = 200  # characters of a user's id
+
+
+async def sessions(request: UserRequest) -> Response:
+    """Everybody's sessions, page by page."""
+    user = request.text("user", most=MOST_USER) or None
+    search = request.text("search", most=MOST_SEARCH)
+    limit = request.number("limit", 50, least=1, most=200)
+    store = request.backend.store
+    await keep(store, request.user, "", f"sessions of {user or 'everybody'}")
+    found = await store.audit.sessions(
+        user_id=user, search=search, limit=limit + 1, after=request.query("cursor")
+    )
+    cursor = found[limit - 1].id if len(found) > limit else None
+    page = [shown(session) | {"userId": session.user_id} for session in found[:limit]]
+    return json_response({"sessions": page, "cursor": cursor})
+
+
+async def reads(request: UserRequest) -> Response:
+    """What auditors have read, newest first."""
+    limit = request.number("limit", 100, least=1, most=1000)
+    session_id = request.text("session", most=MOST_USER) or None
+    found = await request.backend.store.audit.reads(session_id=session_id, limit=limit)
+    return json_response({"reads": found})
+
+
+async def whose(request: UserRequest, what: str) -> str:
+    """The owner of the session of the path, for an auditor. Raises NotFound.
+
+    The read is kept, unless it is of one's own and shows nothing that the owner may not see.
+    """
+    store, session_id = request.backend.store, request.id("session_id")
+    owner = await store.audit.owner(session_id)
+    if owner != request.user.id or request.flag("internal"):
+        await keep(store, request.user, session_id, what)
+    return owner
+
+
+async def keep(store: Store, user: User, session_id: str, what: str) -> None:
+    await store.audit.add(AuditRead(at=now(), auditor=user.id, session_id=session_id, what=what))
