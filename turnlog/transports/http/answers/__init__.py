@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from turnlog.ports.backend import Estimate
 from turnlog.ports.library import Document
-from turnlog.transports.http.answers import bills, views
+from turnlog.transports.http.answers import audits, bills, views
 
 MediaType = Literal[
     "text/html",
@@ -64,6 +64,8 @@ ANSWERS: dict[tuple[str, str], Any] = {
     ("POST",   f"{_SESSION}/doubts/{{tool_use_id}}"): views.Success,
     ("GET",    "/api/webhooks/notices"):        views.NoticePage,
     ("POST",   "/api/webhooks/replay"):         views.Replayed,
+    ("GET",    "/api/audit/sessions"):          audits.AuditedPage,
+    ("GET",    "/api/audit/reads"):             audits.ReadPage,
     ("GET",    "/api/billing/sessions/{session_id}"): bills.SessionBill,
     ("GET",    "/api/billing/users"):           bills.EverybodysBill,
     ("GET",    "/api/billing/user/{user_id}"):  bills.UserBill,

@@ -1,0 +1,24 @@
+"""What auditors are answered."""
+
+from turnlog.events.base import Value
+from turnlog.ports import AuditRead
+from turnlog.transports.http.answers.views import SessionView
+
+
+class AuditedSession(SessionView, frozen=True, kw_only=True):
+    """A session, and whose it is."""
+
+    user_id: str
+
+
+class AuditedPage(Value, frozen=True, kw_only=True):
+    """GET /api/audit/sessions"""
+
+    sessions: list[AuditedSession]
+    cursor: str | None
+
+
+class ReadPage(Value, frozen=True, kw_only=True):
+    """GET /api/audit/reads"""
+
+    reads: list[AuditRead]
