@@ -141,7 +141,9 @@ function Chart({ bill, range, by, setBy }: ChartProps): ReactNode {
           ))}
         </span>
       </figcaption>
-      <Bars series={shown} colourOf={colourOf} />
+      <div className="bars-scroll" tabIndex={0} role="region" aria-label="Chart">
+        <Bars series={shown} colourOf={colourOf} />
+      </div>
     </figure>
   );
 }
