@@ -14,5 +14,9 @@ async def take(page, name):
     await page.evaluate("document.fonts.ready")
     picture = Image.open(io.BytesIO(await page.screenshot(animations="disabled", caret="hide")))
     FOLDER.mkdir(exist_ok=True)
-    few = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    few = picture.convert("RGB").quantize(
+        COLOURS,
+        method=Image.Quantize.MAXCOVERAGE,  # rare colours stay: a green dot is green
+        dither=Image.Dither.NONE,
+    )
     few.save(FOLDER / f"{name}.png", optimize=True)

@@ -1,12 +1,12 @@
 """The other pages: a new session, the inbox, usage, the audit. Axe is silent on each of them."""
 
 import pytest
-from web import pictures
 from web.browser import NARROW, WIDE, offences, tab
 from web.office import ANSWER, PARALLEL, USER, office
 
 from turnlog.ports import Decision, Question
 from turnlog.simulator import Reply
+from web import pictures
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 DONE = Reply("The customer **Atelier Rhône** is created with number C00120.")

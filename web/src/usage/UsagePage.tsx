@@ -114,6 +114,11 @@ function short(tokens: number): string {
   return tokens >= 100_000 ? `${Math.round(tokens / 1000)} k` : count(tokens);
 }
 
+/** On a phone the chart is wider than the page: the newest days are in view. */
+function toTheNewest(box: HTMLDivElement | null): void {
+  if (box) box.scrollLeft = box.scrollWidth;
+}
+
 interface ChartProps {
   bill: Bill;
   range: Range;
@@ -141,7 +146,7 @@ function Chart({ bill, range, by, setBy }: ChartProps): ReactNode {
           ))}
         </span>
       </figcaption>
-      <div className="bars-scroll" tabIndex={0} role="region" aria-label="Chart">
+      <div className="bars-scroll" ref={toTheNewest} tabIndex={0} role="region" aria-label="Chart">
         <Bars series={shown} colourOf={colourOf} />
       </div>
     </figure>
