@@ -45,7 +45,7 @@ async def _carried():
         "import(process.argv[1]).then(async ({default: c}) => "
         "console.log(JSON.stringify([await c.executablePath(), c.args])))"
     )
-    entry = nodejs.package("@sparticuz/chromium") / "build" / "esm" / "index.js"
+    entry = nodejs.package("@sparticuz/chromium") / "build" / "index.js"
     process = await asyncio.create_subprocess_exec(
         nodejs.node(), "-e", script, str(entry), stdout=asyncio.subprocess.PIPE
     )

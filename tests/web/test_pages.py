@@ -1,7 +1,7 @@
 """The other pages: a new session, the inbox, usage, the audit. Axe is silent on each of them."""
 
 import pytest
-from web.browser import NARROW, WIDE, offences, tab
+from web.browser import NARROW, WIDE, chromium, offences, tab
 from web.office import ANSWER, PARALLEL, USER, office
 
 from turnlog.ports import Decision, Question
@@ -76,3 +76,14 @@ async def test_an_address_points_a_colleague_at_one_event(browser):
         for key in ("ArrowRight", "ArrowLeft", "ArrowRight"):
             await one.page.keyboard.press(key)
         assert "Event 1 of" in await one.page.locator(".replay-place").inner_text()
+
+
+async def test_a_machine_without_a_browser_has_the_one_that_npm_carries():
+    async with (
+        chromium(carried=True) as carried,
+        office(Reply("Hello.")) as here,
+        tab(carried, here.url) as one,
+    ):
+        await one.go(f"/s/{await here.session()}")
+        await one.ask("Hi")
+        await one.page.get_by_text("Hello.", exact=True).wait_for()
