@@ -1,0 +1,53 @@
+"""Files in the browser: attached, checked, sent, seen again, or refused with a reason."""
+
+import io
+
+import pytest
+from PIL import Image
+from web.browser import tab
+from web.office import office
+
+from turnlog.simulator import Reply
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+
+def picture():
+    made = io.BytesIO()
+    Image.new("RGB", (400, 300), "#1f5fbf").save(made, "PNG")
+    return {"name": "blue.png", "mimeType": "image/png", "buffer": made.getvalue()}
+
+
+async def test_files_are_attached_sent_and_seen_again(browser, tmp_path):
+    async with (
+        office(Reply("A blue picture."), data=str(tmp_path)) as here,
+        tab(browser, here.url) as one,
+    ):
+        await one.go(f"/s/{await here.session()}")
+        wrong = {"name": "bad.png", "mimeType": "image/png", "buffer": b"no image"}
+        await one.page.locator("input[type=file]").set_input_files([picture(), wrong])
+        await one.page.locator(".file.failed").get_by_text("what is in the file").wait_for()
+        await one.page.get_by_role("button", name="Remove bad.png").click()
+        await one.page.locator(".chips").get_by_text("1 kB").wait_for()  # the server has it
+        await one.page.reload()  # the draft keeps its files
+        await one.page.get_by_role("button", name="Remove blue.png").wait_for()
+        await one.ask("What is it?")
+        await one.ended()
+        await one.page.get_by_role("button", name="Open blue.png").click()
+        shown = one.page.locator(".drawer img")
+        await shown.wait_for()
+        assert (await shown.get_attribute("src")).startswith("blob:")
+        content = here.sim.requests[-1]["messages"][-1]["content"]
+        assert "image" in [block["type"] for block in content]
+
+
+async def test_a_file_that_is_too_large_is_not_sent_at_all(browser, tmp_path):
+    settings = {"data": str(tmp_path), "image_bytes": 1000}
+    async with office(**settings) as here, tab(browser, here.url) as one:
+        await one.go(f"/s/{await here.session()}")
+        sent = []
+        one.page.on("request", lambda request: sent.append((request.method, request.url)))
+        large = picture() | {"buffer": b"x" * 2000}
+        await one.page.locator("input[type=file]").set_input_files([large])
+        await one.page.get_by_text("2 kB; images may have 1 kB").wait_for()
+        assert [url for method, url in sent if method == "POST"] == []
