@@ -162,7 +162,7 @@ class Place:
         await asyncio.to_thread(self.postgres.start)
 
     async def hang_postgres(self, dice: random.Random) -> None:
-        """As a disk that answers late."""
+        """Its first process alone: who is connected goes on, nobody new gets in."""
         self.postgres.server.pause()
         await asyncio.sleep(dice.uniform(0.2, 2))
         self.postgres.server.go_on()
