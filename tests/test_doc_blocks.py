@@ -32,7 +32,10 @@ BLOCK = re.compile(
     r"^```(?P<language>\w*)\n(?P<code>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-SECRETS = {"CRM_TOKEN_SECRET": "s" * 32}  # what the settings of a page take from the environment
+SECRETS = {
+    "CRM_TOKEN_SECRET": "s" * 32,
+    "PAGER_SECRET": "whsec_" + "c2VjcmV0" * 4,
+}  # what the settings of a page take from the environment
 
 
 class Block(NamedTuple):
