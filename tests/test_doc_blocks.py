@@ -87,6 +87,8 @@ async def run_awaiting(block, page):
 
 
 def run_toml(block, page):
+    """As settings, or as a price book. What they name is made by shell commands."""
+    subprocess.run(["bash", "-euc", block.before], cwd=page.folder, check=True)
     file = page.folder / "block.toml"
     file.write_text(block.code)
     if "[[price]]" in block.code:
