@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+from contextlib import asynccontextmanager
 
 import pytest
 from mcp_servers import over_http
 from test_mcp_source import call, connected, context, crm, result_of, shared, sources, tools
 
 from turnlog import McpServer
+from turnlog.tools.identity import Identity
 from turnlog.tools.mcp import connection
 from turnlog.tools.mcp import source as source_module
 from turnlog.tools.mcp.connection import NoAnswer
@@ -93,3 +95,28 @@ async def test_nothing_is_left_running():
         pid = int(await call(made, "crm__pid"))
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+async def test_a_client_that_answers_its_end_with_an_error_is_closed_all_the_same(monkeypatch):
+    """The real one does so when it is closed while it opens: the server could not be stopped."""
+    opening = asyncio.Event()
+
+    class Stubborn:
+        @asynccontextmanager
+        async def opened(*_):
+            opening.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise RuntimeError("broken") from None
+            yield
+
+    async def loaded():
+        return Stubborn
+
+    monkeypatch.setattr(connection, "loaded", loaded)
+    opened = connection.Connection(McpServer("crm", url="http://127.0.0.1:9"), {}, None, Identity())
+    opened.open()
+    await opening.wait()
+    async with asyncio.timeout(30):
+        await opened.close()

@@ -50,16 +50,19 @@ class Connection:
         self._settled = asyncio.Event()  # an attempt has ended, well or not
         self._lost = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._closing = False
 
     def open(self) -> None:
         """Start connecting; returns at once."""
         if self._task is None or self._task.done():
+            self._closing = False
             self._settled.clear()
             self._task = asyncio.create_task(self._keep(), name=f"mcp {self._server.name}")
 
     async def close(self) -> None:
         """Let go. Whoever uses it again opens it again."""
         if self._task is not None:
+            self._closing = True
             self._task.cancel()
             await asyncio.wait([self._task])
             self._task = None
@@ -114,9 +117,12 @@ class Connection:
     async def _keep(self) -> None:
         tried = 0  # since it last was steady
         try:
-            while True:
+            # A client that is cancelled while it opens may raise an error of its own instead.
+            while not self._closing:
                 began = time.monotonic()
                 await self._lived()
+                if self._closing:
+                    break
                 tried = 0 if time.monotonic() - began > STEADY else tried + 1
                 if tried:
                     self._settled.set()
