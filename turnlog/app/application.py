@@ -13,6 +13,7 @@ from turnlog.app import for_clients
 from turnlog.app.adapters import approval_policy, authentication, user_files, user_limits
 from turnlog.app.registry import Roster
 from turnlog.app.turn_run import RunsTurns
+from turnlog.assertions import Assertions
 from turnlog.config import Settings
 from turnlog.contrib.tasks import agent as tasks
 from turnlog.contrib.tasks.storage import tasks_beside
@@ -131,6 +132,8 @@ class Turnlog(RunsTurns):
             self, auth, lambda _: self, self._door, origins, settings.metrics_token, writes
         )
         self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi, settings.identity)
+        assertions = Assertions(settings.assertion_key, settings.assertion_issuer)
+        self.jwks = assertions.jwks
         self.tools = AgentTools(
             self._agents,
             self._mcp,
@@ -139,6 +142,7 @@ class Turnlog(RunsTurns):
             alone=not auth.required,
             development=settings.tells_errors,
             unlisted=[read_file_tool(self._attachments)],
+            assertions=assertions,
         )
         self._sockets = Sockets(self, auth, origins, writes)
 

@@ -86,4 +86,13 @@ def create_app(
     if bus is None or isinstance(bus, str):
         bus = bus_for(bus, settings, store)
     answerers = Engines(engine or "claude", engines, ENGINES, NEEDS)
-    return Turnlog(agents, settings, store, bus, answerers, connections, metrics, library)
+    app = Turnlog(agents, settings, store, bus, answerers, connections, metrics, library)
+    _check_assertions(agents, settings)
+    return app
+
+
+def _check_assertions(agents: Sequence[Agent], settings: Settings) -> None:
+    """Raises ConfigError where a tool server is promised what nobody can sign."""
+    for server in (*settings.mcp, *(server for agent in agents for server in agent.mcp)):
+        if server.assertion and settings.assertion_key is None:
+            raise ConfigError(f"mcp.{server.name}: 'assertion' needs 'assertion_key'.")

@@ -67,6 +67,8 @@ class Settings:
     auth_roles_claim: str = "roles"
     # [identity] in turnlog.toml: further parameters of tools that say who acts, or other sources
     identity: Mapping[str, str] = field(default_factory=dict, hash=False)
+    assertion_key: str | None = field(default=None, repr=False)  # signs who acts: docs/mcp.md
+    assertion_issuer: str = "turnlog"  # what assertions say in `iss`
     seal_key: str | None = field(default=None, repr=False)  # see docs/audit.md
     seal_key_since: str = ""  # what was written before that time has no key
     metrics_token: str | None = field(default=None, repr=False)  # opens /metrics, nothing else

@@ -57,6 +57,11 @@ class Backend(Protocol):
     def metrics(self) -> Metrics: ...
 
     @property
+    def jwks(self) -> dict[str, Any]:
+        """The public key of what is asserted to tool servers."""
+        ...
+
+    @property
     def files(self) -> Files: ...
 
     @property

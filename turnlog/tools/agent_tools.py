@@ -6,7 +6,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
+from turnlog.assertions import Assertions
 from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Agent, EventLog, Standing, Turn
 from turnlog.tools import client_tools
@@ -14,7 +16,7 @@ from turnlog.tools.approval import Policy
 from turnlog.tools.listing import Row, rows
 from turnlog.tools.mcp.source import Sources
 from turnlog.tools.runner import ToolRunner
-from turnlog.tools.tool import Tool, ToolContext
+from turnlog.tools.tool import NO_ASSERTIONS, Tool, ToolContext
 
 _log = logging.getLogger(__name__)
 NOT_THE_ASKER = "others"  # in a row
@@ -33,6 +35,7 @@ class AgentTools:
         alone: bool = False,
         development: bool = False,
         unlisted: Sequence[Tool] = (),
+        assertions: Assertions = NO_ASSERTIONS,
     ) -> None:
         """`policy`: the server's; each agent has its own word in it. `alone`: one user is all.
         `development`: what a tool raises is told in full. `unlisted`: tools of the server
@@ -40,6 +43,7 @@ class AgentTools:
         """
         self._development = development
         self._unlisted = unlisted
+        self._assertions = assertions
         self._alone = alone
         self._agents = agents
         self._mcp = mcp
@@ -51,7 +55,8 @@ class AgentTools:
         """The agent's tools and those that the client runs, acting for the turn's user."""
         tools = [*await self._mcp.tools_for(agent, turn.user_id)]
         tools += client_tools.made(await self._of_client(turn), tools)
-        context = partial(ToolContext.of, turn, deps=agent.deps)
+        of_agent: dict[str, Any] = {"agent_id": agent.id, "assertions": self._assertions}
+        context = partial(ToolContext.of, turn, deps=agent.deps, **of_agent)
         return ToolRunner(
             tools,
             context,

@@ -12,6 +12,7 @@ from typing import Any, get_args, get_type_hints, overload
 
 import msgspec
 
+from turnlog.assertions import Assertions
 from turnlog.errors import ConfigError, ToolError
 from turnlog.ports import ApprovalRule, ToolSpec, Turn, check_approver, check_rule
 from turnlog.projections.tool_words import Judgement, judge, words_of
@@ -20,6 +21,8 @@ from turnlog.tools.argument_types import positional, renamed
 from turnlog.tools.identity import Identity
 
 Describe = str | Callable[[dict[str, Any]], str]  # "Create customer {name}", or a function
+
+NO_ASSERTIONS = Assertions(None, "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +35,22 @@ class ToolContext:
     tool_use_id: str
     idempotency_key: str = ""  # the same for the same call, whoever runs it and how often
     deps: Any = None  # of the agent, as it was made: a connection, a client, settings
+    agent_id: str = ""
+    assertions: Assertions = field(default=NO_ASSERTIONS, repr=False)
+
+    def assertion(self, audience: str) -> str:
+        """A token of a minute that says to this receiver who acts, and in which call.
+
+        Raises ConfigError where the settings have no `assertion_key`.
+        """
+        about = {"session": self.session_id, "turn": self.turn_id, "call": self.tool_use_id}
+        return self.assertions.assertion(audience, self.user_id, agent=self.agent_id, **about)
 
     @classmethod
-    def of(cls, turn: Turn, tool_use_id: str, deps: Any = None) -> "ToolContext":
+    def of(cls, turn: Turn, tool_use_id: str, deps: Any = None, **of_agent: Any) -> "ToolContext":
         """Decided by the server, from the session, never by the model."""
         return cls(
+            **of_agent,
             deps=deps,
             user_id=turn.user_id,
             session_id=turn.session_id,

@@ -35,6 +35,7 @@ class McpServer:
     identity: str | Mapping[str, str] = field(default_factory=dict)  # "token", or by argument
     user_header: str | None = None  # a header that says who asks
     token_secret: str | None = field(default=None, repr=False)  # what "token" is signed with
+    assertion: bool = False  # whether each call carries who acts, signed
     agents: Sequence[str] = ()  # of turnlog.toml: who may use it; all, if none is named
 
     def __post_init__(self) -> None:
@@ -62,6 +63,11 @@ class McpServer:
     def by_argument(self) -> Mapping[str, str]:
         """Parameter -> what it is filled with."""
         return {} if isinstance(self.identity, str) else self.identity
+
+    @property
+    def audience(self) -> str:
+        """Whom an assertion is for."""
+        return self.url or f"mcp:{self.name}"
 
     @property
     def program(self) -> list[str]:

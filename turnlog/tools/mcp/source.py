@@ -20,6 +20,7 @@ from turnlog.tools.mcp.server import McpServer
 from turnlog.tools.tool import Tool, ToolContext
 
 _log = logging.getLogger(__name__)
+ASSERTION_META = "turnlog/assertion"  # in a call's _meta: who acts, signed
 KEY_META = "turnlog/idempotencyKey"  # in a call's _meta: the same for the same call
 PATIENCE = 5.0  # seconds that a turn waits for a server before it goes on without
 IDLE = 300.0  # seconds after which a user's connection is closed
@@ -98,6 +99,8 @@ class Source:
 
     async def _call(self, theirs: Listed, arguments: dict[str, Any], context: ToolContext) -> Any:
         meta = {KEY_META: context.idempotency_key} if context.idempotency_key else {}
+        if self.server.assertion:
+            meta |= {ASSERTION_META: context.assertion(self.server.audience)}
         connection = self._connection(context.user_id)
         return results.value(await connection.call(theirs.name, arguments, meta))
 

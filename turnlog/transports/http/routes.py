@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from starlette.responses import HTMLResponse, Response
 
+from turnlog.assertions import JWKS_PATH
 from turnlog.transports import mcp_server
 from turnlog.transports.http import (
     approvals,
@@ -74,6 +75,8 @@ ROUTES: tuple[Route, ...] = (
     Route("GET",   "/healthz",      "none", status.health,  "The process lives.", "{status}"),
     Route("GET",   "/readyz",       "none", status.ready,   "The store answers.",
           "{status, liveEvents, away?}"),
+    Route("GET",   JWKS_PATH,       "none", status.jwks,
+          "The key that assertions to tools are signed with.", "{keys}"),
     Route("GET",   "/metrics",      "scraper", status.metrics, "Counters for Prometheus.", "Text."),
     Route("GET",   "/api/config",   "guest", status.config, "What a user interface needs to know.",
           "{model, agents, limits, simulated, …}"),

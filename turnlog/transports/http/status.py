@@ -74,3 +74,8 @@ Afterwards <code>turnlog verify</code> proves the log, and
 <code>turnlog replay ID</code> plays the session back.</p>
 </body></html>
 """
+
+
+async def jwks(request: UserRequest) -> Response:
+    """For tool servers that check who acts."""
+    return json_response(request.backend.jwks)

@@ -32,6 +32,7 @@ ANSWERS: dict[tuple[str, str], Any] = {
     ("GET",    "/openapi.json"):                FOREIGN,
     ("GET",    "/healthz"):                     views.Status,
     ("GET",    "/readyz"):                      views.Status,
+    ("GET",    "/.well-known/jwks.json"):       FOREIGN,
     ("GET",    "/metrics"):                     TEXT,
     ("GET",    "/api/config"):                  views.Config,
     ("GET",    "/api/signin"):                  views.SignInOffer,
