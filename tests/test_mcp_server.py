@@ -286,3 +286,23 @@ def test_two_offered_tools_have_two_names():
 
     with pytest.raises(ConfigError, match="Rename one"):
         create_app([Agent("a", tools=[mine])], settings=Settings(), store=MemoryStore())
+
+
+async def test_calls_of_other_programs_are_limited_and_those_of_turns_are_not():
+    async with served(writes_a_minute=2) as app:
+        statuses = [
+            (await posted(app, authorization=f"Bearer {mint(SECRET, 'alice')}")).status_code
+            for _ in range(3)
+        ]
+        own = await posted(app, authorization=f"Bearer {app._door.mint('alice')}")
+    assert statuses[:2] == [200, 200] and statuses[2] == 429
+    assert own.status_code == 200
+
+
+async def test_it_can_be_closed_and_turns_go_on():
+    async with served(serve_mcp=False) as app:
+        assert (
+            await posted(app, authorization=f"Bearer {mint(SECRET, 'alice')}")
+        ).status_code == 404
+        own = await posted(app, authorization=f"Bearer {app._door.mint('alice')}")
+    assert own.status_code == 200

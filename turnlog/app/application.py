@@ -126,8 +126,10 @@ class Turnlog(RunsTurns):
         origins = settings.origins
         self._offer = tasks.offer(self.tasks)
         offered = AppOffer(agents, approval_policy(settings), self._offer)
-        self._door = McpDoor(offered, auth, origins, inside=self._offer)
         writes = WriteLimits(settings.writes_a_minute)
+        self._door = McpDoor(
+            offered, auth, origins, self._offer, writes, is_open=settings.serve_mcp
+        )
         self._asgi = http_app(
             self, auth, lambda _: self, self._door, origins, settings.metrics_token, writes
         )

@@ -55,6 +55,7 @@ class Settings:
     grace: float = 10.0  # seconds that running turns get when the server stops
     log_format: str = "text"  # or json
     log_level: str = "info"
+    serve_mcp: bool = True  # whether other programs may use the tools at /mcp
     log_content: bool = False  # whether log lines may hold what people and tools say
     tool_errors: str = "auto"  # what a tool raises is told in "full", or by "type" only
     keep_raw: bool = False  # whether the provider's bytes are stored beside the log
@@ -191,6 +192,7 @@ CHOICES = {
     "prompt_cache": ("5m", "1h", "off"),
     "log_format": ("text", "json"),
     "log_level": ("debug", "info", "warning", "error"),
+    "serve_mcp": ("true", "false"),
     "log_content": ("true", "false"),
     "keep_raw": ("true", "false"),
     "tool_errors": ("auto", "full", "type"),

@@ -17,12 +17,13 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from turnlog.errors import TurnlogError
+from turnlog.errors import NotFound, TurnlogError
 from turnlog.ports import Offer, User
 from turnlog.tokens import DAY, mint
 from turnlog.transports import problem
 from turnlog.transports.auth import Auth
 from turnlog.transports.http.request import MOST_BYTES
+from turnlog.transports.limits import WriteLimits
 from turnlog.transports.origins import is_same_site
 
 PATH = "/mcp"
@@ -37,9 +38,20 @@ class McpDoor:
     """An ASGI app. It lives from `async with` on; the protocol's part starts when it is needed."""
 
     def __init__(
-        self, offer: Offer, auth: Auth, origins: Sequence[str] = (), inside: Offer | None = None
+        self,
+        offer: Offer,
+        auth: Auth,
+        origins: Sequence[str] = (),
+        inside: Offer | None = None,
+        writes: WriteLimits | None = None,
+        *,
+        is_open: bool = True,
     ) -> None:
-        """`inside`: what turns of this process are offered, if that is less."""
+        """`inside`: what turns of this process are offered, if that is less. `is_open`: whether
+        other programs are answered at all.
+        """
+        self._writes = writes or WriteLimits(600)
+        self._is_open = is_open
         self._offer = offer
         self._inside = inside or offer
         self._auth = auth
@@ -74,7 +86,11 @@ class McpDoor:
                 options={"require": ["sub", "exp", "aud"]},
             )
             return User(id=claims["sub"]), self._inside
-        return await self._auth.identify(authorization), self._offer
+        if not self._is_open:
+            raise NotFound("There is nothing here.")
+        user = await self._auth.identify(authorization)
+        self._writes.count(user.id)
+        return user, self._offer
 
     async def _started(self) -> "_Running":
         async with self._starting:
