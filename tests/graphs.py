@@ -72,7 +72,8 @@ async def check(app, session_id, live):
     evidence = await app.store.evidence(session_id)
     kept = [stamped(row) for row in evidence.log]
     log = [wire.decode(wire.encode(entry)) for entry in kept if not entry.envelope.internal]
-    assert [*invariants.broken(live, log), *prove(evidence).problems] == []
+    problems = [*invariants.broken(live, log), *prove(evidence).problems]
+    assert problems == [], problems
 
 
 async def hidden(app, session_id):

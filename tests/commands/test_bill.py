@@ -40,6 +40,7 @@ def data(tmp_path):
             session = s.new_session(f"{user}-{day}", user)
             await store.create_session(session)
             turn = s.new_turn(session.id, session.id, user)
+            turn = replace(turn, started_at=f"{day}T23:30:00.000Z")
             placed = [replace(p, time=f"{day}T23:30:00.000Z") for p in s.placed(s.asked(), message)]
             await store.begin_turn(turn, placed)
         await store.close()

@@ -22,7 +22,7 @@ async def db(database):
 
 WHOLE_TABLES = {  # looks at everything, for an audit; or at a table of a few rows
     "list_session_ids", "get_schema", "list_living_nodes", "forget_nodes", "drop_schema",
-    "replay_notices",
+    "replay_notices", "list_protections",
 }  # fmt: skip
 FILLED = {
     "own": "true",

@@ -295,7 +295,7 @@ class Turnlog(RunsTurns):
         return {
             "model": self.settings.model + (" (simulated)" if self.settings.simulated else ""),
             "store": f"{type(self.store).__name__.removesuffix('Store')} ({self.store.url})",
-            "live events": type(self.bus).__name__.removesuffix("Bus"),
+            "bus": type(self.bus).__name__.removesuffix("Bus"),
             "sequencer": getattr(self.store, "sequencer", "the store: number and row in one step"),
             "agents": ", ".join(self._agents),
             **(

@@ -21,6 +21,7 @@ from turnlog.engines.langgraph.reading import Reading
 from turnlog.errors import ConfigError, EngineFailed, TooManyCalls, TurnlogError
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
+from turnlog.events.content import idempotency_key
 from turnlog.ports import (
     Agent,
     Ask,
@@ -193,7 +194,7 @@ def _starting(
             tool_name=opened[call].call.tool_name,
             args=approvals[call].args,
             args_hash=approvals[call].args_hash,
-            idempotency_key=call,
+            idempotency_key=idempotency_key(ask.session_id, call, approvals[call].args_hash),
         )
         for call in decided
         if call in opened and approvals[call].outcome == "approved"

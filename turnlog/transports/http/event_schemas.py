@@ -41,6 +41,7 @@ def _event(name: str) -> Json:
     about = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
     schema = _object([*ENVELOPE, *fields_of(name, kind)], about)
     schema["properties"] = {"type": {"type": "string", "const": name}, **schema["properties"]}
+    schema["properties"]["isInternal"] = {"type": "boolean", "description": "For auditors."}
     schema["required"] = ["type", *schema["required"]]
     return schema
 

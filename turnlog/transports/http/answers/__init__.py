@@ -31,7 +31,7 @@ ANSWERS: dict[tuple[str, str], Any] = {
     ("GET",    "/docs"):                        PAGE,
     ("GET",    "/openapi.json"):                FOREIGN,
     ("GET",    "/healthz"):                     views.Status,
-    ("GET",    "/readyz"):                      views.Status,
+    ("GET",    "/readyz"):                      views.Readiness,
     ("GET",    "/.well-known/jwks.json"):       FOREIGN,
     ("GET",    "/metrics"):                     TEXT,
     ("GET",    "/api/config"):                  views.Config,

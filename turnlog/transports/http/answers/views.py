@@ -15,6 +15,12 @@ class Status(Value, frozen=True, kw_only=True):
     status: str
 
 
+class Readiness(Value, frozen=True, kw_only=True, rename="camel"):
+    status: str
+    live_events: str  # at once | by the log
+    away: str | msgspec.UnsetType = msgspec.UNSET  # what is not reached
+
+
 class SignInOffer(Value, frozen=True, kw_only=True):
     kind: str  # none | token | code
     authorization_endpoint: str | msgspec.UnsetType = msgspec.UNSET
@@ -231,6 +237,7 @@ class Config(Value, frozen=True, kw_only=True):
     simulated: bool
     model: str | msgspec.UnsetType = msgspec.UNSET
     store: str | msgspec.UnsetType = msgspec.UNSET
+    bus: str | msgspec.UnsetType = msgspec.UNSET
     sequencer: str | msgspec.UnsetType = msgspec.UNSET
     connections: str | msgspec.UnsetType = msgspec.UNSET
     address: str | msgspec.UnsetType = msgspec.UNSET
