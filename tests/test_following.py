@@ -1,17 +1,19 @@
 """Going on from where one was: between the disk and the screen, after a crash, over a wait."""
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 import pytest
 from test_live import OVER, pieces, read_events, reload, types, up_to, watched, watching
 from test_sockets import served as sockets_served
 
+from turnlog.events import kinds as k
+from turnlog.ports import Question
 from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, Stall, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
-from turnlog.testing.apps import STREAM, events, served
+from turnlog.testing.apps import STREAM, events, scripted_app, served
 from turnlog.testing.office import office
 from turnlog.testing.tabs import tab
 
@@ -191,3 +193,30 @@ async def test_a_program_gets_its_turn_back_when_a_person_must_decide():
         (approval,) = await desk.pending()
         assert (result.success, result.waiting) == (False, [approval["id"]])
         assert result.events[-1].event.type == "approval_requested"
+
+
+async def test_a_turn_that_begins_while_one_joins_is_seen_from_its_start(monkeypatch):
+    """The newest turn is looked up, the next one begins, and only then the log is read."""
+    store = MemoryStore()
+    async with scripted_app(Reply("One."), store=store) as (app, _):
+        session = (await app.run_turn("First")).session_id
+    look_up, begun = store.newest_turn, []
+
+    async with scripted_app(Reply("Two."), store=store) as (app, _):
+
+        async def newest_turn(user_id, session_id):
+            found = await look_up(user_id, session_id)
+            if not begun:
+                begun.append(True)
+                await app.start_turn(user_id, session_id, Question(message="Second"))
+            return found
+
+        monkeypatch.setattr(store, "newest_turn", newest_turn)
+        seen = []
+        async with aclosing(app.follow("local", session, None)) as batches:
+            async for batch in batches:
+                seen += [each.entry.envelope.event for each in batch]
+                if sum(isinstance(event, k.Complete) for event in seen) == 2:
+                    break
+    asked = [event.content for event in seen if isinstance(event, k.UserMessageSent)]
+    assert asked == ["First", "Second"]

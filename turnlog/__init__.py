@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from turnlog.events.search_results import SearchResult as SearchResult
     from turnlog.events.search_results import SearchResults as SearchResults
     from turnlog.ports import Agent as Agent
+    from turnlog.ports import Decision as Decision
     from turnlog.ports import PromptContext as PromptContext
     from turnlog.ports import TurnResult as TurnResult
     from turnlog.tools.mcp.server import McpServer as McpServer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "Agent": "ports",
+    "Decision": "ports",
     "McpServer": "tools.mcp.server",
     "SearchResult": "events.search_results",
     "SearchResults": "events.search_results",

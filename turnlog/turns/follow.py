@@ -178,7 +178,8 @@ class Following:
             kept.append(
                 completed_again([entry for entry in turn if entry.position <= kept[-1].position])
             )
-        after = max(cursor_of(kept[-1]), cursor_of(log[-1]))
+        # Not the end of the log: the next turn may have begun since the newest one was looked up.
+        after = max(cursor_of(kept[-1]), cursor_of(turn[-1]))
         opening = [LiveEvent(entry, self._encode(entry)) for entry in kept]
         return opening, self._bus.follow(started.session_id, after)
 
