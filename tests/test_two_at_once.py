@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 from played_model import PlayedModel
@@ -13,12 +14,13 @@ from turnlog.errors import MessageIdTaken
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.events.record import stamped
+from turnlog.pipeline import turn
 from turnlog.pipeline.ending import left_open
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import stamp, store_and_emit
 from turnlog.pipeline.turn_state import TurnState
-from turnlog.ports import Batch, CallFailed, CallStarted, Question
+from turnlog.ports import NO_ATTACHMENTS, Batch, CallFailed, CallStarted, Question, no_price
 from turnlog.projections.proof import prove
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
@@ -138,6 +140,35 @@ def test_what_was_used_is_counted_for_both():
     stage.say(*INTERLEAVED, *left_open(stage.state, asyncio.CancelledError()))
     stage.say(*left_open(stage.state, asyncio.CancelledError()))
     assert stage.state.usage.input_tokens == 14
+
+
+async def test_chunks_that_cross_a_decision_come_after_it():
+    """One agent writes while a decision about the other's call is on its way to the disk."""
+    stage, shown = Stage(), []
+    asked = [s.said(s.call("a"), stop="tool_use"), s.used("a"), s.approval("ok_a", "a")]
+    stage.say(Batch(asked, TEA, "1"), begins(COFFEE, "2"))
+    reached, disk = asyncio.Event(), asyncio.Event()
+
+    async def append(kept):
+        reached.set()
+        await disk.wait()
+        return stage.state.position + 1
+
+    parts = SimpleNamespace(
+        show=shown.extend, store=None, rate=no_price, note=lambda placed: None, files=NO_ATTACHMENTS
+    )
+    drafts = SimpleNamespace(touch=lambda: None)
+    decided = stage.state.from_outside(s.decision("ok_a"))
+    deciding = asyncio.create_task(turn.deliver([decided], stage.state, parts, append))
+    await reached.wait()
+    turn.show_chunks(writes(COFFEE, "2", "Coffee"), stage.state, parts, drafts)
+    assert shown == []
+    disk.set()
+    await deciding
+    turn.show_chunks(writes(COFFEE, "2", " was"), stage.state, parts, drafts)
+    assert [type(entry.event) for entry in shown] == [k.ApprovalResolved, *[k.MessageChunk] * 2]
+    first = shown[0].envelope.index
+    assert [entry.envelope.index for entry in shown] == [first, first + 1, first + 2]
 
 
 # after the process has died

@@ -178,7 +178,7 @@ async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
         session_id=state.turn.session_id,
     )
     drafts = parts.drafts_for(state)
-    pacer = parts.pacer_for(lambda batch: _show_chunks(batch, state, parts, drafts))
+    pacer = parts.pacer_for(lambda batch: show_chunks(batch, state, parts, drafts))
     try:
         async with aclosing(execute(ask, parts.engine, parts.claim_id)) as batches:
             async for batch in batches:
@@ -272,8 +272,14 @@ async def _end(state: TurnState, failure: BaseException | None, parts: Parts) ->
         await _deliver([Batch([ending])], state, parts)
 
 
-def _show_chunks(batch: Batch, state: TurnState, parts: Parts, drafts: DraftKeeper) -> None:
-    """Stages 3, 4 and 5 for chunks, which are not stored."""
+def show_chunks(batch: Batch, state: TurnState, parts: Parts, drafts: DraftKeeper) -> None:
+    """Stages 3, 4 and 5 for chunks, which are not stored.
+
+    A decision may be on its way to the disk: it has its place already, so chunks come after it.
+    """
+    if state.delivering.locked():
+        state.held_back.append(lambda: show_chunks(batch, state, parts, drafts))
+        return
     emit(place(normalize(batch, state), state), state, state.position + 1, parts.show)
     drafts.touch()
 
@@ -282,10 +288,15 @@ async def deliver(
     batches: Sequence[Batch], state: TurnState, parts: Parts, append: Append | None = None
 ) -> None:
     """Stages 3, 4 and 5, in one step. Raises TurnOver if this process no longer has the turn."""
-    async with state.delivering:
-        if state.suspended:  # another process may already go on with it
-            raise TurnOver(f"Turn {state.turn.id!r} waits.")
-        await _deliver(batches, state, parts, append)
+    try:
+        async with state.delivering:
+            if state.suspended:  # another process may already go on with it
+                raise TurnOver(f"Turn {state.turn.id!r} waits.")
+            await _deliver(batches, state, parts, append)
+    finally:
+        for show in state.held_back:
+            show()
+        state.held_back.clear()
 
 
 async def _deliver(

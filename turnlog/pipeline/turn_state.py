@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -156,6 +156,7 @@ class TurnState:
         self.paused: k.EnginePaused | None = None  # where an engine waits for people
         self.suspended = False  # it waits for a person, and no process holds it
         self.delivering = asyncio.Lock()  # a decision may come while the turn goes on
+        self.held_back: list[Callable[[], None]] = []  # shows chunks that came meanwhile
         self.drafts: dict[str, Draft] = {}  # by call: answers that are being written
         self.answers: dict[str, k.Message] = {}  # by agent: its newest one, since it was asked
         self.usage = TokenUsage()
