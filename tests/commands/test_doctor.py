@@ -8,6 +8,7 @@ import pytest
 
 from turnlog.cli import main
 from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing.servers.process import free_port
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -18,9 +19,7 @@ def clean(tmp_path, monkeypatch):
     for name in [*os.environ, "TURNLOG_DATA", "TURNLOG_PORT"]:
         if name.startswith(("TURNLOG_", "ANTHROPIC_")):
             monkeypatch.setenv(name, "")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("TURNLOG_PORT", str(free.getsockname()[1]))
+    monkeypatch.setenv("TURNLOG_PORT", str(free_port()))
 
 
 @pytest.fixture

@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import socket
 import sys
 
 import aiohttp
 import pytest
 
 from turnlog.commands.reloading import look
+from turnlog.testing.servers.process import free_port
 
 APP = "from turnlog import Agent, create_app\n\napp = create_app([Agent({name!r})])\n"
 
@@ -42,9 +42,7 @@ async def agent_at(http, url, wanted):
 
 @pytest.mark.slow
 async def test_a_change_is_served_and_a_mistake_is_waited_out(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     module = tmp_path / "my_app.py"
     module.write_text(APP.format(name="one"))
     process = await asyncio.create_subprocess_exec(

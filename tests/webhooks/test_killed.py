@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from standardwebhooks.webhooks import Webhook
 
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.testing.server import serving
+from turnlog.testing.servers.process import free_port
 from turnlog.webhooks.signature import new_secret
 
 pytestmark = pytest.mark.slow
@@ -63,12 +63,6 @@ async def asked(http, server):
 async def notices(http, server, status):
     async with http.get(f"{server.url}/api/webhooks/notices?status={status}") as response:
         return (await response.json())["notices"]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 async def test_every_notice_arrives_in_spite_of_all_deaths(tmp_path):

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -11,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
+
+from turnlog.testing.servers.process import free_port
 
 STARTS_WITHIN = 30.0  # seconds; it takes half of one, but machines are shared
 STOPS_WITHIN = 30.0
@@ -52,7 +53,7 @@ async def start(
 
     `app` is MODULE:APP, with the module in `folder`. The server may not listen yet.
     """
-    port = _free_port()
+    port = free_port()
     log = folder / "server.log"
     command = [sys.executable, "-m", "turnlog.cli", "serve", f"--port={port}"]
     settings = {
@@ -93,10 +94,3 @@ async def _answers(http: aiohttp.ClientSession, url: str) -> bool:
     except aiohttp.ClientConnectionError:
         await asyncio.sleep(0.02)  # nobody listens there yet
         return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

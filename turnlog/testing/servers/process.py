@@ -1,7 +1,9 @@
 """A server that a test starts, kills and starts again. It ends with the process that made it."""
 
+import contextlib
 import ctypes
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -10,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1  # prctl(2), Linux
+_PORTS = range(10_000, 32_000)  # below those that the system gives to whoever calls
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port for a server that starts in a moment; until then no caller is given it."""
+    while True:
+        port = random.SystemRandom().choice(_PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class ChildServer:
