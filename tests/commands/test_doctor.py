@@ -7,6 +7,7 @@ import time
 import pytest
 
 from turnlog.cli import main
+from turnlog.stores.sqlite.owners import ServerLock
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.servers.process import free_port
 
@@ -85,6 +86,23 @@ def test_what_is_wrong_is_said_with_what_to_do(capsys, module, monkeypatch, tmp_
     }
     assert "in the future" in found["clock"][1]
     assert "Check ANTHROPIC_API_KEY" in found["model"][1]
+
+
+@pytest.mark.slow
+def test_the_app_and_the_server_of_this_folder_are_found_without_a_flag(
+    capsys, module, monkeypatch, tmp_path
+):
+    (tmp_path / "turnlog.toml").write_text(f'app = "{module}"\n')
+    address = "http://127.0.0.1:9"
+    lock = ServerLock(tmp_path / "turnlog-data" / "server.lock")
+    (tmp_path / "turnlog-data").mkdir()
+    lock.take(address)
+    code, found = examined(capsys)
+    lock.release()
+    assert code == 1 and "BusinessCentral" not in found
+    assert f"does not answer at {address}" in found["port"][1]
+    assert main(["tools"]) == 0
+    assert "create_customer" not in capsys.readouterr().out
 
 
 def test_a_taken_port_and_a_folder_that_cannot_be_written_are_found(capsys, module, monkeypatch):

@@ -121,6 +121,15 @@ async def test_a_module_that_breaks_says_where(tmp_path):
     assert "NameError: name 'creat_app' is not defined (my_module.py, line 3)" in err
 
 
+async def test_a_misspelt_app_is_told_those_that_are_there(tmp_path):
+    module = "from turnlog import Agent, create_app\n\ndesk = create_app([Agent('a')])\n"
+    code, out, err = await started(tmp_path, "my_module:app", module=module)
+    assert (code, out) == (2, "")
+    assert err == (
+        "turnlog: 'my_module:app' is not an app made by create_app. There is: my_module:desk.\n"
+    )
+
+
 async def test_a_module_without_agents_says_what_to_do(tmp_path):
     module = "from turnlog import create_app\n\napp = create_app(agents=[])\n"
     code, _, err = await started(tmp_path, "my_module:app", module=module)

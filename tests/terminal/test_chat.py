@@ -3,12 +3,15 @@
 import asyncio
 import os
 import sys
+from queue import Queue
 
 import pytest
 
 from turnlog import Agent, tool
 from turnlog.client import AsyncClient
+from turnlog.commands.chat import Keyboard
 from turnlog.simulator import Reply, ToolCall
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.terminal.chat import Chat, plain
 from turnlog.testing.apps import client_of, scripted_app
 
@@ -111,6 +114,39 @@ async def test_an_answer_is_stopped():
         assert "I wait." in person.screen and "(stopped, " in person.screen
 
 
+async def test_a_question_is_left_with_a_stop():
+    class Hesitant(Person):
+        async def read(self, prompt):
+            if "Allow" in prompt:
+                asked.set()
+                await asyncio.Event().wait()  # no line comes any more
+            return await super().read(prompt)
+
+    asked = asyncio.Event()
+    async with app_of(CALL, Reply("Fine.")) as (app, _):
+        person = Hesitant("Note milk", "Hi", "/quit")
+        async with client_of(app) as http, AsyncClient(str(http.base_url)) as client:
+            chat = Chat(client, person.read, person.write, command="turnlog chat --app a:b")
+            running = asyncio.create_task(chat.run())
+            await asked.wait()
+            assert chat.stop()
+            assert await running == 0
+        assert "(stopped, " in person.screen and "> Hi\n" in person.screen and notes == []
+        assert person.screen.endswith(f"Go on with: turnlog chat --app a:b {chat.session_id}\n")
+
+
+async def test_a_line_that_nobody_waits_for_any_more_goes_to_the_next_question(monkeypatch):
+    typed = Queue()
+    monkeypatch.setattr("builtins.input", lambda prompt: typed.get())
+    keyboard = Keyboard()
+    first = asyncio.create_task(keyboard.read("Allow? "))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait([first])
+    typed.put("Hello")
+    assert await keyboard.read("> ") == "Hello"
+
+
 async def test_errors_are_sentences_and_the_talk_goes_on():
     async with app_of(Reply("Fine.")) as (app, _):
         _, screen, _ = await talked(app, "x" * 300_000, "Hi")
@@ -142,7 +178,12 @@ async def test_the_command_works_without_a_server(tmp_path):
     (tmp_path / "turnlog.toml").write_text("port = 9\n")
     code, out, err = await run_command(tmp_path, "--app", "small:app", typed="Hello\n")
     assert (code, err) == (0, "")
+    assert out.startswith("This is small:app, without a server.\n")
     assert "Helper:" in out and "simulat" in out and "tokens" in out
+    assert "Go on with: turnlog chat --app small:app " in out
+    (tmp_path / "turnlog.toml").write_text('app = "small:app"\n')
+    code, out, _ = await run_command(tmp_path)
+    assert out.startswith("This is small:app, without a server.\n")
 
 
 @pytest.mark.slow
@@ -150,5 +191,10 @@ async def test_the_command_talks_to_a_server_that_runs(tmp_path):
     async with app_of(Reply("From the server.")) as (app, _), client_of(app) as http:
         code, out, _ = await run_command(tmp_path, "--url", str(http.base_url), typed="Hi\n")
         assert (code, "From the server." in out) == (0, True)
+        store = SqliteStore(tmp_path / "turnlog-data")
+        await store.open(server=str(http.base_url))  # on a port that nobody has named
+        code, out, _ = await run_command(tmp_path)
+        assert out.startswith(f"This is the server at {http.base_url}")
+        await store.close()
     code, _, err = await run_command(tmp_path, "--url", "http://127.0.0.1:9")
     assert (code, err) == (2, "turnlog: Nobody answers at http://127.0.0.1:9.\n")

@@ -87,6 +87,7 @@ class Turnlog(RunsTurns):
         library: Library | None = None,
     ) -> None:
         self.settings = settings
+        self.address = settings.address  # where it is served; others find it by this
         self.library = library
         self.store = store
         self.metrics = metrics or Metrics()
@@ -161,7 +162,7 @@ class Turnlog(RunsTurns):
         """Open the store, end what a dead process left, and have somebody to ask."""
         async with AsyncExitStack() as stack:
             self._book.price(self.settings.model, now())  # read now, not while one waits
-            await self.store.open(server=self.settings.address)
+            await self.store.open(server=self.address)
             stack.push_async_callback(self.store.close)
             await self.bus.open(self._turns.hear)
             stack.push_async_callback(self.bus.close)
@@ -301,7 +302,7 @@ class Turnlog(RunsTurns):
             **(
                 {"connections": ", ".join(map(str, self._connections))} if self._connections else {}
             ),
-            "address": self.settings.address,
+            "address": self.address,
         } | ({"mcp": self._mcp.describe()} if self._mcp else {})
 
     async def examine(self) -> dict[str, tuple[bool, str]]:

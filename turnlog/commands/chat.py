@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import getpass
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -11,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from turnlog.commands.shared import Add, add_data, load_app, settings_of
+from turnlog.commands.shared import Add, add_data, load_app, server_of, settings_of
 from turnlog.config import Settings
 from turnlog.errors import ConfigError
 
@@ -29,7 +30,7 @@ async def _talk(args: argparse.Namespace, settings: Settings) -> int:
 
     token = _token(args, settings)
     async with _server(args, settings) as url, AsyncClient(url, token=token) as client:
-        talk = Chat(client, _read, _write, args.agent)
+        talk = Chat(client, Keyboard().read, _write, args.agent, command=_command(args))
         running = asyncio.create_task(talk.run(args.session))
 
         def interrupt() -> None:
@@ -42,7 +43,7 @@ async def _talk(args: argparse.Namespace, settings: Settings) -> int:
         try:
             return await running
         except asyncio.CancelledError:
-            _write("\n")
+            talk.end()
             return 130
         except ServerError as error:
             raise ConfigError(str(error)) from error
@@ -53,18 +54,30 @@ async def _talk(args: argparse.Namespace, settings: Settings) -> int:
 
 @asynccontextmanager
 async def _server(args: argparse.Namespace, settings: Settings) -> AsyncIterator[str]:
-    """The server that is named, or that runs here; else the app, in this process."""
-    url = args.url or settings.address
-    if await _answers(url):
+    """The server that is named, or that works in this folder; else the app, in this process."""
+    named = args.url or server_of(settings)
+    app_name = args.app or settings.app
+    # A folder with an app of its own is not served by whoever has the port.
+    url = named or (settings.address if app_name is None else None)
+    if url is not None and await _answers(url):
+        _write(f"This is the server at {url}.\n")
         yield url
         return
     if args.url is not None:
         raise ConfigError(f"Nobody answers at {args.url}.")
+    if named is not None:
+        raise ConfigError(
+            f"A server works in this folder and does not answer at {named}. Try again in a"
+            " moment; else look at its log, stop it, or name another server with --url."
+        )
     from turnlog.simulator.listener import listen
 
     app = await asyncio.to_thread(load_app, args.app)
-    async with app, listen(app, "127.0.0.1", 0) as here:
-        yield here
+    async with listen(app, "127.0.0.1", 0) as here:
+        app.address = here  # a second chat in this folder finds this one
+        async with app:
+            _write(f"This is {app_name or 'the demo'}, without a server.\n")
+            yield here
 
 
 async def _answers(url: str) -> bool:
@@ -93,25 +106,48 @@ def _token(args: argparse.Namespace, settings: Settings) -> str | None:
     return mint(settings.auth_secret, args.user or getpass.getuser(), days=1)
 
 
-async def _read(prompt: str) -> str | None:
-    """A line, from a thread that nobody waits for when the program ends."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[str | None] = loop.create_future()
+class Keyboard:
+    """Lines that a person types, read in a thread that nobody waits for when the program ends."""
 
-    def settle(line: str | None) -> None:
-        if not answer.done():
-            answer.set_result(line)
+    def __init__(self) -> None:
+        self._line: asyncio.Future[str | None] | None = None
 
-    def read() -> None:
-        try:
-            line: str | None = input(prompt)
-        except (EOFError, KeyboardInterrupt):
-            line = None
-        with suppress(RuntimeError):  # the loop is gone
-            loop.call_soon_threadsafe(settle, line)
+    async def read(self, prompt: str) -> str | None:
+        """The next line. Who gives up leaves the line to whoever reads next."""
+        if self._line is None:
+            self._line = self._reading(prompt)
+        else:
+            _write(prompt)
+        line = await asyncio.shield(self._line)
+        self._line = None
+        return line
 
-    threading.Thread(target=read, daemon=True).start()
-    return await answer
+    def _reading(self, prompt: str) -> "asyncio.Future[str | None]":
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[str | None] = loop.create_future()
+
+        def settle(line: str | None) -> None:
+            if not answer.done():
+                answer.set_result(line)
+
+        def read() -> None:
+            try:
+                line: str | None = input(prompt)
+            except (EOFError, KeyboardInterrupt):
+                line = None
+            with suppress(RuntimeError):  # the loop is gone
+                loop.call_soon_threadsafe(settle, line)
+
+        threading.Thread(target=read, daemon=True).start()
+        return answer
+
+
+def _command(args: argparse.Namespace) -> str:
+    """What goes on here, without the session: the same place, app and user."""
+    given = {"--url": args.url, "--app": args.app, "--data": args.data, "--user": args.user}
+    given["--token-file"] = args.token_file
+    words = [word for flag, value in given.items() if value for word in (flag, value)]
+    return shlex.join(["turnlog", "chat", *words])
 
 
 def _write(text: str) -> None:
@@ -123,7 +159,11 @@ def register(add: Add) -> None:
     parser = add(chat)
     parser.add_argument("session", nargs="?", metavar="SESSION", help="default: a new one")
     parser.add_argument("--url", help="a server; default: the one that runs here, or none at all")
-    parser.add_argument("--app", metavar="MODULE:APP", help="without a server; default: the demo")
+    parser.add_argument(
+        "--app",
+        metavar="MODULE:APP",
+        help="without a server; default: the setting 'app', else the demo",
+    )
     parser.add_argument("--agent", metavar="ID", help="who answers in a new session")
     parser.add_argument("--user", help="with TURNLOG_AUTH_SECRET; default: who is logged in")
     parser.add_argument("--token-file", metavar="FILE", help="a file with a bearer token")

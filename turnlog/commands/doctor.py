@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from turnlog.commands.shared import Add, add_data, load_app, say, settings_of
+from turnlog.commands.shared import Add, add_app, add_data, load_app, say, server_of, settings_of
 from turnlog.config import ENVIRONMENT, Settings, refuse_open_door
 from turnlog.errors import ConfigError, NotFound, TurnlogError
 from turnlog.net import is_on_loopback
@@ -45,9 +45,9 @@ def doctor(args: argparse.Namespace) -> int:
     """Check configuration, database, model access, MCP servers, clock and disk; 1 if bad."""
     if args.data is not None:
         os.environ["TURNLOG_DATA"] = args.data
-    settings = settings_of(args)
+    settings_of(args)  # they are checked before anything is loaded
     app = load_app(args.app)
-    return asyncio.run(_examine(Subject(app, settings if args.app is None else app.settings)))
+    return asyncio.run(_examine(Subject(app, app.settings)))
 
 
 async def _examine(subject: Subject) -> int:
@@ -127,12 +127,18 @@ async def _port(subject: Subject) -> list[Finding]:
     from turnlog.transports.listening import listening
 
     settings = subject.settings
+    if (address := server_of(settings)) is not None:
+        if (status := await _ask(f"{address}/healthz")) and status[0] == 200:
+            return [Finding("ok", "port", f"the server of this folder answers at {address}")]
+        why = f"The server of this folder does not answer at {address}: see its log, or stop it."
+        return [Finding("bad", "port", why)]
     try:
         for each in listening(settings.host, settings.port):
             each.close()
     except ConfigError as error:
         if (status := await _ask(f"{settings.address}/healthz")) and status[0] == 200:
-            return [Finding("ok", "port", f"a server answers at {settings.address}")]
+            sentence = f"a server of another folder answers at {settings.address}"
+            return [Finding("ok", "port", sentence)]
         return [Finding("bad", "port", str(error))]
     return [Finding("ok", "port", f"{settings.address} is free")]
 
@@ -237,5 +243,5 @@ CHECKS: tuple[Check, ...] = (
 
 def register(add: Add) -> None:
     parser = add(doctor)
-    parser.add_argument("app", nargs="?", metavar="MODULE:APP", help="default: the demo")
+    add_app(parser)
     add_data(parser)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from turnlog.commands.shared import Add, add_data, load_app, say, settings_of
-from turnlog.config import Settings, load, refuse_open_door
+from turnlog.commands.shared import Add, add_app, add_data, load_app, say, settings_of
+from turnlog.config import Settings, address_of, load, refuse_open_door
 from turnlog.errors import ConfigError, StoreUnusable
 from turnlog.ports import Store
 from turnlog.stores.urls import store_at
@@ -35,7 +35,7 @@ def serve(args: argparse.Namespace) -> int:
 
 def _serve(target: str | None, settings: Settings) -> int:
     """What cannot work is found before the app is loaded, and before anything is printed."""
-    app = load_app(target) if target else None
+    app = load_app(target) if target or settings.app else None
     settings = app.settings if app else settings
     refuse_open_door(settings)
     store = app.store if app else store_at(settings.store_url)
@@ -50,12 +50,11 @@ def _run(app: Any, sockets: Sequence[socket.socket]) -> int:
     from turnlog.transports.http.server import run
 
     def greet() -> None:
-        port = sockets[0].getsockname()[1]
-        facts = app.describe() | {"address": f"http://{_in_url(app.settings.host)}:{port}"}
-        for name, value in facts.items():
+        for name, value in app.describe().items():
             say(f"  {name:11} {value}")
 
     settings = app.settings
+    app.address = address_of(settings.host, sockets[0].getsockname()[1])
     logs.set_up(
         settings.log_format,
         settings.log_level,
@@ -70,10 +69,6 @@ async def _try(store: Store, address: str) -> None:
     """Whether the store can be used. Raises StoreUnusable or StoreTaken."""
     await store.open(server=address)
     await store.close()
-
-
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def token(args: argparse.Namespace) -> int:
@@ -122,7 +117,7 @@ def sim(args: argparse.Namespace) -> int:
 
 def register(add: Add) -> None:
     parser = add(serve)
-    parser.add_argument("app", nargs="?", metavar="MODULE:APP", help="default: the demo")
+    add_app(parser)
     parser.add_argument("--host", help="default: 127.0.0.1")
     parser.add_argument("--port", type=int, help="default: 8000")
     keep = "store the provider's bytes in DIR/raw too"
@@ -137,7 +132,7 @@ def register(add: Add) -> None:
     parser.add_argument("--role", action="append", default=[], metavar="NAME", help=about)
     parser.add_argument("--days", type=float, default=30)
     parser = add(tools)
-    parser.add_argument("app", nargs="?", metavar="MODULE:APP", help="default: the demo")
+    add_app(parser)
     about = "as whom MCP servers are asked that must know who asks; default: local"
     parser.add_argument("--user", default="local", help=about)
     parser = add(sim)

@@ -38,24 +38,39 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
 
 def load_app(target: str | None) -> Any:
-    """The app of MODULE:APP, or the one that ships. Raises ConfigError that says where it broke."""
+    """The app of MODULE:APP, else of the setting 'app', else the one that ships.
+
+    Raises ConfigError that says where it broke.
+    """
     from turnlog.app import Turnlog, create_app
 
+    target = target or load().app
     if target is None:
         return create_app()
-    module, _, name = target.partition(":")
+    name, _, attribute = target.partition(":")
     sys.path.insert(0, "")
     try:
-        app = getattr(import_module(module), name or "app")
+        module = import_module(name)
     except ConfigError as error:  # it says itself what to do
         raise ConfigError(f"{target!r}: {error}") from error
     except Exception as error:  # whatever the module does when it is imported
         raise ConfigError(
             f"{target!r} cannot be loaded: {type(error).__name__}: {error}{_place(error)}."
         ) from error
+    app = getattr(module, attribute or "app", None)
     if not isinstance(app, Turnlog):
-        raise ConfigError(f"{target!r} is not an app made by create_app.")
+        there = [f"{name}:{each}" for each, v in vars(module).items() if isinstance(v, Turnlog)]
+        apps = f"There is: {', '.join(there)}." if there else "Write app = create_app(…) there."
+        raise ConfigError(f"{target!r} is not an app made by create_app. {apps}")
     return app
+
+
+def server_of(settings: Settings) -> str | None:
+    """The address of the server that works in the data folder; None: there is none."""
+    from turnlog.stores.sqlite.owners import server_in
+
+    scheme, _, folder = settings.store_url.partition(":")
+    return server_in(Path(folder)) if scheme == "sqlite" else None
 
 
 def _place(error: Exception) -> str:
@@ -80,6 +95,11 @@ async def log_of(store: Store, session_id: str) -> list[Stamped]:
     from turnlog.events.record import stamped
 
     return [stamped(row) for row in (await store.evidence(session_id)).log]
+
+
+def add_app(parser: argparse.ArgumentParser) -> None:
+    about = "default: the setting 'app', else the demo"
+    parser.add_argument("app", nargs="?", metavar="MODULE:APP", help=about)
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 from turnlog.config.checks import refuse_open_door
 from turnlog.config.reading import CONTRIB_PREFIXES, ENVIRONMENT, NAMES, load, unknown_setting
-from turnlog.config.settings import DEFAULT_MODEL, Settings
+from turnlog.config.settings import DEFAULT_MODEL, Settings, address_of
 
 __all__ = [
     "CONTRIB_PREFIXES",
@@ -10,6 +10,7 @@ __all__ = [
     "ENVIRONMENT",
     "NAMES",
     "Settings",
+    "address_of",
     "load",
     "refuse_open_door",
     "unknown_setting",

@@ -18,10 +18,15 @@ from turnlog.webhooks.endpoint import Endpoint
 DEFAULT_MODEL = "claude-sonnet-5-5"
 
 
+def address_of(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """One field a setting: `max_tokens` is TURNLOG_MAX_TOKENS, or max_tokens in turnlog.toml."""
 
+    app: str | None = None  # MODULE:APP, which commands load; default: the demo
     host: str = "127.0.0.1"
     port: int = 8000
     data: str = "turnlog-data"
@@ -92,7 +97,7 @@ class Settings:
 
     @property
     def address(self) -> str:
-        return f"http://{self.host}:{self.port}"
+        return address_of(self.host, self.port)
 
     @property
     def seals(self) -> Seals:

@@ -21,16 +21,23 @@ class Chat:
     """One person at a terminal, and one session at a time."""
 
     def __init__(
-        self, client: AsyncClient, read: Read, write: Write, agent: str | None = None
+        self,
+        client: AsyncClient,
+        read: Read,
+        write: Write,
+        agent: str | None = None,
+        command: str = "turnlog chat",  # what goes on with a session of this place
     ) -> None:
         self._client = client
         self._read = read
         self._write = write
         self._agent = agent
+        self._command = command
         self._speaker = ""
         self._in_line = False  # text without its newline yet
         self._stopping: asyncio.Task[bool] | None = None
         self._answering = False
+        self._deciding: asyncio.Task[str | None] | None = None
         self.session_id = ""
 
     async def run(self, session_id: str | None = None) -> int:
@@ -46,14 +53,21 @@ class Chat:
                 self.session_id = ""
             elif text:
                 await self._ask(text)
-        if self.session_id:
-            self._say(f"Go on with: turnlog chat {self.session_id}")
+        self.end()
         return 0
 
+    def end(self) -> None:
+        """Say how to go on."""
+        self._end_line()
+        if self.session_id:
+            self._say(f"Go on with: {self._command} {self.session_id}")
+
     def stop(self) -> bool:
-        """Stop the answer that is being written. Says whether there is one."""
+        """Stop the turn: what is being written, or what waits for a yes. Says if there is one."""
         if not self._answering:
             return False
+        if self._deciding is not None:
+            self._deciding.cancel()
         if self._stopping is None or self._stopping.done():
             self._stopping = asyncio.create_task(self._client.stop(self.session_id))
         return True
@@ -129,7 +143,7 @@ class Chat:
     async def _decide(self, approval_id: str, description: str) -> None:
         """Ask until the answer is clear. Nobody there is no yes: the approval stays open."""
         self._say(f"? {plain(description)}")
-        while (line := await self._read("  Allow? [y/N] ")) is not None:
+        while (line := await self._typed("  Allow? [y/N] ")) is not None:
             answer = line.strip().lower()
             if answer not in (*YES, *NO):
                 continue
@@ -141,7 +155,21 @@ class Chat:
             except ServerError as error:  # somebody else was quicker, or it has expired
                 self._say(f"! {plain(str(error))}")
             return
-        self._say("  It stays open until somebody decides.")
+        if self._stopping is None:
+            self._say("  It stays open until somebody decides.")
+
+    async def _typed(self, prompt: str) -> str | None:
+        """A line; None: there are no more, or the turn was stopped meanwhile."""
+        self._deciding = asyncio.ensure_future(self._read(prompt))
+        try:
+            return await self._deciding
+        except asyncio.CancelledError:
+            if self._stopping is None:
+                raise
+            self._write("\n")
+            return None
+        finally:
+            self._deciding = None
 
     # words
 

@@ -16,6 +16,8 @@ import msgspec
 from turnlog.errors import StoreTaken
 from turnlog.events.clock import now
 
+SERVER_LOCK = "server.lock"
+
 
 class Owners:
     """The processes that have opened one place, this one among them."""
@@ -89,10 +91,22 @@ class ServerLock:
             self._handle = None
 
     def _holder(self) -> str:
-        try:
-            return str(msgspec.json.decode(self._path.read_bytes(), type=Holder))
-        except (OSError, msgspec.DecodeError):
-            return "one that is just starting"
+        holder = _holder(self._path)
+        return str(holder) if holder else "one that is just starting"
+
+
+def server_in(folder: Path) -> str | None:
+    """The address of the server that works in this folder; None: there is none."""
+    path = folder / SERVER_LOCK
+    holder = _holder(path) if _is_locked(path) else None
+    return holder.address if holder else None
+
+
+def _holder(path: Path) -> Holder | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Holder)
+    except (OSError, msgspec.DecodeError):
+        return None
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ from turnlog.stores.sqlite.files import (
     unusable,
 )
 from turnlog.stores.sqlite.migrations import migrate
-from turnlog.stores.sqlite.owners import Owners, ServerLock, alone
+from turnlog.stores.sqlite.owners import SERVER_LOCK, Owners, ServerLock, alone
 from turnlog.stores.sqlite.protections import missing_protections
 from turnlog.stores.sqlite.readers import Readers
 from turnlog.stores.sqlite.writer import Writer
@@ -42,7 +42,7 @@ class SqliteStore(SqlStore):
         self._metrics = metrics
         self._owners = Owners(self._folder / "owners")
         self._me = self._owners.me
-        self._server = ServerLock(self._folder / "server.lock")
+        self._server = ServerLock(self._folder / SERVER_LOCK)
 
     @property
     def url(self) -> str:
