@@ -77,6 +77,7 @@ class Settings:
     assertion_issuer: str = "turnlog"  # what assertions say in `iss`
     seal_key: str | None = field(default=None, repr=False)  # see docs/audit.md
     seal_key_since: str = ""  # what was written before that time has no key
+    old_seal_keys: str = field(default="", repr=False)  # used before: a line each, oldest first
     metrics_token: str | None = field(default=None, repr=False)  # opens /metrics, nothing else
     prices: str | None = None  # a price book of your own, TOML
     timezone: str = "UTC"  # where the days of bills and budgets begin
@@ -102,7 +103,7 @@ class Settings:
     @property
     def seals(self) -> Seals:
         """How rows of the log are sealed, and proven."""
-        return Seals(self.seal_key, self.seal_key_since)
+        return Seals(self.seal_key, self.seal_key_since, self.old_seal_keys.split("\n"))
 
     @property
     def origins(self) -> list[str]:

@@ -7,7 +7,7 @@ kept the heads (`turnlog heads`).
 
 Forms of seals, oldest first. A log never goes back to an older one.
   1  over the body             2  over the digest of the body
-  3  and over the owner        4  the same, with a key
+  3  and over the owner        4, 5, …  the same, with the first key, the second, …
 """
 
 import hashlib
@@ -24,9 +24,13 @@ LEAST_KEY = 32  # characters
 class Seals:
     """Makes seals, and says whether they hold."""
 
-    def __init__(self, key: str | None = None, since: str = "") -> None:
-        """`since`: what was written before that time, RFC 3339, may be sealed without the key."""
-        self._key = hashlib.blake2b(key.encode()).digest() if key else b""
+    def __init__(self, key: str | None = None, since: str = "", old: Sequence[str] = ()) -> None:
+        """`since`: what was written before that time, RFC 3339, may be sealed without a key.
+
+        `old`: the keys before this one, oldest first.
+        """
+        self._keys = [_key(text) for text in (*old, key) if text]
+        self._key = _key(key) if key else b""
         self._since = since
 
     def seal(self, row: Record, before: bytes, owner: str) -> bytes:
@@ -44,8 +48,9 @@ class Seals:
                 return None
             if row.digest is None:
                 return 1 if sealed(row, before) == row.seal else None
-            if self._key and self.seal(row, before, owner) == row.seal:
-                return KEYED
+            for age, key in enumerate(self._keys):
+                if _with_owner(row, before, owner, key) == row.seal:
+                    return KEYED + age
             if _with_owner(row, before, owner, b"") == row.seal:
                 return 3
             return 2 if sealed(row, before) == row.seal else None
@@ -54,12 +59,24 @@ class Seals:
 
     def mark(self, values: Sequence[object], before: bytes) -> bytes:
         """The seal of a row of another log, after the one before it."""
-        content = msgspec.json.encode(values)
-        return hashlib.blake2b(before + content, digest_size=16, key=self._key).digest()
+        return _marked(values, before, self._key)
+
+    def has_mark(self, seal: bytes, values: Sequence[object], before: bytes) -> bool:
+        """Whether the row was sealed with one of the keys."""
+        return any(_marked(values, before, key) == seal for key in self._keys or [b""])
 
     def least(self, row: Record) -> int:
         """The oldest form that this row may have."""
         return KEYED if self._key and str(row.at) >= self._since else 1
+
+
+def _key(text: str) -> bytes:
+    return hashlib.blake2b(text.encode()).digest()
+
+
+def _marked(values: Sequence[object], before: bytes, key: bytes) -> bytes:
+    content = msgspec.json.encode(values)
+    return hashlib.blake2b(before + content, digest_size=16, key=key).digest()
 
 
 def _with_owner(row: Record, before: bytes, owner: str, key: bytes) -> bytes:

@@ -48,3 +48,20 @@ class TrailContract(Contract):
         evidence = await store.evidence("s")
         assert prove(evidence, Seals(key)).changed == []
         assert len(prove(evidence, Seals("y" * 32)).changed) == len(evidence.log)
+
+    async def test_a_key_is_changed_and_never_changed_back(self, store: Store) -> None:
+        first, second = "x" * 32, "y" * 32
+        store.seals = Seals(first)
+        turn = await self.begun(store)
+        await store.audit.add(_read(1))
+        store.seals = Seals(second, old=[first])
+        await store.append(turn, said(1))
+        await store.audit.add(_read(2))
+        assert await store.audit.flaws() == []
+        evidence = await store.evidence("s")
+        assert prove(evidence, store.seals).changed == []
+        assert prove(evidence, Seals(second)).changed != []
+        store.seals = Seals(first, old=[second])  # somebody who found the former key
+        await store.append(turn, said(1))
+        (flaw,) = prove(await store.evidence("s"), Seals(second, old=[first])).changed
+        assert flaw.endswith("is sealed anew")
