@@ -60,10 +60,21 @@ async def test_selected_words_stay_selected_while_the_answer_grows(browser):
             assert await one.page.evaluate("String(getSelection())") == chosen
 
 
-# The rows in view, each with its place on the screen.
-IN_VIEW = """() => Object.fromEntries([...document.querySelectorAll('.bubble')]
-    .map((row) => [row.innerText, Math.round(row.getBoundingClientRect().top)])
-    .filter(([, top]) => top > 60 && top < 700))"""
+# The rows in view, each with its place on the screen; null until they have stood still for five
+# frames. (A row that is new is hidden for a frame, until the list has measured it.)
+AT_REST = """() => {
+    const places = [...document.querySelectorAll('.bubble')]
+        .map((row) => [row.innerText, Math.round(row.getBoundingClientRect().top)])
+        .filter(([text, top]) => text && top > 60 && top < 700);
+    const now = JSON.stringify(places);
+    window.frames_at_rest = now === window.places_before ? window.frames_at_rest + 1 : 0;
+    window.places_before = now;
+    return places.length >= 3 && window.frames_at_rest >= 5 ? Object.fromEntries(places) : null;
+}"""
+
+
+async def at_rest(one):
+    return await (await one.page.wait_for_function(AT_REST)).json_value()
 
 
 async def test_older_messages_come_above_and_move_nothing(browser):
@@ -75,21 +86,19 @@ async def test_older_messages_come_above_and_move_nothing(browser):
             await here.app.run_turn(f"Question {n}", session_id=session)
         async with tab(browser, here.url) as one:
             await one.go(f"/s/{session}")
-            await one.page.get_by_text("Answer 169.").first.wait_for()
+            assert "Question 169" in await at_rest(one)
             assert await one.page.evaluate(FROM_END) <= 24
             assert await one.page.get_by_text("Beginning of the session").is_hidden()
             assert await one.page.locator(".column *").count() < 500  # only what is in view
             await one.page.locator(".scroll").hover()
             await one.page.mouse.wheel(0, -100)
+            await one.page.get_by_role("button", name="To the end").wait_for()
+            await at_rest(one)
             await one.page.evaluate("() => document.querySelector('.scroll').scrollTop = 700")
-            await one.page.wait_for_function(
-                "() => document.querySelectorAll('.bubble').length > 3"
-            )
-            before = await one.page.evaluate(IN_VIEW)
+            before = await at_rest(one)
             await one.page.evaluate("() => document.querySelector('.scroll').scrollTop -= 105")
             await one.page.get_by_text("Beginning of the session").wait_for()
-            await one.page.wait_for_function(f"() => Object.keys(({IN_VIEW})()).length > 3")
-            after = await one.page.evaluate(IN_VIEW)
+            after = await at_rest(one)
             both = before.keys() & after.keys()
             assert len(both) >= 3
             assert {after[row] - before[row] for row in both} == {105}
