@@ -45,6 +45,7 @@ MESSAGES = {
     "input length and `max_tokens` exceed context limit: 9 + 9 > 10": "context_exceeded",
     "messages.1.content.0: Invalid `signature` in `thinking` block": "thoughts_refused",
     "messages.1.content.0: Invalid `data` in `redacted_thinking` block": "thoughts_refused",
+    "messages.0.content.0.document.source.file: File not found: file_011CNha8iC": "file_gone",
     "Your credit balance is too low to access the Anthropic API.": "billing",
     "max_tokens: Field required": "invalid_request",
 }

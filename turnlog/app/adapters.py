@@ -1,9 +1,10 @@
 """The adapters by name: what a setting or an argument of `create_app` may choose."""
 
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnlog.config import Settings
 from turnlog.errors import ConfigError
@@ -18,6 +19,9 @@ from turnlog.transports.auth import Auth
 from turnlog.turns.engines import Make
 from turnlog.turns.limits import UserLimits
 
+if TYPE_CHECKING:
+    from turnlog.engines.claude.provider_files import ProviderFiles
+
 
 def _claude(
     key: str,
@@ -25,6 +29,7 @@ def _claude(
     settings: Settings,
     metrics: Metrics,
     raw: KeepRaw,
+    files: "ProviderFiles | None" = None,
     *,
     soon: bool = False,
 ) -> Model:
@@ -45,7 +50,28 @@ def _claude(
         metrics=metrics,
         keep_raw=raw,
         platform=platform,
+        files=files,
     )
+
+
+@asynccontextmanager
+async def leaving_files(
+    settings: Settings, key: str, url: str | None, store: Store, library: FileLibrary
+) -> AsyncIterator["ProviderFiles | None"]:
+    """Where files are left that are sent again and again; None: they are sent each time.
+
+    Without days in the settings, what was left before is still removed.
+    """
+    if settings.provider != "anthropic" or (settings.simulated and not settings.deposit_days):
+        yield None
+        return
+    from turnlog.engines.claude.provider_files import ProviderFiles
+
+    days = settings.deposit_days
+    files = ProviderFiles(store.deposits, store.files, api_key=key, base_url=url, days=days)
+    async with files:
+        library.on_deleted = files.remove_soon
+        yield files if days else None
 
 
 def _langgraph(
@@ -54,12 +80,13 @@ def _langgraph(
     settings: Settings,
     metrics: Metrics,
     raw: KeepRaw,
+    files: "ProviderFiles | None" = None,
     *,
     soon: bool = False,
 ) -> Engine:
     from turnlog.engines.langgraph.engine import LangGraphEngine
 
-    return LangGraphEngine(_claude(key, url, settings, metrics, raw), soon=soon)
+    return LangGraphEngine(_claude(key, url, settings, metrics, raw, files), soon=soon)
 
 
 def _openai_agents(
@@ -68,12 +95,13 @@ def _openai_agents(
     settings: Settings,
     metrics: Metrics,
     raw: KeepRaw,
+    files: "ProviderFiles | None" = None,
     *,
     soon: bool = False,
 ) -> Engine:
     from turnlog.engines.openai_agents.engine import OpenAIAgentsEngine
 
-    return OpenAIAgentsEngine(_claude(key, url, settings, metrics, raw), soon=soon)
+    return OpenAIAgentsEngine(_claude(key, url, settings, metrics, raw, files), soon=soon)
 
 
 def authentication(settings: Settings) -> Auth:

@@ -10,7 +10,13 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from turnlog.app import for_clients
-from turnlog.app.adapters import approval_policy, authentication, user_files, user_limits
+from turnlog.app.adapters import (
+    approval_policy,
+    authentication,
+    leaving_files,
+    user_files,
+    user_limits,
+)
 from turnlog.app.registry import Roster
 from turnlog.app.turn_run import RunsTurns
 from turnlog.assertions import Assertions
@@ -206,7 +212,9 @@ class Turnlog(RunsTurns):
                 base_url = await stack.enter_async_context(sim.serve())
             key = self._sim_key if self.settings.simulated else self.settings.api_key or "none"
             raw = await stack.enter_async_context(keeping_raw(self.settings))
-            args = (key, base_url, self.settings, self.metrics, raw)
+            provider = leaving_files(self.settings, key, base_url, self.store, self.files)
+            left = await stack.enter_async_context(provider)
+            args = (key, base_url, self.settings, self.metrics, raw, left)
             await stack.enter_async_context(self._engines.opened(*args))
             yield
 

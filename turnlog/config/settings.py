@@ -56,6 +56,7 @@ class Settings:
     document_bytes: int = 10_000_000  # of one document that is neither
     vision_a_minute: int = 30  # messages with files, of one user
     files_quota: int = 1_000_000_000  # bytes of all files of one user
+    deposit_days: int = 0  # that files rest with Anthropic, to be named instead of sent again
     approval_timeout: float = 86_400.0  # seconds that an approval stays open
     grace: float = 10.0  # seconds that running turns get when the server stops
     log_format: str = "text"  # or json
@@ -95,6 +96,10 @@ class Settings:
         """Raises ConfigError for a rule of approvals that nobody knows."""
         check_rule(self.approval, "the settings")
         check_approver(self.approver, "the settings")
+        if self.deposit_days and self.provider != "anthropic":
+            raise ConfigError(
+                f"'deposit_days' is for Anthropic's own API, and 'provider' is {self.provider!r}."
+            )
 
     @property
     def address(self) -> str:
@@ -182,6 +187,7 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "document_bytes": (int, 1, 100_000_000),
     "vision_a_minute": (int, 1, 1_000_000),
     "files_quota": (int, 0, 10**15),
+    "deposit_days": (int, 0, 90),
     "thinking_budget": (int, 1_000, 100_000),
     "searches_a_session": (int, 0, 10_000),
     "grace": (float, 0, 3_600),

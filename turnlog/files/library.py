@@ -7,7 +7,7 @@ leaves bytes that nobody sees, and the sweep removes them.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -66,6 +66,7 @@ class FileLibrary:
         self._sweep = Sweep(table, blobs, alone=alone)
         self._sweeping: asyncio.Task[None] | None = None
         self._uploads: Counter[str] = Counter()
+        self.on_deleted: Callable[[], None] = lambda: None
 
     async def __aenter__(self) -> None:
         await self.blobs.open()
@@ -231,6 +232,7 @@ class FileLibrary:
         file = await self._table.mark_deleted(user_id, file_id)
         await self.blobs.delete(place_of(file))
         await self._table.forget(user_id, file_id)
+        self.on_deleted()
 
 
 def check_pages(wanted: Sequence[int], pages: int) -> None:

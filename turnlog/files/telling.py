@@ -9,7 +9,8 @@ from typing import Any
 from turnlog.errors import NotFound
 from turnlog.events.content import Block
 from turnlog.files.library import FileLibrary
-from turnlog.ports import File, Page
+from turnlog.ports import File, Page, Part
+from turnlog.ports.deposits import FileSource
 from turnlog.ports.files import Told
 from turnlog.projections.history.attachments import MOST_TEXT, cut_off, missing, named
 
@@ -51,12 +52,10 @@ class Telling:
         match told.form:
             case "image":
                 data = await self._base64(file, "model")
-                source = {"type": "base64", "media_type": file.model_type, "data": data}
-                return [{"type": "image", "source": source}]
+                return [{"type": "image", "source": _source(file, "model", file.model_type, data)}]
             case "pdf":
                 data = await self._base64(file, "original")
-                source = {"type": "base64", "media_type": file.media_type, "data": data}
-                return [_document(name, source)]
+                return [_document(name, _source(file, "original", file.media_type, data))]
             case "pages":
                 return self._pages(told, await self._library.first_pages(file, MOST_TEXT))
         pages = await self._library.first_pages(file, MOST_TEXT)
@@ -74,7 +73,7 @@ class Telling:
         is_cut = len(pages) < told.facts.get("pages", 1)
         return [document, *([_text(cut_off(told.facts, len(pages)))] if is_cut else [])]
 
-    async def _base64(self, file: File, part: Any) -> str:
+    async def _base64(self, file: File, part: Part) -> str:
         content = await self._library.part(file, part)
         return (await asyncio.to_thread(base64.b64encode, content)).decode()
 
@@ -94,6 +93,11 @@ def _size(blocks: Sequence[Block]) -> int:
         + sum(len(page["text"]) for page in block.get("source", {}).get("content", ()))
         for block in blocks
     )
+
+
+def _source(file: File, part: Part, media_type: str, data: str) -> FileSource:
+    source = {"type": "base64", "media_type": media_type, "data": data}
+    return FileSource(source, file.user_id, file.id, part)
 
 
 def _document(title: str, source: dict[str, Any]) -> Block:

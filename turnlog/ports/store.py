@@ -10,6 +10,7 @@ from turnlog.events.seal import Seals
 from turnlog.ports.audit import Audit, AuditTrail
 from turnlog.ports.billing import Billing
 from turnlog.ports.citations import Citations
+from turnlog.ports.deposits import Deposits
 from turnlog.ports.files import FileTable
 from turnlog.ports.outbox import Outbox
 from turnlog.ports.tickets import Tickets
@@ -306,6 +307,11 @@ class Store(EventLog, Sessions, Turns, Approvals, Tickets, Audit, Billing, Citat
     @property
     def files(self) -> FileTable:
         """What is known of users' files. Their bytes are elsewhere: see ports/files.py."""
+        ...
+
+    @property
+    def deposits(self) -> Deposits:
+        """Which parts of files rest with the model's provider."""
         ...
 
     async def open(self, *, server: str | None = None) -> None:

@@ -35,11 +35,17 @@ BETA_PARAMETERS = {
 
 
 def check(
-    headers: Mapping[str, str], raw: bytes, checks: "tuple[Check, ...] | None" = None
+    headers: Mapping[str, str],
+    raw: bytes,
+    checks: "tuple[Check, ...] | None" = None,
+    resolve: Callable[[Json], Json] = lambda body: body,
 ) -> Json:
-    """The body of a request that the API would take. Raises Refused for any other."""
-    _authenticated(headers)
-    request = Request(headers, _decoded(raw))
+    """The body of a request that the API would take. Raises Refused for any other.
+
+    `resolve` puts bytes where the request names files.
+    """
+    authenticated(headers)
+    request = Request(headers, resolve(_decoded(raw)))
     for rule in CHECKS if checks is None else checks:
         try:
             rule(request)
@@ -48,7 +54,7 @@ def check(
     return request.body
 
 
-def _authenticated(headers: Mapping[str, str]) -> None:
+def authenticated(headers: Mapping[str, str]) -> None:
     bearer = headers.get("authorization", "").partition(" ")[2]
     if not (bearer.strip() or headers.get("x-api-key")):
         refuse("x-api-key header is required", "authentication_error")

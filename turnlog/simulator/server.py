@@ -2,13 +2,14 @@
 
 POST /v1/messages                as the API; also with ?beta=true
 POST /v1/messages/count_tokens   a rough count
+POST /v1/files, GET and DELETE   the Files API: requests may name what was uploaded
 GET  /v1/models, /v1/models/ID   the models that are known by name; any other is answered too
 POST /sim/script, GET /sim/state for another process: see `SimulatedClaude`
 """
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
 import msgspec
@@ -22,6 +23,7 @@ from turnlog.projections.history.models import is_known
 
 from . import conversation, models, rules, stream, tokens
 from .cache import PromptCache
+from .files import KeptFiles
 from .listener import listen
 from .playback import play
 from .refusal import Refused
@@ -58,6 +60,7 @@ class SimulatedClaude:
         self._script: deque[Entry] = deque(entries)
         self._answer, self._pace, self._keep, self._key = answer, pace, keep, key
         self._cache = PromptCache(now)
+        self.files = KeptFiles(now)
         control = [
             Route("/sim/script", self._queue_entries, methods=["POST"]),
             Route("/sim/state", self._state, methods=["GET"]),
@@ -66,6 +69,9 @@ class SimulatedClaude:
             routes=[
                 Route("/v1/messages", self._messages, methods=["POST"]),
                 Route("/v1/messages/count_tokens", self._count_tokens, methods=["POST"]),
+                Route("/v1/files", self._add_file, methods=["POST"]),
+                Route("/v1/files", self._list_files, methods=["GET"]),
+                Route("/v1/files/{id}", self._one_file, methods=["GET", "DELETE"]),
                 Route("/v1/models", self._models, methods=["GET"]),
                 Route("/v1/models/{id}", self._model, methods=["GET"]),
                 *([] if key else control),
@@ -89,9 +95,8 @@ class SimulatedClaude:
 
     def _accept(self, headers: Headers, raw: bytes) -> Json:
         try:
-            if self._key and headers.get("authorization") != f"Bearer {self._key}":
-                raise Refused(401, "authentication_error", "invalid x-api-key")
-            body = rules.check(headers, raw)
+            self._check_key(headers)
+            body = rules.check(headers, raw, resolve=lambda sent: self.files.resolve(headers, sent))
         except Refused as refused:
             self.refused = [*self.refused, refused][-self._keep :]
             raise
@@ -99,6 +104,10 @@ class SimulatedClaude:
         self.requests.append(body)
         del self.requests[: -self._keep]
         return body
+
+    def _check_key(self, headers: Headers) -> None:
+        if self._key and headers.get("authorization") != f"Bearer {self._key}":
+            raise Refused(401, "authentication_error", "invalid x-api-key")
 
     def _next(self, headers: Headers, body: Json) -> Reply | Failure:
         try:
@@ -132,11 +141,42 @@ class SimulatedClaude:
 
     async def _count_tokens(self, request: Request) -> Response:
         try:
-            body = rules.check(request.headers, await request.body(), rules.COUNT_CHECKS)
+            body = rules.check(
+                request.headers,
+                await request.body(),
+                rules.COUNT_CHECKS,
+                lambda sent: self.files.resolve(request.headers, sent),
+            )
         except Refused as refused:
             told = Failure(refused.status, refused.type, refused.message)
             return _error(told, fresh_id("req"))
         return _json({"input_tokens": tokens.input_tokens(body)})
+
+    async def _add_file(self, request: Request) -> Response:
+        return await self._about_files(request, lambda: self.files.add(request))
+
+    async def _list_files(self, request: Request) -> Response:
+        async def listed() -> Json:
+            return self.files.list(request.headers)
+
+        return await self._about_files(request, listed)
+
+    async def _one_file(self, request: Request) -> Response:
+        work = self.files.delete if request.method == "DELETE" else self.files.get
+
+        async def done() -> Json:
+            return work(request.headers, request.path_params["id"])
+
+        return await self._about_files(request, done)
+
+    async def _about_files(self, request: Request, work: Callable[[], Awaitable[Json]]) -> Response:
+        try:
+            self._check_key(request.headers)
+            rules.authenticated(request.headers)
+            return _json(await work())
+        except Refused as refused:
+            told = Failure(refused.status, refused.type, refused.message)
+            return _error(told, fresh_id("req"))
 
     async def _models(self, request: Request) -> Response:
         every = [models.described(name) for name in models.CURRENT]

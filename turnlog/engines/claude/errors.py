@@ -71,14 +71,20 @@ TOO_LONG = Failure(
     "",
 )
 THOUGHTS = Failure("thoughts_refused", "The model did not accept its earlier thoughts.", "")
+FILE_GONE = Failure("file_gone", "A file is not with the model's provider any more.")
 OF_THE_STREAM = (
-    CUT, STALLED, UNREACHABLE, UNREADABLE, TOO_MUCH, REDIRECTED, PACKED, NO_SDK, TOO_LONG, THOUGHTS
+    CUT, STALLED, UNREACHABLE, UNREADABLE, TOO_MUCH, REDIRECTED, PACKED, NO_SDK, TOO_LONG, THOUGHTS,
+    FILE_GONE,
 )  # fmt: skip
 
-# A 400 has no finer type: what the API says is all there is. The first that is found counts.
+# A 400 or a 404 has no finer type: what the API says is all there is. The first one found counts.
 BY_MESSAGE = (
     (re.compile(r"prompt is too long|exceeds? (the )?context (limit|window)", re.I), TOO_LONG),
     (re.compile(r"invalid `?(signature|data)`? in `?(redacted_)?thinking", re.I), THOUGHTS),
+    (
+        re.compile(r"\bfile_(id\b|[0-9A-Za-z]{8})|\bfile\b.{0,60}(not found|expired)", re.I),
+        FILE_GONE,
+    ),
     (re.compile(r"credit balance is too low", re.I), FAILURES["billing_error"]),
 )
 
@@ -113,7 +119,7 @@ def status_error(status: int, body: object, retry_after: float | None = None) ->
     told: dict[str, Any] = error if isinstance(error, dict) else {}
     if 300 <= status < 400:
         return failed(REDIRECTED)
-    if status == 400:
+    if status in (400, 404):
         for pattern, failure in BY_MESSAGE:
             if pattern.search(str(told.get("message"))):
                 return failed(failure)

@@ -17,6 +17,7 @@ from turnlog.engines.claude.bounds import MOST_COUNT
 from turnlog.engines.claude.connection import Packed, connect, http_client
 from turnlog.engines.claude.models import betas
 from turnlog.engines.claude.platforms import Platform
+from turnlog.engines.claude.provider_files import ProviderFiles
 from turnlog.engines.claude.request import body_of, counted, without_thoughts
 from turnlog.engines.claude.search import paused, with_searches
 from turnlog.engines.claude.sse import SseSplitter
@@ -57,13 +58,16 @@ class ClaudeModel:
         metrics: Metrics | None = None,
         keep_raw: KeepRaw = None,
         platform: Platform | None = None,
+        files: ProviderFiles | None = None,
     ) -> None:
         """`platform`: where Claude runs, if not at Anthropic; then the key is the platform's.
+        `files`: where files are left that would be sent again and again.
         `cache`: how long the provider keeps what it has read of a prompt; or "off"."""
         self._keep_raw = keep_raw
         self._api_key = api_key
         self._base_url = base_url
         self._platform = platform
+        self._files = files
         self._cache = cache
         self._metrics = metrics or Metrics()
         self._patience = patience or Patience()
@@ -119,6 +123,20 @@ class ClaudeModel:
         return pieces if self._keep_raw is None else _kept_raw(pieces, call, self._keep_raw)
 
     async def _begin(self, request: dict[str, Any]) -> "Response":
+        """The response. Files that the provider has are named; where it lost one, they are sent."""
+        if self._files is None:
+            return await self._thought_through(request)
+        named, deposits = await self._files.named(request)
+        try:
+            return await self._thought_through(named)
+        except EngineFailed as failure:
+            if failure.code != errors.FILE_GONE.code or not deposits:
+                raise
+            self._metrics.provider_retries.add(1, failure.code)
+            await self._files.forget(deposits)
+            return await self._thought_through(request)
+
+    async def _thought_through(self, request: dict[str, Any]) -> "Response":
         """The response. A model that refuses its earlier thoughts is asked without them.
 
         Thoughts are tied to the key, the tools and the prompt that they came with: when one of

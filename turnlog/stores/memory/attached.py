@@ -67,6 +67,9 @@ class AttachedFiles:
     async def every(self, *, limit: int, after: str = "") -> list[File]:
         return [self._files[key] for key in sorted(self._files) if key > after][:limit]
 
+    def kept(self) -> list[File]:
+        return list(self._files.values())
+
     def _same(self, user_id: str, sha256: str) -> File | None:
         same = (f for f in self._files.values() if (f.user_id, f.sha256) == (user_id, sha256))
         return next(same, None)

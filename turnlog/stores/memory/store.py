@@ -38,6 +38,7 @@ from turnlog.stores.memory import approvals, billing
 from turnlog.stores.memory.attached import AttachedFiles
 from turnlog.stores.memory.audit import MemoryAudit, MemoryEvidence
 from turnlog.stores.memory.citations import MemoryCitations
+from turnlog.stores.memory.deposits import MemoryDeposits
 from turnlog.stores.memory.outbox import MemoryOutbox
 from turnlog.stores.memory.tickets import MemoryTickets
 
@@ -60,6 +61,7 @@ class MemoryStore(MemoryTickets, MemoryCitations, MemoryEvidence):
         self._rows: tables.Rows = beside._rows if beside else empty
         self.outbox: MemoryOutbox = beside.outbox if beside else MemoryOutbox()
         self.files: AttachedFiles = beside.files if beside else AttachedFiles()
+        self.deposits: MemoryDeposits = beside.deposits if beside else MemoryDeposits(self.files)
 
     @property
     def url(self) -> str:

@@ -346,6 +346,32 @@ UPDATE files SET uses = uses + 1, last_used_at = :at WHERE id = :id AND user_id 
 -- The row of a file whose bytes are gone.
 DELETE FROM files WHERE id = :id AND user_id = :user_id AND deleted = 1
 
+-- ── deposits: columns in the order of ports/deposits.py ──
+
+-- list_deposits_of_file --
+-- What rests with the provider of one file.
+SELECT account, provider_id, user_id, file_id, part, expires_at FROM deposits
+WHERE file_id = :file_id AND user_id = :user_id AND account = :account
+
+-- list_orphan_deposits --
+-- Those whose file is deleted.
+SELECT d.account, d.provider_id, d.user_id, d.file_id, d.part, d.expires_at
+FROM deposits AS d LEFT JOIN files ON files.id = d.file_id AND files.deleted = 0
+WHERE d.account = :account AND files.id IS NULL ORDER BY d.provider_id LIMIT :limit
+
+-- list_deposits --
+-- All of one account.
+SELECT account, provider_id, user_id, file_id, part, expires_at FROM deposits
+WHERE account = :account ORDER BY provider_id LIMIT :limit
+
+-- forget_deposit --
+-- It is not at the provider any more.
+DELETE FROM deposits WHERE account = :account AND provider_id = :provider_id
+
+-- forget_expired_deposits --
+-- The provider has removed them by itself.
+DELETE FROM deposits WHERE expires_at <= :now
+
 -- ── notices for webhooks ──
 
 -- list_due_notices --

@@ -27,6 +27,7 @@ from turnlog.stores.sql import billing, citations, copying, log, sessions, ticke
 from turnlog.stores.sql.attached import AttachedFiles
 from turnlog.stores.sql.audit import SqlAudit
 from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.deposits import SqlDeposits
 from turnlog.stores.sql.outbox import SqlOutbox
 
 T = TypeVar("T")
@@ -38,6 +39,10 @@ class SqlStore:
     @cached_property
     def files(self) -> AttachedFiles:
         return AttachedFiles(self._look, self._change)
+
+    @cached_property
+    def deposits(self) -> SqlDeposits:
+        return SqlDeposits(self._look, self._change)
 
     @cached_property
     def audit(self) -> SqlAudit:

@@ -21,6 +21,7 @@ pytest.register_assert_rewrite(
             "billing",
             "blobs",
             "bus",
+            "deposits",
             "files",
             "leases",
             "log",
@@ -40,6 +41,7 @@ from turnlog.testing.contracts.base import Contract  # noqa: E402
 from turnlog.testing.contracts.billing import BillingContract  # noqa: E402
 from turnlog.testing.contracts.blobs import BlobsContract  # noqa: E402
 from turnlog.testing.contracts.bus import BusContract  # noqa: E402
+from turnlog.testing.contracts.deposits import DepositsContract  # noqa: E402
 from turnlog.testing.contracts.files import FilesContract  # noqa: E402
 from turnlog.testing.contracts.leases import LeasesContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
@@ -63,6 +65,7 @@ class StoreContract(
     TrailContract,
     BillingContract,
     FilesContract,
+    DepositsContract,
 ):
     """All that a Store promises."""
 
