@@ -34,10 +34,10 @@ LOOK = ToolSpec(name="look", description="Look.", input_schema={"type": "object"
 
 
 @asynccontextmanager
-async def model_on(*entries, patience=QUICK):
+async def model_on(*entries, patience=QUICK, window=0.0):
     sim = SimulatedClaude(*entries, pace=0)
     async with sim.serve() as url:
-        model = ClaudeModel(api_key="k", base_url=url, patience=patience)
+        model = ClaudeModel(api_key="k", base_url=url, patience=patience, window=window)
         await model.open()
         yield model, sim
         await model.close()
@@ -229,6 +229,59 @@ async def test_the_model_decides_nothing_about_tools():
     batches = await batches_of("Wait.", ToolCall("look", {}, "toolu_a"))
     kinds = {type(output) for batch in batches for output in batch}
     assert kinds == {CallStarted, k.MessageChunk, k.Message}
+
+
+# the window: what comes in it is read as one, and what ends the answer does not wait for it
+
+
+async def chunks_in_a_window(*blocks, **more):
+    """The text of each batch while the window lasts for ever, and how the call ended."""
+    reply, failed = Reply(*blocks, chunk=2, delay=0.001, **more), None
+    texts = []
+    async with model_on(reply, window=FOR_EVER) as (model, _):
+        try:
+            async with asyncio.timeout(60), aclosing(model.call(prompt(tools=[LOOK]))) as batches:
+                async for batch in batches:
+                    texts.append("".join(each.content for each in of(k.MessageChunk, batch)))
+        except EngineFailed as failure:
+            failed = failure.code
+    return [text for text in texts if text], failed
+
+
+async def test_the_first_piece_is_said_at_once_and_the_rest_when_the_answer_ends():
+    assert await chunks_in_a_window("Hello you.") == (["He", "llo you."], None)
+
+
+async def test_a_call_of_a_tool_does_not_wait_for_the_window():
+    assert await chunks_in_a_window("Wait.", ToolCall("look", {}, "toolu_a")) == (
+        ["Wa", "it."],
+        None,
+    )
+
+
+@pytest.mark.parametrize("clean", [True, False])
+async def test_what_breaks_an_answer_does_not_wait_for_the_window(clean):
+    texts, failed = await chunks_in_a_window("Hello you.", ending=Cut(6, clean))
+    assert (texts, failed) == (["He", "llo "], "stream_cut")
+
+
+async def test_who_stops_listening_does_not_wait_for_the_window():
+    silent = Reply("Hello you.", chunk=2, ending=Stall(5, FOR_EVER))
+    async with model_on(silent, window=FOR_EVER) as (model, _):
+        said = asyncio.Event()
+
+        async def listen():
+            async with aclosing(model.call(prompt())) as batches:
+                async for batch in batches:
+                    if of(k.MessageChunk, batch):
+                        said.set()
+
+        listening = asyncio.create_task(listen())
+        await said.wait()
+        listening.cancel()
+        async with asyncio.timeout(60):
+            await asyncio.wait([listening])
+    assert listening.cancelled()
 
 
 # what is sent

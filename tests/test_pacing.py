@@ -12,12 +12,18 @@ from turnlog.testing.apps import STREAM, events, served
 from turnlog.testing.shown_turns import chunk, thought
 from turnlog.turns.pace import Pacer
 
+WINDOW = 0.05
+
 
 class Clock:
     """A loop that only has a clock, which the test moves."""
 
     def __init__(self):
         self.due = []
+        self.now = 0.0
+
+    def time(self):
+        return self.now
 
     def call_later(self, delay, callback):
         self.due.append(callback)
@@ -26,7 +32,8 @@ class Clock:
     def cancel(self):
         self.due.clear()
 
-    def tick(self):
+    def tick(self, windows=1.0):
+        self.now += windows * WINDOW
         due, self.due = self.due, []
         for callback in due:
             callback()
@@ -41,7 +48,7 @@ def clock(monkeypatch):
 
 def paced():
     out = []
-    return Pacer(lambda said: out.append(list(said.outputs))), out
+    return Pacer(lambda said: out.append(list(said.outputs)), WINDOW), out
 
 
 def test_the_first_chunk_goes_out_at_once_and_the_next_ones_together(clock):
@@ -60,6 +67,22 @@ def test_a_window_in_which_nothing_came_closes(clock):
     assert (clock.due, len(out)) == ([], 1)
     pacer.add(Batch([chunk("b")]))
     assert out[1:] == [[chunk("b")]]
+
+
+def test_a_model_that_is_read_at_this_pace_is_never_held_up(clock):
+    pacer, out = paced()
+    for text in "abc":
+        pacer.add(Batch([chunk(text)]))
+        clock.tick(0.9)  # a timer of its own may be a little early
+    assert (out, clock.due) == ([[chunk("a")], [chunk("b")], [chunk("c")]], [])
+
+
+def test_without_a_window_each_chunk_goes_out_at_once(clock):
+    out = []
+    pacer = Pacer(lambda said: out.append(list(said.outputs)), 0)
+    for text in "ab":
+        pacer.add(Batch([chunk(text)]))
+    assert out == [[chunk("a")], [chunk("b")]]
 
 
 def test_while_chunks_come_each_window_opens_the_next(clock):
@@ -92,7 +115,7 @@ def test_only_chunks_wait():
 
 def test_what_two_write_at_the_same_time_is_held_for_each(clock):
     out = []
-    pacer = Pacer(out.append)
+    pacer = Pacer(out.append, WINDOW)
     one, two = (AgentRef(id=name, name=name) for name in ("one", "two"))
     for text in "abc":
         pacer.add(Batch([chunk(text)], one, "1"))

@@ -196,14 +196,14 @@ def test_half_a_character_in_the_arguments_of_a_call():
     assert decode(r'{"name": "\ud83d"}') == {"name": "\ufffd"}
 
 
-# the SDK
+# what asks the model
 
 
-async def test_an_sdk_that_could_not_be_loaded_is_tried_again(monkeypatch):
+async def test_a_library_that_could_not_be_loaded_is_tried_again(monkeypatch):
     """A disk that was full for a moment must not silence the server until somebody restarts it."""
     async with hostile(head() + BEGIN + text("Hello.") + end()) as (url, _):
         with monkeypatch.context() as broken:
-            broken.setitem(sys.modules, "anthropic", None)  # as if it could not be read
+            broken.setitem(sys.modules, "aiohttp", None)  # as if it could not be read
             model = ClaudeModel(api_key="k", base_url=url, patience=QUICK)
             await model.open()
             prompt = Prompt(model="m", system="", messages=[HI], max_tokens=MAX_TOKENS)

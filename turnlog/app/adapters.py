@@ -51,6 +51,7 @@ def _claude(
         keep_raw=raw,
         platform=platform,
         files=files,
+        window=settings.chunk_window,
     )
 
 

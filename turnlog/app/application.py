@@ -333,7 +333,7 @@ class Turnlog(RunsTurns):
             show=show,
             tools_for=self.tools.box,
             claim_id=self._message_ids.claim,
-            pacer_for=Pacer,
+            pacer_for=partial(Pacer, window=self.settings.chunk_window),
             drafts_for=lambda state: DraftKeeper(state, self.store),
             guard_for=self._budgets.guard,
             rate=self._book.rate,

@@ -40,6 +40,7 @@ class Settings:
     thinking_budget: int = 10_000
     searches_a_session: int = 10  # on the web
     prompt_cache: str = "5m"  # how long the provider keeps what it has read; or 1h, or off
+    chunk_window: float = 0.05  # seconds whose chunks are shown together; 0: each at once
     cors_origins: str = ""  # other sites whose pages may ask, with commas between them
     turn_timeout: float = 900.0  # seconds that one turn may take
     turns_at_once: int = 20  # of one user
@@ -190,6 +191,7 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "deposit_days": (int, 0, 90),
     "thinking_budget": (int, 1_000, 100_000),
     "searches_a_session": (int, 0, 10_000),
+    "chunk_window": (float, 0, 5),
     "grace": (float, 0, 3_600),
     "turn_timeout": (float, 1, 86_400),
     "approval_timeout": (float, 1, 31_536_000),

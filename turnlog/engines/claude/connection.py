@@ -1,73 +1,276 @@
-"""The connection to the provider: Anthropic's SDK, with bounds on what comes back.
+"""The connection to Anthropic's API: one POST, and a body that is read at a pace.
 
+No layers of the SDK lie between: they cost more than the rest of a short turn. What they promise
+is kept here and in `model.py`: the key, time-outs, errors by name, and asking again.
 Answers come unpacked: a few kB that unpack to a GB cannot be refused once they are being read.
 Redirects are not followed: the conversation and the key go to the configured address only.
 """
 
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+import asyncio
+import os
+import ssl
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import msgspec
 
 from turnlog.engines.claude.bounds import MOST_ERROR
 from turnlog.net import is_on_loopback
 
-if TYPE_CHECKING:  # importing the SDK takes seconds: only the first turn needs it
-    from anthropic import AsyncAnthropic
-    from httpx2 import Response
+if TYPE_CHECKING:  # imported in a thread when the server opens: it takes a moment
+    from aiohttp import ClientResponse, ClientSession
 
-_UNPACKED = ("", "identity")
+ANTHROPIC = "https://api.anthropic.com"
+VERSION = "2026-10-21"  # of the API, as the SDK asks for it; a test compares them
+CONNECTS_WITHIN = 10.0  # seconds
+STAYS_OPEN = 60.0  # seconds that a connection waits for the next call
+ENDS_WITHIN = 0.5  # seconds between the end of an answer and the end of its response
+UNPACKED = ("", "identity")
+
+
+class Refused(Exception):
+    """The API answered with an error. `body` is its JSON, if it is any."""
+
+    def __init__(self, status: int, body: object, retry_after: str | None) -> None:
+        super().__init__(f"{status}: {body}")
+        self.status, self.body, self.retry_after = status, body, retry_after
+
+
+class Unreachable(Exception):
+    """No answer came. Asking again may help where it is `passing`."""
+
+    def __init__(self, why: BaseException, *, passing: bool = True) -> None:
+        super().__init__(repr(why))
+        self.passing = passing
 
 
 class Packed(Exception):
     """The provider packs its answers although it was asked not to."""
 
 
-def connect(api_key: str, base_url: str | None, silence: float) -> "AsyncAnthropic":
-    """`silence`: how many seconds there may be between two pieces."""
-    import anthropic
+class Response(Protocol):
+    """The body of an answer."""
 
-    return anthropic.AsyncAnthropic(
-        api_key=api_key,
-        base_url=base_url,
-        max_retries=0,
-        default_headers={"accept-encoding": "identity"},
-        http_client=http_client(base_url, silence),
-    )
+    async def read(self) -> bytes:
+        """What has come, or the next that comes; empty at the end. Raises what breaks it."""
+        ...
 
+    async def pile_up(self, seconds: float) -> None:
+        """Let bytes come in for so long, without waking anybody; or until the body has ended."""
+        ...
 
-def http_client(base_url: str | None, silence: float) -> Any:
-    """The same for every platform."""
-    import anthropic
+    async def finish(self) -> None:
+        """The answer is whole: wait for the end of the body, so that its connection is used again.
 
-    return anthropic.DefaultAioHttpClient(
-        timeout=anthropic.Timeout(silence, connect=10.0),
-        trust_env=not is_on_loopback(base_url or ""),  # no proxy leads to this machine
-        follow_redirects=False,
-        event_hooks={"response": [_bounded]},
-    )
+        Whatever happens now does not matter, and does not take long.
+        """
+        ...
+
+    async def aclose(self) -> None: ...
 
 
-async def _bounded(response: "Response") -> None:
-    """Called when the head of a response is there and nothing of its body is read."""
-    if response.headers.get("content-encoding", "") not in _UNPACKED:
+class Connection(Protocol):
+    """Where requests go."""
+
+    async def open(self) -> None:
+        """Load what is needed, out of the way."""
+        ...
+
+    async def post(self, path: str, request: dict[str, Any], headers: dict[str, str]) -> Response:
+        """The response, once its head is there. Raises Refused, Unreachable or Packed."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Library:
+    """A package that takes a moment to import: in a thread, so that nobody is held up."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._loading: asyncio.Task[Any] | None = None
+
+    def load(self) -> None:
+        self._loading = asyncio.create_task(asyncio.to_thread(import_module, self._name))
+
+    async def loaded(self) -> None:
+        """Raises ImportError. What could not be loaded is tried again with the next turn."""
+        if self._loading is None or (self._loading.done() and self._loading.exception()):
+            self.load()
+        assert self._loading is not None
+        await asyncio.shield(self._loading)
+
+    async def rest(self) -> None:
+        """Nothing is being loaded any more."""
+        if self._loading is not None:
+            await asyncio.wait([self._loading])
+            self._loading.exception()
+
+
+class Api:
+    """Anthropic's own API, or what speaks like it at another address."""
+
+    def __init__(self, api_key: str, base_url: str | None, silence: float) -> None:
+        """`silence`: how many seconds there may be between two pieces."""
+        self._base_url = (base_url or ANTHROPIC).rstrip("/")
+        self._silence = silence
+        self._headers = {
+            "authorization": f"Bearer {api_key}",
+            "anthropic-version": VERSION,
+            "content-type": "application/json",
+            "accept-encoding": "identity",
+            "user-agent": "turnlog",
+            **_custom_headers(),
+        }
+        self._proxy = _proxy(self._base_url)
+        self._library = Library("aiohttp")
+        self._session: ClientSession | None = None
+
+    async def open(self) -> None:
+        self._library.load()
+
+    async def close(self) -> None:
+        await self._library.rest()
+        if self._session is not None:
+            await self._session.close()
+
+    async def post(self, path: str, request: dict[str, Any], headers: dict[str, str]) -> Response:
+        session = self._session or await self._connect()
+        from aiohttp import ClientError
+
+        try:
+            response = await session.post(
+                self._base_url + path,
+                data=msgspec.json.encode(request),
+                headers=headers,
+                proxy=self._proxy,
+                allow_redirects=False,
+            )
+        except (ClientError, OSError, TimeoutError) as error:
+            raise Unreachable(error) from error
+        try:
+            await _check(response)
+        except BaseException:
+            response.close()
+            raise
+        return _Body(response)
+
+    async def _connect(self) -> "ClientSession":
+        await self._library.loaded()
+        import aiohttp
+
+        secure = self._base_url.startswith("https:")
+        trust = await asyncio.to_thread(_certificates) if secure else True
+        if self._session is None:  # another turn may have been faster
+            self._session = aiohttp.ClientSession(
+                headers=self._headers,
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=STAYS_OPEN, ssl=trust),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(
+                    total=None, sock_connect=CONNECTS_WITHIN, sock_read=self._silence
+                ),
+                auto_decompress=False,
+            )
+        return self._session
+
+
+class _Body:
+    """The body of a response of aiohttp, whose reader collects what nobody waits for."""
+
+    def __init__(self, response: "ClientResponse") -> None:
+        self._response = response
+        self._content = response.content
+        self._ended: asyncio.Task[None] | None = None
+        self._pause: asyncio.Future[None] | None = None
+
+    async def read(self) -> bytes:
+        try:
+            return await self._content.readany()
+        except Exception:
+            # aiohttp says what broke a body before it gives what had piled up of it.
+            if piece := self._content._read_nowait(-1):
+                return piece
+            raise
+
+    async def pile_up(self, seconds: float) -> None:
+        if self._content.is_eof() or self._content.exception() is not None:
+            return
+        if self._ended is None:  # by its end or by what breaks it
+            self._ended = asyncio.create_task(self._content.wait_eof())
+            self._ended.add_done_callback(self._wake)
+        loop = asyncio.get_running_loop()
+        self._pause = loop.create_future()
+        timer = loop.call_later(seconds, self._wake)
+        try:
+            await self._pause
+        finally:
+            timer.cancel()
+
+    def _wake(self, ended: "asyncio.Task[None] | None" = None) -> None:
+        if ended is not None and not ended.cancelled():
+            ended.exception()  # whoever reads gets it
+        if self._pause is not None and not self._pause.done():
+            self._pause.set_result(None)
+
+    async def finish(self) -> None:
+        from aiohttp import ClientError
+
+        try:
+            async with asyncio.timeout(ENDS_WITHIN):
+                while await self.read():
+                    pass
+        except (ClientError, OSError, TimeoutError):
+            pass
+
+    async def aclose(self) -> None:
+        if self._ended is not None:
+            self._ended.cancel()
+        self._response.close()  # one that was read to its end has given its connection back
+
+
+async def _check(response: "ClientResponse") -> None:
+    if response.headers.get("content-encoding", "") not in UNPACKED:
         raise Packed
-    if response.status_code >= 300:
-        response.stream = _beginning(response.stream)
+    if response.status >= 300:
+        text = await _beginning(response)
+        raise Refused(response.status, text, response.headers.get("retry-after"))
 
 
-def _beginning(stream: Any) -> Any:
-    """The SDK reads the body of an error whole."""
-    from httpx2 import AsyncByteStream
+async def _beginning(response: "ClientResponse") -> object:
+    """The body of an error: JSON, or the text that there is; no more of it than is bearable."""
+    from aiohttp import ClientError
 
-    class Beginning(AsyncByteStream):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            left = MOST_ERROR
-            async for piece in stream:
-                yield piece[:left]
-                left -= len(piece)
-                if left <= 0:
-                    return
+    body = b""
+    try:
+        while len(body) < MOST_ERROR and (piece := await response.content.readany()):
+            body += piece
+        return msgspec.json.decode(body[:MOST_ERROR])
+    except (ClientError, OSError, TimeoutError, ValueError, RecursionError):
+        return body[:MOST_ERROR].decode(errors="replace")
 
-        async def aclose(self) -> None:
-            await stream.aclose()
 
-    return Beginning()
+def _certificates() -> ssl.SSLContext:
+    """Those of this machine, and those that Mozilla trusts: a small image has none of its own."""
+    import certifi
+
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+def _proxy(base_url: str) -> str | None:
+    """As the environment says (HTTPS_PROXY, NO_PROXY), but no proxy leads to this machine."""
+    address = urlsplit(base_url)
+    if is_on_loopback(base_url) or proxy_bypass(address.hostname or ""):
+        return None
+    proxies = getproxies()
+    return proxies.get(address.scheme) or proxies.get("all")
+
+
+def _custom_headers() -> dict[str, str]:
+    """ANTHROPIC_CUSTOM_HEADERS, as the SDK reads them: a line each, `Name: value`."""
+    lines = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").split("\n")
+    pairs = (line.partition(":") for line in lines if ":" in line)
+    return {name.strip(): value.strip() for name, _, value in pairs}

@@ -1,0 +1,137 @@
+"""The connection to Claude on another cloud: the SDK's client signs, and asks nobody again."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+from turnlog.engines.claude.bounds import MOST_ERROR
+from turnlog.engines.claude.connection import (
+    CONNECTS_WITHIN,
+    ENDS_WITHIN,
+    UNPACKED,
+    Library,
+    Packed,
+    Refused,
+    Response,
+    Unreachable,
+)
+from turnlog.engines.claude.platforms.clients import Platform
+from turnlog.net import is_on_loopback
+
+_log = logging.getLogger(__name__)
+
+
+class Cloud:
+    """A platform by the SDK's client for it."""
+
+    def __init__(self, platform: Platform, base_url: str | None, silence: float) -> None:
+        self._platform = platform
+        self._base_url = base_url
+        self._silence = silence
+        self._library = Library("anthropic")
+        self._client: Any = None
+
+    async def open(self) -> None:
+        self._library.load()
+
+    async def close(self) -> None:
+        await self._library.rest()
+        if self._client is not None:
+            await self._client.close()
+
+    async def post(self, path: str, request: dict[str, Any], headers: dict[str, str]) -> Response:
+        """The platforms' clients move parts of the body into the address, so they get it whole."""
+        client = self._client or await self._connect()
+        import anthropic
+        from httpx2 import Response as HttpResponse
+
+        try:
+            response: HttpResponse = await client.post(
+                path, cast_to=HttpResponse, stream=True, options={"headers": headers}, body=request
+            )
+        except anthropic.APIStatusError as error:
+            retry_after = error.response.headers.get("retry-after")
+            raise Refused(error.status_code, error.body, retry_after) from error
+        except anthropic.APIError as error:
+            if isinstance(error.__cause__, Packed):
+                raise Packed from error
+            raise Unreachable(error) from error
+        except Exception as error:
+            # Nobody to sign in as, no region, no project; or what this platform does not have.
+            _log.warning("the platform's request cannot be made: %r", error)
+            raise Unreachable(error, passing=False) from error
+        return _Body(response)
+
+    async def _connect(self) -> Any:
+        await self._library.loaded()
+        try:
+            http = _http_client(self._base_url, self._silence)
+            self._client = self._client or self._platform.connect(self._base_url, http)
+        except Exception as error:
+            _log.warning("the platform's client cannot be made: %s", error)
+            raise Unreachable(error, passing=False) from error
+        return self._client
+
+
+class _Body:
+    """The body of a response of the SDK."""
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+        self._pieces: AsyncIterator[bytes] = response.aiter_raw()
+
+    async def read(self) -> bytes:
+        return await anext(self._pieces, b"")
+
+    async def pile_up(self, seconds: float) -> None:
+        """The SDK does not say how a body ends before it is read: chunks are joined later."""
+
+    async def finish(self) -> None:
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(ENDS_WITHIN):
+                while await self.read():
+                    pass
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+def _http_client(base_url: str | None, silence: float) -> Any:
+    """With bounds on what comes back, the same for every platform."""
+    import anthropic
+
+    return anthropic.DefaultAioHttpClient(
+        timeout=anthropic.Timeout(silence, connect=CONNECTS_WITHIN),
+        trust_env=not is_on_loopback(base_url or ""),  # no proxy leads to this machine
+        follow_redirects=False,
+        event_hooks={"response": [_bounded]},
+    )
+
+
+async def _bounded(response: Any) -> None:
+    """Called when the head of a response is there and nothing of its body is read."""
+    if response.headers.get("content-encoding", "") not in UNPACKED:
+        raise Packed
+    if response.status_code >= 300:
+        response.stream = _beginning(response.stream)
+
+
+def _beginning(stream: Any) -> Any:
+    """The SDK reads the body of an error whole."""
+    from httpx2 import AsyncByteStream
+
+    class Beginning(AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = MOST_ERROR
+            async for piece in stream:
+                yield piece[:left]
+                left -= len(piece)
+                if left <= 0:
+                    return
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Beginning()
