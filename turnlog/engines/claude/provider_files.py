@@ -14,7 +14,7 @@ from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from turnlog.engines.claude.connection import connect
+from turnlog.engines.claude.platforms.sdk import connect
 from turnlog.errors import NotFound, TurnlogError
 from turnlog.events.clock import in_seconds, now
 from turnlog.net import back_off, spread

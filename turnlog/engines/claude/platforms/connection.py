@@ -6,11 +6,8 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
-from turnlog.engines.claude.bounds import MOST_ERROR
 from turnlog.engines.claude.connection import (
-    CONNECTS_WITHIN,
     ENDS_WITHIN,
-    UNPACKED,
     Library,
     Packed,
     Refused,
@@ -18,7 +15,7 @@ from turnlog.engines.claude.connection import (
     Unreachable,
 )
 from turnlog.engines.claude.platforms.clients import Platform
-from turnlog.net import is_on_loopback
+from turnlog.engines.claude.platforms.sdk import http_client
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +64,7 @@ class Cloud:
     async def _connect(self) -> Any:
         await self._library.loaded()
         try:
-            http = _http_client(self._base_url, self._silence)
+            http = http_client(self._base_url, self._silence)
             self._client = self._client or self._platform.connect(self._base_url, http)
         except Exception as error:
             _log.warning("the platform's client cannot be made: %s", error)
@@ -96,42 +93,3 @@ class _Body:
 
     async def aclose(self) -> None:
         await self._response.aclose()
-
-
-def _http_client(base_url: str | None, silence: float) -> Any:
-    """With bounds on what comes back, the same for every platform."""
-    import anthropic
-
-    return anthropic.DefaultAioHttpClient(
-        timeout=anthropic.Timeout(silence, connect=CONNECTS_WITHIN),
-        trust_env=not is_on_loopback(base_url or ""),  # no proxy leads to this machine
-        follow_redirects=False,
-        event_hooks={"response": [_bounded]},
-    )
-
-
-async def _bounded(response: Any) -> None:
-    """Called when the head of a response is there and nothing of its body is read."""
-    if response.headers.get("content-encoding", "") not in UNPACKED:
-        raise Packed
-    if response.status_code >= 300:
-        response.stream = _beginning(response.stream)
-
-
-def _beginning(stream: Any) -> Any:
-    """The SDK reads the body of an error whole."""
-    from httpx2 import AsyncByteStream
-
-    class Beginning(AsyncByteStream):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            left = MOST_ERROR
-            async for piece in stream:
-                yield piece[:left]
-                left -= len(piece)
-                if left <= 0:
-                    return
-
-        async def aclose(self) -> None:
-            await stream.aclose()
-
-    return Beginning()
