@@ -10,12 +10,8 @@ from msgspec.structs import replace
 from turnlog.events import kinds as k
 from turnlog.projections.history.lint import lint
 from turnlog.projections.history.messages import (
-    KEPT_MESSAGES,
-    MOST_BYTES,
-    MOST_MESSAGES,
     MOST_OF_A_RESULT,
     history,
-    moved_anchor,
     newly_repaired,
     tell,
 )
@@ -243,74 +239,6 @@ def test_nothing_is_recorded_where_nothing_was_repaired():
     log = s.log_of([s.asked("One."), s.said("Two.")], NEXT)
     assert tell(log).repaired == []
     assert newly_repaired(log, []) is None
-
-
-# the window
-
-
-def talk(length):
-    return [[s.asked(f"Question {n}."), s.said(thought(), f"Answer {n}.")] for n in range(length)]
-
-
-def test_a_short_talk_does_not_move_the_anchor():
-    assert moved_anchor(s.log_of(*talk(MOST_MESSAGES // 2))) is None
-
-
-def test_the_anchor_moves_to_the_turn_that_keeps_enough():
-    log = s.log_of(*talk(MOST_MESSAGES // 2), NEXT)
-    anchor = moved_anchor(log)
-    kept = [entry for entry in log if entry.position >= anchor]
-    assert isinstance(kept[0].event, k.UserMessageSent)
-    assert len(kept) == KEPT_MESSAGES + 1
-
-
-def test_a_turn_is_never_cut():
-    loop = [s.said(f"Step {n}.", stop="pause_turn") for n in range(40)]
-    log = s.log_of(*talk(20), [s.asked("Loop."), *loop, s.said("Done.")], NEXT)
-    assert log[40].event.content == "Loop."
-    assert moved_anchor(log) == 40
-
-
-def test_a_large_talk_moves_the_anchor_too():
-    large = [[s.asked("Tell."), s.said("x" * (MOST_BYTES // 4))] for _ in range(5)]
-    log = s.log_of(*large, NEXT)
-    assert moved_anchor(log) == log[-3].position
-
-
-def test_an_anchor_that_is_as_far_as_it_can_be_does_not_move():
-    answers = [s.said(f"{n}", stop="pause_turn") for n in range(MOST_MESSAGES)]
-    assert moved_anchor(s.log_of([s.asked("Go on."), *answers, s.said("Done.")], NEXT)) is None
-
-
-def ask_all(questions):
-    """A long talk as the pipeline leads it: what was told each time, and when the anchor moved."""
-    log, anchor, tellings, moves = [], 0, [], []
-    for n, (question, answer) in enumerate(questions):
-        log += s.log_of([question])
-        log = _renumbered(log)
-        window = [entry for entry in log if entry.position >= anchor]
-        moved = moved_anchor(window)
-        if moved is not None:
-            anchor = moved
-            moves.append(n)
-            window = [entry for entry in window if entry.position >= anchor]
-            log = _renumbered([*log, *s.log_of([k.HistoryAnchored(anchor=anchor)])])
-        tellings.append(history(window, thoughts=moved is None))
-        log = _renumbered([*log, *s.log_of([answer])])
-    return tellings, moves
-
-
-def _renumbered(log):
-    return [replace(entry, seq=n, position=n) for n, entry in enumerate(log)]
-
-
-def test_the_anchor_moves_rarely_and_between_moves_the_beginning_never_changes():
-    tellings, moves = ask_all(talk(120))
-    assert len(moves) == 5
-    for n in range(1, len(tellings)):
-        if n not in moves:
-            assert tellings[n][: len(tellings[n - 1])] == tellings[n - 1]
-        assert len(tellings[n]) >= min(2 * n, KEPT_MESSAGES)
 
 
 # whatever the log holds

@@ -45,7 +45,7 @@ FROZEN = {  # type: (persistenceState, its own fields)
 }
 INTERNAL = {  # in the log, never on a user's wire
     "budget_exceeded", "budget_warned", "claim_unfounded", "decision_refused", "feedback_given",
-    "history_anchored",
+    "history_anchored", "history_summarized", "summary_failed",
     "history_repaired", "tool_settled", "engine_paused", "turn_resumed", "web_searched",
 }
 # fmt: on

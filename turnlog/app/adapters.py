@@ -16,8 +16,9 @@ from turnlog.telemetry.metrics import Metrics
 from turnlog.tools.approval import Policy
 from turnlog.transports import wire
 from turnlog.transports.auth import Auth
-from turnlog.turns.engines import Make
+from turnlog.turns.engines import Engines, Make
 from turnlog.turns.limits import UserLimits
+from turnlog.turns.summaries import Summaries
 
 if TYPE_CHECKING:
     from turnlog.engines.claude.provider_files import ProviderFiles
@@ -119,6 +120,17 @@ def approval_policy(settings: Settings) -> Policy:
         server=settings.approval,
         server_approver=settings.approver,
         seconds=settings.approval_timeout,
+    )
+
+
+def summaries(settings: Settings, engines: Engines) -> Summaries:
+    """Who summarizes what leaves the window of a long conversation."""
+    return Summaries(
+        engines=engines,
+        default="claude",
+        chosen=settings.summary_model,
+        provider=settings.provider,
+        simulated=settings.simulated,
     )
 
 

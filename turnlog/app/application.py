@@ -14,6 +14,7 @@ from turnlog.app.adapters import (
     approval_policy,
     authentication,
     leaving_files,
+    summaries,
     user_files,
     user_limits,
 )
@@ -104,6 +105,7 @@ class Turnlog(RunsTurns):
         self._agents = {agent.id: agent for agent in agents}
         self._roster = Roster(agents)
         self._engines = engines
+        self._summaries = summaries(settings, engines)
         self.bus = bus
         self._following = Following(store, bus, wire.encode)
         self._book = PriceBook.of(settings.prices)
@@ -338,4 +340,5 @@ class Turnlog(RunsTurns):
             guard_for=self._budgets.guard,
             rate=self._book.rate,
             files=self._attachments,
+            summarizer=self._summaries.by(session.engine),
         )

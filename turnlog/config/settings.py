@@ -38,6 +38,8 @@ class Settings:
     max_calls: int = 50  # model calls in one turn
     max_characters: int = 200_000  # of one question
     thinking_budget: int = 10_000
+    history_tokens: int = 150_000  # of one prompt: beyond, what came first is summarized
+    summary_model: str = ""  # that summarizes it; default: the session's, or a cheap one
     searches_a_session: int = 10  # on the web
     prompt_cache: str = "5m"  # how long the provider keeps what it has read; or 1h, or off
     chunk_window: float = 0.05  # seconds whose chunks are shown together; 0: each at once
@@ -125,6 +127,7 @@ class Settings:
             max_calls=self.max_calls,
             max_characters=self.max_characters,
             searches=self.searches_a_session,
+            history_tokens=self.history_tokens,
         )
 
     @property
@@ -192,6 +195,7 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "thinking_budget": (int, 1_000, 100_000),
     "searches_a_session": (int, 0, 10_000),
     "chunk_window": (float, 0, 5),
+    "history_tokens": (int, 1_000, 1_000_000),
     "grace": (float, 0, 3_600),
     "turn_timeout": (float, 1, 86_400),
     "approval_timeout": (float, 1, 31_536_000),

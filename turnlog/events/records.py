@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from msgspec import UNSET, UnsetType
 
 from turnlog.events.base import Event
+from turnlog.events.content import TokenUsage
 
 
 class Internal(Event, frozen=True, kw_only=True):
@@ -45,9 +46,40 @@ class EnginePaused(Internal, frozen=True, kw_only=True, tag="engine_paused"):
 
 
 class HistoryAnchored(Internal, frozen=True, kw_only=True, tag="history_anchored"):
-    """From here on the model is told only what came at or after `anchor`."""
+    """From here on the model is told `summary`, and then what came at or after `anchor`."""
 
     anchor: int
+    summary: str = ""  # of everything before, as far as there is one
+    files: list[dict[str, Any]] = []  # attached before: id, name and mediaType of the newest
+
+
+class HistorySummarized(Internal, frozen=True, kw_only=True, tag="history_summarized"):
+    """A model was called to summarize what leaves the window. Billed as any other call.
+
+    The summary itself is in the `history_anchored` that follows.
+    """
+
+    message_id: str
+    model: str
+    how: str  # compaction: the API's own; call: a model was asked in words
+    token_usage: TokenUsage
+    cost_usd: Decimal | None = None  # None: unknown, which is not zero
+    costs: list[Decimal | None] = []  # of each part of `reported`
+    reported: dict[str, Any] = {}  # the usage object, as the API sent it
+
+
+class SummaryFailed(Internal, frozen=True, kw_only=True, tag="summary_failed"):
+    """What leaves the window could not be summarized. The turn goes on without.
+
+    Either the window stays as it is, and the next try comes when it has grown; or there was no
+    room for that, and what left it is lost to the model. The log has it, as ever.
+    """
+
+    code: str
+    error: str
+    lost: bool
+    tokens: int  # of the window, at that time
+    messages: int
 
 
 class WebSearched(Internal, frozen=True, kw_only=True, tag="web_searched"):

@@ -23,6 +23,7 @@ class Limits:
     max_calls: int = 50
     max_characters: int = 200_000
     searches: int = 10  # on the web, in one session
+    history_tokens: int = 150_000  # of one prompt: beyond, what came first is summarized
 
 
 def admit(question: Question, limits: Limits) -> None:

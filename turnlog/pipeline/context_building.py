@@ -8,40 +8,43 @@ Out: a Seat: the agent with its prompt, and what is to be recorded about the his
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from turnlog.events.base import Stamped
 from turnlog.events.content import Block
-from turnlog.events.kinds import HistoryAnchored
 from turnlog.pipeline.admission import Limits
 from turnlog.pipeline.citing import documents_in
+from turnlog.pipeline.moving import Mover, window_of
 from turnlog.ports import (
     NO_ATTACHMENTS,
     Agent,
     Attachments,
+    CallGuard,
     OpenCall,
     Prompt,
     PromptContext,
     Question,
     Seat,
     Session,
+    Summarizer,
     Told,
     ToolBox,
     ToolSpec,
     handover_tool,
 )
 from turnlog.projections.citations import Source
-from turnlog.projections.history.attachments import FILE_TOOL, needs_tool, plan
+from turnlog.projections.history.attachments import FILE_TOOL, named, needs_tool, plan, tokens_of
 from turnlog.projections.history.messages import (
-    moved_anchor,
     newly_repaired,
     open_container,
     tell,
     tool_ids,
     was_mended_in_full,
 )
+from turnlog.projections.history.window.opening import Opening
+from turnlog.projections.history.window.size import room_for
 
 
 class ReadableLog(Protocol):
@@ -64,52 +67,48 @@ async def build_context(
     *,
     attachments: Attachments = NO_ATTACHMENTS,
     system: str,
-    mid_turn: bool = False,
+    summarizing: tuple[Summarizer, CallGuard] | None = None,
     shorter: bool = False,
 ) -> tuple[Seat, str]:
     """The agent with all that it is told, and the fingerprint of what stands before that.
 
     Reads only from the anchor on: a long session costs no more than a short one. `open_calls`
     are those of a turn that goes on, whose results come next. `system` is the agent's prompt for
-    this turn. `mid_turn`: somebody has answered,
-    so the anchor stays where it is. `shorter`: the model could not take in what was built before;
-    without a move of the anchor in return, it cannot be told less.
+    this turn. `summarizing`: who summarizes what leaves the window; None: the window stays where
+    it is, because somebody has answered already. `shorter`: the model could not take in what was
+    built before; without a move of the anchor in return, it cannot be told less.
     """
-    events = await log.read(session.user_id, session.id, after=session.anchor - 1)
-    anchor = None if mid_turn else moved_anchor(events, shorter)
-    if anchor is not None:
-        events = [entry for entry in events if entry.position >= anchor]
-    model, searches = agent.model or limits.model, _searches(session, agent, limits)
-    files = plan(events, model)
-    specs = [*_offered(tools, files), *_handovers(agent, team)]
-    prefix = fingerprint(model, system, specs, searches)
+    kept = await log.read(session.user_id, session.id, after=session.anchor - 1)
+    desk = _Desk(agent, team, question, session, tools, limits, system)
+    mover = summarizing and Mover(
+        room_for(desk.model, limits.history_tokens, limits.max_tokens),
+        *summarizing,
+        desk.as_it_was_told,
+    )
+    files = plan(kept, desk.model)
+    window = await window_of(kept, agent.id, mover, shorter=shorter, files=tokens_of(files))
+    events = window.events
+    if window.moved:
+        files = plan(events, desk.model)
     blocks, sources = await _blocks(files, session.user_id, attachments)
+    specs = desk.specs(files, window.opening)
+    prefix = desk.fingerprint(specs)
     telling = tell(
         events,
         agent.id,
-        thoughts=anchor is None,
+        thoughts=not window.moved,
         prefix=prefix,
         to_be_answered={each.call.tool_use_id for each in open_calls if each.agent.id == agent.id},
         files=blocks,
+        opening=window.opening,
     )
-    prompt = Prompt(
-        model=model,
-        system=system,
-        messages=telling.messages,
-        max_tokens=limits.max_tokens,
-        tools=specs,
-        thinking_budget=_budget(question, session) if agent.thinking else None,
-        searches=searches,
-        output_schema=agent.output_schema,
-        container=open_container(events, datetime.now(UTC)),
-    )
-    move = None if anchor is None else HistoryAnchored(anchor=anchor)
-    records = [each for each in (move, newly_repaired(events, telling.repaired)) if each]
+    prompt = desk.prompt(specs, telling.messages, open_container(events, datetime.now(UTC)))
+    repaired = newly_repaired(events, telling.repaired)
     seat = Seat(
         agent=agent,
         prompt=prompt,
         tools=tools,
-        records=records,
+        records=[*window.records, *([repaired] if repaired else [])],
         tool_ids=frozenset(tool_ids(events)),
         known_only=was_mended_in_full(events),
         documents=documents_in(telling.messages, sources),
@@ -117,10 +116,66 @@ async def build_context(
     return seat, prefix
 
 
-def _offered(tools: ToolBox, files: Sequence[Told]) -> Iterator[ToolSpec]:
+class _Desk(NamedTuple):
+    """All that a prompt is made of, but for the log."""
+
+    agent: Agent
+    team: Mapping[str, Agent]
+    question: Question
+    session: Session
+    tools: ToolBox
+    limits: Limits
+    system: str
+
+    @property
+    def model(self) -> str:
+        return self.agent.model or self.limits.model
+
+    @property
+    def searches(self) -> int | None:
+        return _searches(self.session, self.agent, self.limits)
+
+    def specs(self, files: Sequence[Told], opening: Opening) -> list[ToolSpec]:
+        offered = _offered(self.tools, needs_tool(files) or opening.readable)
+        return [*offered, *_handovers(self.agent, self.team)]
+
+    def fingerprint(self, specs: Sequence[ToolSpec]) -> str:
+        return fingerprint(self.model, self.system, specs, self.searches)
+
+    def prompt(
+        self, specs: Sequence[ToolSpec], messages: list[dict[str, Any]], container: str | None
+    ) -> Prompt:
+        thinks = self.agent.thinking
+        return Prompt(
+            model=self.model,
+            system=self.system,
+            messages=messages,
+            max_tokens=self.limits.max_tokens,
+            tools=specs,
+            thinking_budget=_budget(self.question, self.session) if thinks else None,
+            searches=self.searches,
+            output_schema=self.agent.output_schema,
+            container=container,
+        )
+
+    def as_it_was_told(self, events: Sequence[Stamped], opening: Opening) -> Prompt:
+        """A part of the window, as the agent was told it before; but its files by name."""
+        files = plan(events, self.model)
+        specs = self.specs(files, opening)
+        names: dict[str, list[Block]] = {}
+        for each in files:
+            names.setdefault(each.message_id, []).append(
+                {"type": "text", "text": named(each.facts)}
+            )
+        prefix = self.fingerprint(specs)
+        telling = tell(events, self.agent.id, prefix=prefix, files=names, opening=opening)
+        return self.prompt(specs, telling.messages, None)
+
+
+def _offered(tools: ToolBox, readable: bool) -> Iterator[ToolSpec]:
     """Its tools, and the one that reads files where there is something to read."""
     yield from tools.specs
-    if needs_tool(files) and all(spec.name != FILE_TOOL.name for spec in tools.specs):
+    if readable and all(spec.name != FILE_TOOL.name for spec in tools.specs):
         yield FILE_TOOL
 
 

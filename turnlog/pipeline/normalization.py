@@ -6,6 +6,7 @@ Out: our events: attributed, internal ones marked, none twice, each with the id 
 """
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -17,6 +18,7 @@ from turnlog.events.clock import now
 from turnlog.pipeline.turn_state import Draft, TurnState, new_message_id
 from turnlog.ports import Batch, CallFailed, CallStarted, Hidden, Rate, SpeakerChanged, no_price
 
+Billed = TypeVar("Billed", k.Message, k.HistorySummarized)
 _OF_AN_ANSWER = (
     k.MessageChunk, k.ThinkingChunk, k.ThinkingStart, k.ThinkingComplete,
     k.CitationsFound, k.Thinking, k.Message, k.WebSearched,
@@ -97,6 +99,8 @@ def _chunk(chunk: Chunk, call: str, state: TurnState) -> Chunk:
 def _admitted(event: Event, call: str, agent: AgentRef, state: TurnState, rate: Rate) -> Event:
     if isinstance(event, k.ApprovalRequested):  # who decides knows what it has cost
         return replace(event, cost_so_far_usd=money.total(state.costs))
+    if isinstance(event, k.HistorySummarized):
+        return _priced(event, rate)
     if not isinstance(event, _OF_AN_ANSWER):
         return event
     draft = state.drafts.get(call)
@@ -111,8 +115,8 @@ def _admitted(event: Event, call: str, agent: AgentRef, state: TurnState, rate: 
     return event
 
 
-def _priced(message: k.Message, rate: Rate) -> k.Message:
+def _priced(call: Billed, rate: Rate) -> Billed:
     """With what each part of the call cost, and the whole. Drafts that were cut off too."""
-    costs = rate(message.model, message.reported, now())
+    costs = rate(call.model, call.reported, now())
     whole = money.total(costs) if costs else None
-    return replace(message, costs=costs, cost_usd=whole)
+    return replace(call, costs=costs, cost_usd=whole)

@@ -34,6 +34,7 @@ from turnlog.pipeline.turn_state import TurnState, resumed
 from turnlog.ports import (
     NO_ATTACHMENTS,
     NO_GUARD,
+    NOBODY,
     Agent,
     Ask,
     Attachments,
@@ -48,6 +49,7 @@ from turnlog.ports import (
     Show,
     Standing,
     Store,
+    Summarizer,
     ToolBox,
     ToolStarted,
     Turn,
@@ -91,6 +93,7 @@ class Parts:
     rate: Rate = no_price  # what a model call costs
     note: Callable[[Sequence[Envelope]], None] = lambda placed: None  # what was stored, for logs
     files: Attachments = NO_ATTACHMENTS
+    summarizer: Summarizer = NOBODY  # of what leaves a long conversation's window
 
     @property
     def agent(self) -> Agent:
@@ -226,11 +229,17 @@ class _Team:
             list(state.open_calls.values()),
             attachments=parts.files,
             system=await self._system(agent),
-            mid_turn=state.last_message is not None,
+            summarizing=self._summarizing(),
             shorter=shorter,
         )
         state.documents[agent_id] = seat.documents
         return seat
+
+    def _summarizing(self) -> tuple[Summarizer, CallGuard] | None:
+        """Before the first answer of the turn: later on, what the model is told only grows."""
+        if self._state.last_message is not None:
+            return None
+        return self._parts.summarizer, self._parts.guard_for(self._state.turn)
 
     async def _system(self, agent: Agent) -> str:
         """The agent's prompt, made once for the turn: within it, what the model is told only

@@ -228,13 +228,7 @@ class TurnState:
             case k.Message():
                 self._answered(event, agent)
             case k.ToolUse():
-                self.asked_tools.add(event.tool_use_id)
-                opened = OpenCall(call=event, agent=agent, hidden=internal)
-                self.open_calls[event.tool_use_id] = opened
-                if not internal:
-                    self.tools_used.append(event.tool_name)
-                else:  # a hand-over: the other agent's earlier answer is old
-                    self.answers.pop(event.tool_name.removeprefix(HANDOVER), None)
+                self._called(event, agent, internal)
             case k.AgentChanged():
                 self.agent = agent  # the event is from the agent that takes over
             case k.ToolResult():
@@ -250,6 +244,16 @@ class TurnState:
                 self.resumptions += 1
             case k.EnginePaused():
                 self.paused = event
+            case k.HistorySummarized():
+                self._billed(event)
+
+    def _called(self, call: k.ToolUse, agent: AgentRef, internal: bool) -> None:
+        self.asked_tools.add(call.tool_use_id)
+        self.open_calls[call.tool_use_id] = OpenCall(call=call, agent=agent, hidden=internal)
+        if not internal:
+            self.tools_used.append(call.tool_name)
+        else:  # a hand-over: the other agent's earlier answer is old
+            self.answers.pop(call.tool_name.removeprefix(HANDOVER), None)
 
     def _answered(self, message: k.Message, agent: AgentRef) -> None:
         drafts = self.drafts.items()
@@ -257,8 +261,11 @@ class TurnState:
         self.answers[agent.id] = message
         self.message_ids.add(message.message_id)
         self.last_message, self._owes_answer = message, False
-        self.usage += message.token_usage
-        self.costs.append(message.cost_usd)
+        self._billed(message)
+
+    def _billed(self, call: k.Message | k.HistorySummarized) -> None:
+        self.usage += call.token_usage
+        self.costs.append(call.cost_usd)
 
     def _decided(self, event: k.ApprovalResolved) -> None:
         for tool_use_id, approval in self.standing.approvals.items():

@@ -64,6 +64,7 @@ from turnlog.ports.store import (
     Turn,
     Turns,
 )
+from turnlog.ports.summaries import NOBODY, Leaving, Summarizer, Summary
 from turnlog.ports.tickets import Ticket, Tickets, too_many_tickets
 from turnlog.ports.tool_runs import ToolRun
 from turnlog.ports.tools import (
@@ -119,8 +120,10 @@ __all__ = [
     "Hidden",
     "KeepRaw",
     "Files",
+    "Leaving",
     "LiveEvent",
     "Model",
+    "NOBODY",
     "NO_GUARD",
     "NO_ATTACHMENTS",
     "OPEN",
@@ -149,6 +152,8 @@ __all__ = [
     "StartedTurn",
     "Store",
     "Stored",
+    "Summarizer",
+    "Summary",
     "Team",
     "Ticket",
     "Tickets",

@@ -23,6 +23,7 @@ class Prompt:
     searches: int | None = None  # web searches that are left; None: the model may not search
     output_schema: Mapping[str, Any] | None = None  # what the answer must be, as JSON
     container: str | None = None  # of the provider's own tools, to go back to
+    compaction: str | None = None  # how to summarize the messages; instead of an answer
 
 
 class CallStarted(msgspec.Struct, frozen=True, kw_only=True):

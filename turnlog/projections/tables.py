@@ -190,6 +190,10 @@ def _anchor(event: k.HistoryAnchored, place: dict[str, Any], entry: Stamped) -> 
     yield Write("sessions", {"id": entry.session_id, "anchor": event.anchor}, new=False)
 
 
+def _summary(event: k.HistorySummarized, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
+    yield from (Write("usage", row) for row in usage_rows(event, place, entry.envelope.agent.id))
+
+
 def _failed(event: k.Error, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
     yield Write("turns", {"id": entry.turn_id, "state": "failed"}, new=False)
 
@@ -206,6 +210,7 @@ RULES: dict[type[Event], Callable[[Any, dict[str, Any], Stamped], Iterable[Write
     k.ToolResult: _answered,
     k.ToolSettled: _settled,
     k.HistoryAnchored: _anchor,
+    k.HistorySummarized: _summary,
     k.Error: _failed,
 }
 

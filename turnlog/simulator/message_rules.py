@@ -129,7 +129,10 @@ def _check_text(at: str, text: Any) -> None:
 
 
 def prefill_is_supported(request: Request) -> None:
-    """A last message from the assistant. A paused turn, with a server's tool, may always go on."""
+    """A last message from the assistant. A paused turn, with a server's tool, may always go on;
+    and a conversation that is to be summarized goes on nowhere."""
+    if request.body.get("compaction"):
+        return
     last = request.messages[-1]
     blocks = [placed for placed in request.blocks if placed.message == len(request.messages) - 1]
     if last["role"] != "assistant" or any(p.block["type"] in SERVER_CALLS for p in blocks):

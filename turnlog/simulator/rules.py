@@ -19,6 +19,7 @@ from .script import Json
 
 MAX_BODY = 32 * 1024 * 1024
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+COMPACTION = "compact-2026-09-04"
 SAMPLING = ("temperature", "top_p", "top_k")
 
 PARAMETERS = {
@@ -107,6 +108,21 @@ def sampling_is_supported(request: Request) -> None:
     temperature = request.body.get("temperature")
     if temperature is not None and not 0 <= temperature <= 1:
         refuse("temperature: range: 0..1")
+
+
+def compaction_is_supported(request: Request) -> None:
+    """A summary on demand: docs/en/build-with-claude/compaction-on-demand."""
+    asked = request.body.get("compaction")
+    if asked is None:
+        return
+    if COMPACTION not in request.headers.get("anthropic-beta", ""):
+        refuse("compaction: Extra inputs are not permitted")
+    if not isinstance(asked, dict) or asked.get("type") != "summarize":
+        refuse("compaction.type: Input should be 'summarize'")
+    if "context_management" in request.body:
+        refuse("compaction: cannot be combined with `context_management`")
+    if refuses(request.body["model"], "compaction"):
+        refuse("compaction: not supported on this model")
 
 
 def _required(request: Request, name: str) -> Any:
@@ -314,6 +330,7 @@ CHECKS: tuple[Check, ...] = (
     tool_choice_can_be_met,
     *message_rules.CONTENT,
     *block_rules.CHECKS,
+    compaction_is_supported,
     message_rules.prefill_is_supported,
     thinking_opens_the_tool_loop,
     cache_breakpoints_are_few,

@@ -106,6 +106,8 @@ def _start(content: Json) -> Json:
     """The block as it begins: what comes in deltas is still empty."""
     if content["type"] in STREAMS_INPUT:
         return {**content, "input": {}}
+    if content["type"] == "compaction":
+        return {**content, "content": None}
     empty: Json = {"text": "", "thinking": "", "signature": "", "citations": []}
     if content["type"] in ("text", "thinking"):
         return {key: empty.get(key, value) for key, value in content.items()}
@@ -123,6 +125,8 @@ def _deltas(block: Block, content: Json, chunk: int) -> Iterator[Json]:
             for piece in _pieces(text, chunk):
                 yield {"type": "thinking_delta", "thinking": piece}
             yield {"type": "signature_delta", "signature": signature}
+        case {"type": "compaction", "content": str(text)}:
+            yield {"type": "compaction_delta", "content": text, "encrypted_content": None}
         case {"type": kind, "input": _} if kind in STREAMS_INPUT:
             for piece in ("", *_pieces(_input_json(block, content), chunk)):
                 yield {"type": "input_json_delta", "partial_json": piece}

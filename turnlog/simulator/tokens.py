@@ -20,7 +20,8 @@ def output_tokens(block: Block) -> int:
         case ToolCall(name=name, input=arguments):
             said = [name, arguments]
         case RawBlock(block=raw):
-            said = raw.get("input")  # what a server tool returned was not written by Claude
+            # What a server tool returned was not written by Claude.
+            said = raw.get("content" if raw.get("type") == "compaction" else "input")
     return 1 + characters(said) // CHARACTERS_PER_TOKEN
 
 

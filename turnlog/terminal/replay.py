@@ -75,15 +75,26 @@ def _result(event: k.ToolResult) -> tuple[str, str]:
     return "in doubt" if event.in_doubt else "failed", str(event.error)
 
 
+def _history(event: Event) -> tuple[str, str] | None:
+    """What became of the history that the model is told."""
+    match event:
+        case k.HistoryRepaired(repairs=repairs):
+            return "repaired", ", ".join(f"{r['rule']} at {r['place']}" for r in repairs)
+        case k.HistoryAnchored(anchor=anchor, summary=summary):
+            return "forgets", f"the model is told what came from {anchor} on, and before: {summary}"
+        case k.HistorySummarized(model=model, how=how, cost_usd=cost):
+            return "sums up", f"what leaves the window, by {model}  [{how}{price(cost)}]"
+        case k.SummaryFailed(code=code, error=error, lost=lost):
+            rest = "it is lost to the model" if lost else "the window stays as it is"
+            return "no summary", f"{error} What was to leave the window: {rest}  [{code}]"
+    return None
+
+
 def _internal(event: Event) -> tuple[str, str]:
     """Events for the audit, which users and the model do not see."""
     match event:
         case k.WebSearched(query=query, results=results):
             return "searched", f"{query}  [{len(results)} found]"
-        case k.HistoryRepaired(repairs=repairs):
-            return "repaired", ", ".join(f"{r['rule']} at {r['place']}" for r in repairs)
-        case k.HistoryAnchored(anchor=anchor):
-            return "forgets", f"the model is told only what came from {anchor} on"
         case k.DecisionRefused(tried_by=who, why=why):
             return "no say", f"{who} tried to decide: {why}"
         case k.ToolSettled(tool_name=name, happened=happened, decided_by=who, note=note):
@@ -97,7 +108,7 @@ def _internal(event: Event) -> tuple[str, str]:
             return "paused", f"{engine} waits for a person; its state is kept"
         case k.TurnResumed():
             return "resumed", "the process had died; another one goes on"
-    return event.type, as_text(event.shown())
+    return _history(event) or (event.type, as_text(event.shown()))
 
 
 def price(cost: Decimal | None) -> str:

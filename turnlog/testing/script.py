@@ -99,6 +99,10 @@ class Reader:
         else:
             self.settings["budgets"] = (Budget(per="session", tokens=int(amount)),)
 
+    def tells(self, what: str) -> None:
+        """`N tokens`: as much as one prompt may have."""
+        self.settings["history_tokens"] = int(what.split()[0])
+
     def dies(self, tool_id: str) -> None:
         """While this tool runs for the first time."""
         self.end_reply()
@@ -130,6 +134,12 @@ class Reader:
 
     def says(self, text: str) -> None:
         self.blocks.append(Text(json.loads(text) if text.startswith('"') else text))
+
+    def summarizes(self, text: str) -> None:
+        """What leaves the window, when the API is asked to."""
+        self.end_reply()
+        block = {"type": "compaction", "content": text, "encrypted_content": None}
+        self.reply(Reply(RawBlock(block), stop_reason="compaction"))
 
     def thinks(self, text: str) -> None:
         self.blocks.append(Thinking(text))
@@ -301,9 +311,11 @@ VERBS: dict[tuple[str, str], Callable[[Reader, str], None]] = {
     ("team", "lets"): Reader.lets,
     ("server", "allows"): Reader.allows,
     ("server", "dies"): Reader.dies,
+    ("server", "tells"): Reader.tells,
     ("tasks", "are"): Reader.has_tasks,
     ("erp", "is"): Reader.has_erp,
     ("model", "says"): Reader.says,
+    ("model", "summarizes"): Reader.summarizes,
     ("model", "thinks"): Reader.thinks,
     ("model", "redacts"): Reader.redacts,
     ("model", "cites"): Reader.cites,

@@ -32,6 +32,7 @@ MOST_OUTPUT = 64_000  # that every model since 4.5 gives, thinking included
 LEAST_ANSWER = 4096  # room that thinking leaves
 # "Interleaved": between two tools too. Adaptive thinking does that by itself.
 INTERLEAVED = "interleaved-thinking-2025-05-14"
+COMPACTION = "compact-2026-09-04"  # a summary on demand
 # Every model searches with this version. From 20260209 on (4.6 and later) the model may filter
 # results in code before they are results, so that the log would not hold what it read.
 WEB_SEARCH = "web_search_20250305"
@@ -63,7 +64,8 @@ def thinking_parameters(model: str, budget: int | None, max_tokens: int) -> dict
 
 def betas(request: dict[str, Any]) -> list[str]:
     """The features of this request that the API gives only when asked by name."""
-    return [INTERLEAVED] if request.get("thinking", {}).get("type") == BUDGET else []
+    interleaved = [INTERLEAVED] if request.get("thinking", {}).get("type") == BUDGET else []
+    return [*interleaved, *([COMPACTION] if "compaction" in request else [])]
 
 
 _SHOWN = {"display": "summarized"}  # newer models leave the text out unless asked

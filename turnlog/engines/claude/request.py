@@ -44,7 +44,8 @@ def body_of(prompt: Prompt, cache: str = "off") -> dict[str, Any]:
     """The body of the call."""
     mark = CACHES[cache]
     thinking = thinking_parameters(prompt.model, prompt.thinking_budget, prompt.max_tokens)
-    body = _fitting({"model": prompt.model, "messages": prompt.messages, **thinking})
+    asked = {"compaction": _compaction(prompt)} if prompt.compaction is not None else {}
+    body = _fitting({"model": prompt.model, "messages": prompt.messages, **thinking, **asked})
     body["messages"] = _marked_history(body["messages"], mark)
     if system := _system(prompt, mark):
         body["system"] = system
@@ -56,6 +57,11 @@ def body_of(prompt: Prompt, cache: str = "off") -> dict[str, Any]:
     if prompt.container is not None:
         body["container"] = prompt.container
     return body
+
+
+def _compaction(prompt: Prompt) -> dict[str, Any]:
+    """The API summarizes the messages, and answers with nothing else."""
+    return {"type": "summarize", "instructions": prompt.compaction}
 
 
 def _strict(schema: Mapping[str, Any]) -> dict[str, Any]:

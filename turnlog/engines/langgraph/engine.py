@@ -18,26 +18,26 @@ class LangGraphEngine:
 
     def __init__(self, model: Model, *, soon: bool = False) -> None:
         """`soon`: import LangGraph when the server starts, which takes a second."""
-        self._model = model
+        self.model = model
         self._soon = soon
         self._graphs: dict[tuple[Any, ...], Any] = {}
         self._importing: asyncio.Task[Any] | None = None
 
     async def open(self) -> None:
-        await self._model.open()
+        await self.model.open()
         if self._soon:
             self._importing = asyncio.create_task(asyncio.to_thread(_imported))
 
     async def close(self) -> None:
         if self._importing is not None:
             await asyncio.wait([self._importing])
-        await self._model.close()
+        await self.model.close()
 
     async def answer(self, ask: Ask) -> Batches:
         team = await asyncio.to_thread(_imported)
         outlet = Outlet()
         steps = STEPS_A_CALL * ask.max_calls + STEPS_A_CALL
-        turn = team.Turn(Speakers(ask, self._model), outlet.put, steps)
+        turn = team.Turn(Speakers(ask, self.model), outlet.put, steps)
         work = _as_ours(team.run(self._graph(team, ask.team.agents), ask, turn))
         async with aclosing(outlet.batches(work)) as batches:
             async for batch in batches:

@@ -23,25 +23,25 @@ class OpenAIAgentsEngine:
     ) -> None:
         """Guardrails are the SDK's. `soon`: import it when the server starts, which takes
         seconds."""
-        self._model = model
+        self.model = model
         self._guardrails = (list(input_guardrails), list(output_guardrails))
         self._soon = soon
         self._importing: asyncio.Task[Any] | None = None
 
     async def open(self) -> None:
-        await self._model.open()
+        await self.model.open()
         if self._soon:
             self._importing = asyncio.create_task(asyncio.to_thread(_imported))
 
     async def close(self) -> None:
         if self._importing is not None:
             await asyncio.wait([self._importing])
-        await self._model.close()
+        await self.model.close()
 
     async def answer(self, ask: Ask) -> Batches:
         team = await asyncio.to_thread(_imported)
         outlet = Outlet()
-        turn = team.Turn(ask, Speakers(ask, self._model), outlet.put, *self._guardrails)
+        turn = team.Turn(ask, Speakers(ask, self.model), outlet.put, *self._guardrails)
         async with aclosing(outlet.batches(turn.run())) as batches:
             async for batch in batches:
                 yield batch

@@ -11,7 +11,7 @@ from typing import Any
 
 from turnlog.events.base import Event, Stamped
 from turnlog.events.content import TokenUsage
-from turnlog.events.kinds import Message
+from turnlog.events.kinds import HistorySummarized, Message
 from turnlog.events.money import usd
 from turnlog.ports import Charge
 from turnlog.projections import tables
@@ -114,4 +114,5 @@ def charges_of(user_id: str, log: Iterable[Stamped]) -> list[Charge]:
 
 def total(events: Iterable[Event]) -> TokenUsage:
     """All tokens of all model calls, internal ones included: they were paid for."""
-    return sum((e.token_usage for e in events if isinstance(e, Message)), TokenUsage())
+    calls = (event for event in events if isinstance(event, Message | HistorySummarized))
+    return sum((call.token_usage for call in calls), TokenUsage())

@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 
 from turnlog.events.internal import is_reserved
-from turnlog.events.kinds import Message
+from turnlog.events.kinds import HistorySummarized, Message
 from turnlog.events.money import picousd
 from turnlog.events.usage import parts_of
 
 CUT_OFF = ("cancelled", "interrupted")  # stop reasons of answers that were not finished
 MOST_PICOUSD = 2**63 - 1  # what a column holds: nine million dollars
+SUMMARY = "(summary)"  # what such a call is listed under, where bills go by tool
 _TOOLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 
 
@@ -41,22 +42,24 @@ def message_sums(message: Message) -> dict[str, int | None]:
     return dict(zip(SUMS, counts, strict=True))
 
 
-def usage_rows(message: Message, place: dict[str, Any], agent_id: str) -> Iterator[dict[str, Any]]:
+def usage_rows(
+    message: Message | HistorySummarized, place: dict[str, Any], agent_id: str
+) -> Iterator[dict[str, Any]]:
     """A message from before there were prices has no costs: they are unknown."""
     costs = message.costs or repeat(None)
     shared = {
         **place,
         "message_id": message.message_id,
         "agent_id": agent_id,
-        "tools": _tools(message),
-        "partial": int(message.stop_reason in CUT_OFF),
+        "tools": _tools(message) if isinstance(message, Message) else SUMMARY,
+        "partial": int(isinstance(message, Message) and message.stop_reason in CUT_OFF),
         "reported": msgspec.json.encode(message.reported).decode(),
     }
     parts = parts_of(message.model, message.reported)
     for number, (part, cost) in enumerate(zip(parts, costs, strict=False)):
         yield shared | {
             "part": number,
-            "kind": part.kind,
+            "kind": part.kind if isinstance(message, Message) else "summary",
             "model": part.model,
             "input_tokens": part.input_tokens,
             "output_tokens": part.output_tokens,

@@ -116,6 +116,15 @@ def _sum(told: Iterable[Told]) -> Weight:
     return total
 
 
+def tokens_of(told: Iterable[Told]) -> dict[str, int]:
+    """By message: what its files weigh."""
+    tokens: dict[str, int] = {}
+    for each in told:
+        weighs = weight(each.facts, each.form).tokens
+        tokens[each.message_id] = tokens.get(each.message_id, 0) + weighs
+    return tokens
+
+
 def needs_tool(told: Iterable[Told]) -> bool:
     """Whether some file is not told as a whole."""
     cut = ("pages", "text")

@@ -1,10 +1,11 @@
 """What the model is told: the log as a Messages API history.
 
-The window is anchored. It starts at a turn's first event and grows until it is three times
-what must be kept, or large; then the anchor moves once, to a turn boundary, and stays. Between
-moves the prefix never changes, which is what the prompt cache and the signatures of thinking
-blocks depend on. Thoughts from before a move, or from before the prompt, the tools or the
-model changed, are left out. Everything else goes back as it came, unless it breaks a rule.
+The window is anchored. It starts at a turn's first event and grows until it is too large; then
+the anchor moves once, to a turn boundary, and stays (`window/`). Between moves the prefix never
+changes, which is what the prompt cache and the signatures of thinking blocks depend on. What came
+before the anchor is told in short. Thoughts from before a move, or from before the prompt, the
+tools or the model changed, are left out. Everything else goes back as it came, unless it breaks
+a rule.
 """
 
 import math
@@ -17,7 +18,6 @@ import msgspec
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
-from turnlog.events.codec import encode
 from turnlog.events.content import Block
 from turnlog.events.search_results import blocks_of
 from turnlog.projections.history.blocks import THOUGHTS
@@ -25,10 +25,9 @@ from turnlog.projections.history.lint import Finding
 from turnlog.projections.history.points_of_view import heard_by
 from turnlog.projections.history.repair import repair
 from turnlog.projections.history.request import Request
+from turnlog.projections.history.window.opening import Opening, opening_of
 
 LEFT_OUT = "(A question that was refused is left out. What was done for it follows.)"
-KEPT_MESSAGES, MOST_MESSAGES = 20, 60
-KEPT_BYTES, MOST_BYTES = 200_000, 600_000  # some 50,000 and 150,000 tokens
 MOST_OF_A_RESULT = 100_000  # characters of one tool's result that the model is told
 # What the model sent goes back with whatever the API has put into it, known to us or not.
 NOT_OURS_TO_JUDGE = ("blocks-are-known", "fields-are-known")
@@ -57,6 +56,7 @@ def tell(
     prefix: str | None = None,
     to_be_answered: Set[str] = frozenset(),
     files: Files = NO_FILES,
+    opening: Opening | None = None,
 ) -> Telling:
     """The messages that these events amount to, valid for the API whatever the log holds.
 
@@ -65,15 +65,18 @@ def tell(
     Thoughts of the turn that runs are always told, because its tool results need them; those of
     earlier turns only with `thoughts`, and if `prefix` is what they were thought after. The calls
     `to_be_answered` are told although they have no result yet: the caller adds it. `files` are
-    the blocks of what was attached, by the id of the message.
+    the blocks of what was attached, by the id of the message. `opening` is told first; None: that
+    of the log.
     """
-    refused, call_ids = _refused_turns(log), tool_ids(log)
+    refused, call_ids = refused_turns(log), tool_ids(log)
     forgotten = _last_move(log) if thoughts else math.inf
     running = [entry.turn_id for entry in log if isinstance(entry.event, k.UserMessageSent)][-1:]
     messages: list[ApiMessage] = []
+    if before := (opening_of(log) if opening is None else opening).text:
+        add(messages, "user", [{"type": "text", "text": before}])
     for entry, heard in heard_by(speaker, log):
         if entry.turn_id in refused:
-            if not refused[entry.turn_id] or _is_refusal(entry):
+            if not refused[entry.turn_id] or is_refusal(entry):
                 continue
             if isinstance(entry.event, k.UserMessageSent):
                 add(messages, "user", [{"type": "text", "text": LEFT_OUT}])
@@ -119,30 +122,6 @@ def was_mended_in_full(log: Iterable[Stamped]) -> bool:
     return any(each["rule"] in NOT_OURS_TO_JUDGE for record in records for each in record.repairs)
 
 
-def moved_anchor(log: Sequence[Stamped], too_long: bool = False) -> int | None:
-    """The new start of the window, if the window is too long; else None.
-
-    The model may have said that it is too long (`too_long`, or in the log): then less is kept.
-    """
-    too_long = too_long or _was_too_long(log)
-    messages, size = _amount(log)
-    if messages <= MOST_MESSAGES and size <= MOST_BYTES and not too_long:
-        return None
-    most = min(KEPT_BYTES, size // 2) if too_long else KEPT_BYTES
-    anchor: int | None = None
-    messages = size = 0
-    for entry in reversed(log):
-        more_messages, more_bytes = _amount([entry])
-        messages, size = messages + more_messages, size + more_bytes
-        if size > most and anchor is not None:
-            break
-        if isinstance(entry.event, k.UserMessageSent):
-            anchor = entry.position
-            if messages >= KEPT_MESSAGES:
-                break
-    return anchor if anchor is not None and anchor > log[0].position else None
-
-
 def container_of(message: k.Message) -> str | None:
     """Where the provider's own tools worked for this answer."""
     container = message.details.get("container")
@@ -162,26 +141,6 @@ def open_container(log: Sequence[Stamped], now: datetime) -> str | None:
         return None
 
 
-def _was_too_long(log: Sequence[Stamped]) -> bool:
-    """Whether the model could not take in what it was last told."""
-    for entry in reversed(log):
-        match entry.event:
-            case k.Error(code=code):
-                return code == "context_exceeded"
-            case k.Message(stop_reason=reason):
-                return reason == "model_context_window_exceeded"
-            case k.HistoryAnchored():
-                return False
-    return False
-
-
-def _amount(log: Iterable[Stamped]) -> tuple[int, int]:
-    """How many messages these events are, and how many bytes."""
-    events = [entry.event for entry in log]
-    messages = sum(isinstance(event, k.UserMessageSent | k.Message) for event in events)
-    return messages, sum(len(encode(event)) for event in events)
-
-
 def _is_after(entry: Stamped, prefix: str | None) -> bool:
     """Whether it was said after this prefix: the same prompt, tools and model."""
     return prefix is None or not isinstance(entry.event, k.Message) or entry.event.prefix == prefix
@@ -198,11 +157,11 @@ def _role_and_blocks(
         case k.ToolResult() as result:
             return "user", [result_block(result)]
         case k.ToolSettled() as settled:
-            return "user", [{"type": "text", "text": _finding(settled)}]
+            return "user", [{"type": "text", "text": finding(settled)}]
     return "", []
 
 
-def _finding(settled: k.ToolSettled) -> str:
+def finding(settled: k.ToolSettled) -> str:
     """What a person found out later about a call that was in doubt."""
     effect = "took effect" if settled.happened else "took no effect"
     note = f" Their note: {settled.note}" if settled.note else ""
@@ -272,16 +231,16 @@ def tool_ids(log: Iterable[Stamped]) -> set[str]:
     return {entry.event.tool_use_id for entry in log if isinstance(entry.event, k.ToolUse)}
 
 
-def _refused_turns(log: Sequence[Stamped]) -> dict[str, bool]:
+def refused_turns(log: Sequence[Stamped]) -> dict[str, bool]:
     """By refused turn: whether anything was done in it.
 
     A refused turn is left out whole: told again, it would only be refused again. But what its
     tools did was done: the calls and their results stay, or the model might do it again.
     """
-    refused = {entry.turn_id: False for entry in log if _is_refusal(entry)}
+    refused = {entry.turn_id: False for entry in log if is_refusal(entry)}
     done = {entry.turn_id for entry in log if isinstance(entry.event, k.ToolResult)}
     return {turn_id: turn_id in done for turn_id in refused}
 
 
-def _is_refusal(entry: Stamped) -> bool:
+def is_refusal(entry: Stamped) -> bool:
     return isinstance(entry.event, k.Message) and entry.event.stop_reason == "refusal"

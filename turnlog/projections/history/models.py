@@ -24,6 +24,8 @@ SINCE: dict[str, dict[str, Version]] = {
     "filtering":         {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
     "system":            {"opus": (4, 8), "sonnet": (5, 5), "haiku": (5, 5), "fable": ALWAYS},
     "long_context":      {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
+    # summarizes a conversation on demand: `compaction`, with the beta compact-2026-09-04
+    "compaction":        {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
     # refuses: a last message from the assistant; temperature, top_p and top_k; a forced tool
     "refuses_prefill":   {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
     "refuses_sampling":  {"opus": (4, 7), "sonnet": (5, 0), "haiku": (5, 5), "fable": ALWAYS},
@@ -37,6 +39,7 @@ SINCE: dict[str, dict[str, Version]] = {
 }
 # fmt: on
 SAME_AS = {"mythos": "fable"}  # documented as its twin
+SHORT_CONTEXT, LONG_CONTEXT = 200_000, 1_000_000  # tokens
 FAMILIES = ("opus", "sonnet", "haiku", "fable", "mythos")
 
 # A trailing date, as in claude-sonnet-4-20250514, is not a minor version.
@@ -54,3 +57,8 @@ def has(model: str, fact: str) -> bool | None:
         return None
     since = SINCE[fact].get(SAME_AS.get(name[1], name[1]))
     return since is not None and (int(name[2]), int(name[3] or 0)) >= since
+
+
+def context_of(model: str) -> int:
+    """How many tokens a call of the model may have. One that is not known has the fewer."""
+    return LONG_CONTEXT if has(model, "long_context") else SHORT_CONTEXT

@@ -50,14 +50,14 @@ def disorder(log: Sequence[Stamped]) -> Iterator[str]:
 def usage_mismatches(log: Sequence[Stamped]) -> Iterator[str]:
     for entry in log:
         match entry.event:
-            case k.Message(reported=reported, token_usage=used) if reported:
-                if usage_of(reported) != used:
-                    yield f"usage of {entry.event.message_id} is not what the model reported"
-        if isinstance(entry.event, k.Message) and not _is_priced(entry.event):
-            yield f"cost of {entry.event.message_id} is not the sum of its parts"
+            case k.Message() | k.HistorySummarized() as call:
+                if call.reported and usage_of(call.reported) != call.token_usage:
+                    yield f"usage of {call.message_id} is not what the model reported"
+                if not _is_priced(call):
+                    yield f"cost of {call.message_id} is not the sum of its parts"
 
 
-def _is_priced(message: k.Message) -> bool:
+def _is_priced(message: k.Message | k.HistorySummarized) -> bool:
     """As a whole what its parts are. Before there were prices there was neither."""
     if not message.costs:
         return message.cost_usd is None

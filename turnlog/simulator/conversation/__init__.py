@@ -19,6 +19,7 @@ from ..script import (
 )
 from ..sources import documents
 from ..tokens import CHARACTERS_PER_TOKEN, output_tokens
+from . import memory
 from .plans import Batch, Desk, Speech, run
 from .reading import HAND_OFF, understood
 from .small_talk import SELF
@@ -35,6 +36,8 @@ def answer(body: Json, betas: str = "") -> Reply | Failure:
     """An answer to any request that passed the rules."""
     if (body.get("output_config") or {}).get("format"):
         return invalid_request("The simulated Claude has no structured output: script it.")
+    if summarized := memory.summary(body):
+        return summarized
     desk = Desk(read(body), offered(body))
     outcome = _forced(desk, _outcome(desk))
     speech = outcome if isinstance(outcome, Speech) else Speech(_blocks(outcome))
@@ -84,7 +87,7 @@ def _introduced(blocks: list[Block], talk: Talk) -> list[Block]:
     whom another agent hands over, that one has said so."""
     texts = " ".join(block.text for block in blocks if isinstance(block, Text))
     is_first = all(message["role"] == "user" for message in talk.body["messages"])
-    if not is_first or talk.now.task or "simul" in texts.lower():
+    if not is_first or talk.before or talk.now.task or "simul" in texts.lower():
         return blocks
     first = blocks[0]
     if isinstance(first, Text) and not first.citations:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ..sources import web
-from . import erp, small_talk, sums, tasks
+from . import erp, memory, small_talk, sums, tasks
 from .plans import Batch, Desk, Plan, Speech
 from .wording import result
 
@@ -56,6 +56,8 @@ TABLE: dict[str, tuple[Intent, ...]] = {
         Intent("are you (real|human|claude|a model|a real model)", small_talk.who),
         Intent("(help|help me|what can you do|what can i say)",    small_talk.who),
         Intent("what did i [just] (ask|say)",                      small_talk.last_question),
+        Intent("[remember|remember that|note|note that] my {fact} is {value}", memory.noted),
+        Intent("what (is|was) my {fact}",                          memory.recalled),
         Intent("tell [me] a [long|short] story",                   small_talk.STORY),
     ),
     "sums": (

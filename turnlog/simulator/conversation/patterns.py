@@ -27,6 +27,7 @@ LINE = r"\d+ (?:(?! and )[^\"“”,])+"
 SIGN = r"[-+*/x×÷%^]|plus|minus|times|multiplied by|divided by|percent of"
 SLOTS = {  # any other slot is a TEXT
     "city":     NAME,
+    "fact":     r"(?!name |question )[a-z][\w -]{0,60}?",
     "field":    "|".join(FIELDS),
     "kind":     "|".join(KINDS),
     "kinds":    "|".join(f"{kind}s" for kind in KINDS),

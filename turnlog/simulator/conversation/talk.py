@@ -9,6 +9,7 @@ import msgspec
 
 from ..script import Json
 
+EARLIER = "[This conversation began earlier."  # begins a summary
 NOTE = re.compile(r"\n\[([^\n]+)\]\Z")  # what a person said about the call
 
 
@@ -64,10 +65,12 @@ class Talk:
     body: Json
     past: list[Turn]
     now: Turn
+    before: str = ""  # a summary of what came earlier
 
 
 def read(body: Json) -> Talk:
     turns: list[Turn] = []
+    before: list[str] = []
     every = [(message["role"], _blocks(message["content"])) for message in body["messages"]]
     results = {b["tool_use_id"]: b for _, bs in every for b in bs if b["type"] == "tool_result"}
     for role, blocks in every:
@@ -77,8 +80,14 @@ def read(body: Json) -> Talk:
             calls = [block for block in blocks if block["type"] == "tool_use"]
             turns[-1].calls += [_done(call, results.get(call["id"]) or {}) for call in calls]
         else:
-            _hear(blocks, turns)
-    return Talk(body, turns[:-1], turns[-1])
+            before += [block["text"] for block in blocks if _is_summary(block)]
+            _hear([block for block in blocks if not _is_summary(block)], turns)
+    return Talk(body, turns[:-1], turns[-1], "\n".join(before))
+
+
+def _is_summary(block: Json) -> bool:
+    """What stands before a conversation that has become long."""
+    return bool(block["type"] == "text") and str(block["text"]).startswith(EARLIER)
 
 
 # What an agent of a team is told of the others. It stands in the user's place.

@@ -80,6 +80,8 @@ def prefill_ends_without_space(request: Request) -> Found:
 
 def is_prefilled(request: Request) -> bool:
     """Whether the assistant is to go on from words that are put into its mouth."""
+    if request.body.get("compaction"):  # it is to summarize them
+        return False
     last = len(request.messages) - 1
     if last < 0 or not is_message(request.messages[last]):
         return False

@@ -1,0 +1,126 @@
+"""Summaries of what leaves a window: by the API itself where the model can, else by a plain call.
+
+The API compacts what it has read before, so most of that comes from the prompt cache. A plain
+call goes to a cheap model where one is known.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from turnlog.errors import EngineFailed
+from turnlog.events.kinds import HistorySummarized, Message
+from turnlog.ports import NOBODY, CallGuard, Engine, Leaving, Model, Prompt, Summarizer, Summary
+from turnlog.projections.history.models import has
+from turnlog.projections.history.window.digest import INSTRUCTIONS
+from turnlog.turns.engines import Engines
+
+SUMMARY_TOKENS = 4_096
+SECONDS = 180.0  # for all tries together
+CHEAP = "claude-haiku-4-5"  # where Anthropic answers, and the session's model cannot compact
+GIVEN_UP = ("refusal",)  # stop reasons of answers that are no summaries
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summaries:
+    """Who summarizes, by the engine of the session."""
+
+    engines: Engines
+    default: str  # the engine that calls Claude directly
+    chosen: str = ""  # a model for all summaries; "": the best way for the session's model
+    provider: str = "anthropic"
+    simulated: bool = False
+
+    def by(self, engine: str) -> Summarizer:
+        """A graph of somebody's own has no model that we could ask; Claude may be there beside it.
+        A simulated Claude only summarizes what it was said to itself."""
+        answerer = self.engines.get(engine)
+        if not isinstance(answerer, Engine):
+            return self._of(answerer)
+        if (model := getattr(answerer, "model", None)) is not None:
+            return self._of(model)
+        beside = None if self.simulated else self.engines.get(self.default)
+        return NOBODY if beside is None or isinstance(beside, Engine) else self._of(beside)
+
+    def _of(self, model: Model) -> Summarizer:
+        return ModelSummarizer(model=model, chosen=self.chosen, provider=self.provider)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSummarizer:
+    """Asks one model."""
+
+    model: Model
+    chosen: str = ""
+    provider: str = "anthropic"
+
+    async def summarize(self, leaving: Leaving, guard: CallGuard) -> Summary:
+        """In the best way that works. A provider that is down is not asked twice."""
+        failed: EngineFailed | None = None
+        try:
+            async with asyncio.timeout(SECONDS):
+                for prompt in self._ways(leaving):
+                    verdict = await guard.before(prompt, self.model, leaving.agent_id)
+                    if verdict.refusal is not None:
+                        raise verdict.refusal
+                    try:
+                        return _summary(prompt, await self._called(prompt))
+                    except EngineFailed as failure:
+                        failed = failure
+                        if failure.retryable:
+                            break
+        except TimeoutError:
+            raise EngineFailed("stalled", "The summary took too long.", retryable=True) from None
+        assert failed is not None
+        raise failed
+
+    def _ways(self, leaving: Leaving) -> Iterator[Prompt]:
+        told = leaving.prompt()
+        own = told.model
+        if self.chosen:
+            yield _plain(self.chosen, leaving)
+            return
+        if has(own, "compaction") and self.provider != "bedrock":  # which does not have it
+            yield replace(
+                told,
+                max_tokens=SUMMARY_TOKENS,
+                compaction=INSTRUCTIONS,
+                output_schema=None,
+            )
+        elif has(own, "compaction") is False and self.provider == "anthropic" and own != CHEAP:
+            yield _plain(CHEAP, leaving)
+        yield _plain(own, leaving)
+
+    async def _called(self, prompt: Prompt) -> Message:
+        message: Message | None = None
+        async with aclosing(self.model.call(prompt)) as batches:
+            async for outputs in batches:
+                message = next((o for o in outputs if isinstance(o, Message)), message)
+        if message is None:
+            raise EngineFailed("unreadable", "The model gave no whole answer.")
+        return message
+
+
+def _plain(model: str, leaving: Leaving) -> Prompt:
+    text = f"<conversation>\n{leaving.text()}\n</conversation>\n\n{INSTRUCTIONS}"
+    said = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+    return Prompt(model=model, system="", messages=said, max_tokens=SUMMARY_TOKENS)
+
+
+def _summary(prompt: Prompt, message: Message) -> Summary:
+    call = HistorySummarized(
+        message_id=f"sum_{secrets.token_hex(12)}",
+        model=message.model or prompt.model,
+        how="call" if prompt.compaction is None else "compaction",
+        token_usage=message.token_usage,
+        reported=message.reported,
+    )
+    return Summary("" if message.stop_reason in GIVEN_UP else _text(message), call)
+
+
+def _text(message: Message) -> str:
+    """What the compaction holds, or the answer's own words."""
+    found = [block.get("content") for block in message.blocks if block["type"] == "compaction"]
+    return next((text for text in found if isinstance(text, str)), message.content)
