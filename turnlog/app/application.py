@@ -105,7 +105,6 @@ class Turnlog(RunsTurns):
         self._agents = {agent.id: agent for agent in agents}
         self._roster = Roster(agents)
         self._engines = engines
-        self._summaries = summaries(settings, engines)
         self.bus = bus
         self._following = Following(store, bus, wire.encode)
         self._book = PriceBook.of(settings.prices)
@@ -340,5 +339,5 @@ class Turnlog(RunsTurns):
             guard_for=self._budgets.guard,
             rate=self._book.rate,
             files=self._attachments,
-            summarizer=self._summaries.by(session.engine),
+            summarizer=summaries(self.settings, self._engines).by(session.engine),
         )

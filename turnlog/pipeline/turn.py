@@ -209,9 +209,7 @@ class _Team:
         """Stage 1 for one agent."""
         parts, state = self._parts, self._state
         session = parts.session
-        if (
-            shorter or state.last_message is not None
-        ):  # the anchor and the searches may have changed
+        if shorter or state.last_message is not None:  # the anchor may have moved
             session = await parts.store.get_session(session.user_id, session.id)
         agent = parts.member(agent_id)
         tools = await parts.tools_for(agent, state.turn, state.standing)
