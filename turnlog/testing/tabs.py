@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from turnlog.projections.transcript import Shown
+from turnlog.transports.frames import FramedWebSocket
 
 
 @dataclass
@@ -55,7 +56,13 @@ async def tab(url: str, **options: Any) -> AsyncIterator[Tab]:
 async def serve_sockets(app: Any) -> AsyncIterator[str]:
     """uvicorn with websockets inside of the running loop: no signals, closed at once."""
     config = uvicorn.Config(
-        app, lifespan="off", log_config=None, access_log=False, proxy_headers=False
+        app,
+        ws=FramedWebSocket,
+        ws_per_message_deflate=False,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
     )
     state = ServerState()
     server = await asyncio.get_running_loop().create_server(

@@ -10,6 +10,7 @@ from typing import Protocol
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
+from turnlog.transports.frames import FramedWebSocket
 from turnlog.transports.http.head_deadline import HeadDeadline
 
 DID_NOT_START = 3
@@ -41,6 +42,7 @@ def run(
     config = uvicorn.Config(
         app,
         http=HeadDeadline,
+        ws=FramedWebSocket,
         lifespan="off",  # it would print the trace of an app that says why it does not start
         log_config=None,  # its lines go where ours go: see telemetry/logs.py
         log_level="warning",

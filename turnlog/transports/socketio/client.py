@@ -14,7 +14,6 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import msgspec
-from engineio.packet import MESSAGE, Packet  # type: ignore[import-untyped]
 
 from turnlog.errors import BadInput
 from turnlog.events.base import AgentRef, Envelope, Stamped
@@ -23,11 +22,12 @@ from turnlog.ports import LiveEvent, Session, User
 from turnlog.transports import wire
 from turnlog.transports.http.sessions import shown
 from turnlog.transports.http.turns import BEGINNING
+from turnlog.transports.socketio.line import Line, Parcel
 
 MOST_WAITING = 64  # packets in a socket's queue; more are left in the bus
 MOST_IN_LINE = 20  # messages that wait until their session is free
 PATIENCE = 60.0  # seconds that a client may read nothing while something waits for it
-EVENT = '2["agent:event",%s]'  # a packet is put together around what is JSON already
+EVENT = b'2["agent:event",%s]'  # a packet is put together around what is JSON already
 _log = logging.getLogger(__name__)
 Live = AsyncGenerator[Sequence[LiveEvent], None]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
@@ -38,17 +38,26 @@ class Client:
     """A socket and its user."""
 
     def __init__(
-        self, *, sid: str, socket: Any, user: User, packets: "Packets", spawn: Spawn, end: End
+        self,
+        *,
+        sid: str,
+        socket: Any,
+        line: Line,
+        user: User,
+        parcels: "Parcels",
+        spawn: Spawn,
+        end: End,
     ) -> None:
-        """`socket`: engine.io's, the same one before and after an upgrade."""
+        """`socket`: engine.io's; `line`: the way to it."""
         self.sid = sid
         self.socket = socket
+        self.line = line
         self.user = user
         self.joined: dict[str, asyncio.Task[None]] = {}
         self.closing = ExitStack()  # what ends with it
         self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._in_line = 0
-        self._packets = packets
+        self._parcels = parcels
         self._spawn = spawn
         self._end = end
 
@@ -66,7 +75,7 @@ class Client:
     def answer(self, number: int | None, answer: dict[str, Any]) -> None:
         """Acknowledge the packet of this number. One without a number wants no answer."""
         if number is not None:
-            self._put(Packet(MESSAGE, f"3{number}[{msgspec.json.encode(answer).decode()}]"))
+            self.line.put(Parcel(b"3%d[%s]" % (number, msgspec.json.encode(answer))))
 
     @asynccontextmanager
     async def in_line(self, session_id: str) -> AsyncIterator[None]:
@@ -82,11 +91,10 @@ class Client:
 
     async def room(self) -> None:
         """Wait until the client has read. One that has stopped reading is sent away."""
-        queue = self.socket.queue
-        if queue.qsize() < MOST_WAITING or self.socket.closed:
+        if self.line.waiting < MOST_WAITING or self.line.closed:
             return
         try:
-            await asyncio.wait_for(queue.join(), PATIENCE)
+            await asyncio.wait_for(self.line.read(), PATIENCE)
         except TimeoutError:
             self.send_away()
 
@@ -98,13 +106,13 @@ class Client:
     async def _follow(self, session_id: str, start: bytes, batches: Live) -> None:
         me = asyncio.current_task()
         try:
-            self._put(Packet(MESSAGE, EVENT % start.decode()))
+            self.line.put(Parcel(EVENT % start))
             async with aclosing(batches):
                 async for batch in batches:
                     for live in batch:
-                        if self.socket.queue.qsize() >= MOST_WAITING:
+                        if self.line.waiting >= MOST_WAITING:
                             await self.room()
-                        self._put(self._packets.of(live))
+                        self.line.put(self._parcels.of(live))
         except Exception:  # it comes back, and gets what it missed
             _log.exception("a session could not be followed")
             self.send_away()
@@ -112,22 +120,19 @@ class Client:
             if self.joined.get(session_id) is me:
                 del self.joined[session_id]
 
-    def _put(self, packet: Packet) -> None:
-        """Into the queue. engine.io's own round ends clients that do not answer pings."""
-        if not self.socket.closed:
-            self.socket.queue.put_nowait(packet)
 
-
-class Packets:
-    """Events as packets. All who watch a session want the same one, one after the other."""
+class Parcels:
+    """Events as parcels. All who watch a session want the same one, one after the other."""
 
     def __init__(self) -> None:
-        self._newest: tuple[LiveEvent | None, Packet] = (None, None)
+        self._newest: tuple[LiveEvent | None, Parcel | None] = (None, None)
 
-    def of(self, live: LiveEvent) -> Packet:
-        if self._newest[0] is not live:
-            self._newest = live, Packet(MESSAGE, EVENT % live.json.decode())
-        return self._newest[1]
+    def of(self, live: LiveEvent) -> Parcel:
+        newest, parcel = self._newest
+        if newest is not live or parcel is None:
+            parcel = Parcel(EVENT % live.json)
+            self._newest = live, parcel
+        return parcel
 
 
 def _session_start(session: Session, after: str | None) -> bytes:

@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any
+from urllib.parse import parse_qs
 from weakref import WeakKeyDictionary
 
 import jwt
@@ -23,12 +24,14 @@ from turnlog.ports import Backend, Decision, Question
 from turnlog.transports import problem
 from turnlog.transports.auth import Auth
 from turnlog.transports.deadlines import Sends
+from turnlog.transports.frames import writer_of
 from turnlog.transports.http.request import MOST_BYTES
 from turnlog.transports.limits import WriteLimits
 from turnlog.transports.origins import Door
 from turnlog.transports.socketio import client as socket_client
 from turnlog.transports.socketio import requests
-from turnlog.transports.socketio.client import Client, Packets
+from turnlog.transports.socketio.client import Client, Parcels
+from turnlog.transports.socketio.line import Line
 
 PATH = "/socket.io"
 MOST_JOINED = 50  # sessions of one socket
@@ -54,7 +57,8 @@ class Sockets:
         self._origins = frozenset(origins)
         self._clients: dict[str, Client] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._packets = Packets()
+        self._parcels = Parcels()
+        self._lines: dict[str, Line] = {}  # by the id of engine.io's socket
         self._sends = Sends()
         self._app = self._serve if auth.required else Door(self._serve, origins)
         self._sio: Any = None  # python-socketio has no types
@@ -99,12 +103,20 @@ class Sockets:
             refused = problem.response(413, "Too large", detail, "too_large")
             await refused(scope, receive, send)
             return
+        if scope["type"] == "websocket":
+            self._upgrade(scope)
         try:
             await self._sio.handle_request(scope, receive, self._sends.watched(send))
         except Exception:
             if scope["type"] != "websocket":
                 raise
             _protocol.info("nonsense on a websocket", exc_info=True)  # and no pong will come
+
+    def _upgrade(self, scope: Scope) -> None:
+        """A client that has polled gets a websocket."""
+        for engine_id in parse_qs(scope["query_string"].decode("latin-1")).get("sid", ()):
+            if line := self._lines.get(engine_id):
+                line.write = writer_of(scope)
 
     def _is_welcome(self, origin: str | None, environ: dict[str, Any]) -> bool:
         """The rule of the door, for servers with authentication too: CORS is off by default."""
@@ -134,14 +146,22 @@ class Sockets:
         except TurnlogError as error:
             refusal = {"code": error.code, "detail": str(error)}
             raise socketio.exceptions.ConnectionRefusedError(str(error), refusal) from None
+        engine_id = self._sio.manager.eio_sid_from_sid(sid, "/")
+        socket = self._sio.eio.sockets[engine_id]
+        scope = environ["asgi.scope"]
+        is_socket = scope["type"] == "websocket"
+        line = self._lines[engine_id] = Line(socket, writer_of(scope) if is_socket else None)
         client = self._clients[sid] = Client(
             sid=sid,
-            socket=self._sio.eio.sockets[self._sio.manager.eio_sid_from_sid(sid, "/")],
+            socket=socket,
+            line=line,
             user=user,
-            packets=self._packets,
+            parcels=self._parcels,
             spawn=self._spawn,
             end=self._sio.disconnect,
         )
+        client.closing.callback(line.end)
+        client.closing.callback(self._lines.pop, engine_id, None)
         client.closing.enter_context(self._backend.metrics.watching("socketio"))
         if self._auth.required:
             self._end_with(token, client)
