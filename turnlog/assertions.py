@@ -7,13 +7,12 @@ private one comes of a secret in the settings, so every node signs with the same
 import hashlib
 import time
 import uuid
-from typing import Any
-
-import jwt
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from jwt.algorithms import OKPAlgorithm
+from typing import TYPE_CHECKING, Any
 
 from turnlog.errors import ConfigError
+
+if TYPE_CHECKING:  # it takes a while, and most servers assert nothing
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 JWKS_PATH = "/.well-known/jwks.json"
 SECONDS = 60  # that an assertion is worth anything
@@ -41,6 +40,8 @@ class Assertions:
         """Raises ConfigError where there is no key to sign with."""
         if self._key is None:
             raise ConfigError("Set 'assertion_key' first: assertions are signed with it.")
+        import jwt
+
         issued = int(time.time())
         stated = {"iss": self._issuer, "aud": audience, "sub": user_id, "jti": uuid.uuid4().hex}
         times = {"iat": issued, "exp": issued + SECONDS}
@@ -48,11 +49,15 @@ class Assertions:
         return jwt.encode(stated | claims | times, self._key, algorithm="EdDSA", headers=header)
 
 
-def _key(secret: str) -> Ed25519PrivateKey:
+def _key(secret: str) -> "Ed25519PrivateKey":
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     seed = hashlib.sha256(b"turnlog assertions\0" + secret.encode()).digest()
     return Ed25519PrivateKey.from_private_bytes(seed)
 
 
-def _public(key: Ed25519PrivateKey) -> dict[str, Any]:
+def _public(key: "Ed25519PrivateKey") -> dict[str, Any]:
+    from jwt.algorithms import OKPAlgorithm
+
     stated = OKPAlgorithm.to_jwk(key.public_key(), as_dict=True)
     return stated | {"kid": hashlib.sha256(stated["x"].encode()).hexdigest()[:16], "use": "sig"}

@@ -4,8 +4,6 @@ import time
 from collections.abc import Collection
 from typing import Any
 
-import jwt
-
 DAY = 86_400  # seconds
 
 
@@ -19,6 +17,8 @@ def mint(
     **claims: Any,
 ) -> str:
     """A token (HS256) that says who its bearer is; `claims` is what else it says."""
+    import jwt  # with its cryptography it takes a while, and a server alone needs none
+
     issued = int(time.time())
     stated = {"sub": user_id, "iat": issued, "exp": issued + round(days * DAY)}
     given = sorted({*roles, *(["admin"] if admin else [])})

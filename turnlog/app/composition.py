@@ -16,16 +16,6 @@ from turnlog.app.adapters import (
 from turnlog.app.application import Connection, Turnlog
 from turnlog.app.registry import agents_of, with_agents
 from turnlog.config import Settings, load
-from turnlog.contrib import demo
-from turnlog.contrib.business_central import (
-    BusinessCentral,
-    endpoint_from,
-    erp_agent,
-    sandbox_folder,
-)
-from turnlog.contrib.knowledge.agent import knowledge_agent
-from turnlog.contrib.knowledge.shelves import shelves_beside
-from turnlog.contrib.tasks.agent import TASKS
 from turnlog.errors import ConfigError
 from turnlog.ports import (
     Agent,
@@ -60,7 +50,6 @@ def create_app(
     Raises ConfigError, with what to do, for what cannot work.
     """
     settings = settings or load()
-    endpoint = endpoint_from(settings.contrib)  # also checked where nobody uses it
     if graph is not None:
         if agents or engine:
             raise ConfigError("A graph brings its own agents: leave out `agents` and `engine`.")
@@ -71,13 +60,14 @@ def create_app(
         store = store_at(store or settings.store_url, metrics)
     if settings.seal_key is not None:
         store.seals = settings.seals
-    shelves = shelves_beside(store.url, settings.data, settings.contrib)
     if settings.agents:
         agents = [*(agents or ()), *agents_of(settings)]
+    if agents is None or settings.contrib:  # what ships beside it is loaded where it is wanted
+        from turnlog.app.shipped import demo_team
+
+        demo = demo_team(settings, store)  # checks its settings, also where nobody uses it
     if agents is None:
-        erp = BusinessCentral(endpoint, sandbox_folder(store.url, settings.data))
-        workers = (erp_agent(erp), TASKS, knowledge_agent(shelves))
-        agents, connections, library = demo.agents(*workers), [erp, shelves], shelves
+        agents, connections, library = demo.agents, demo.connections, demo.library
         engine = engine or ("langgraph" if installed("langgraph") else None)
     checks.check(agents)
     settings = with_agents(settings, agents)

@@ -6,13 +6,14 @@ we fetch. Never both: the names of the two might mean different people.
 
 import time
 from collections.abc import Callable
-from typing import Any
-
-import jwt
+from typing import TYPE_CHECKING, Any
 
 from turnlog.errors import ConfigError, Unauthorized
 from turnlog.ports import ADMIN, User, roles_of
 from turnlog.transports.jwks import ALGORITHMS, Issuer, KeyName, ProviderKeys
+
+if TYPE_CHECKING:  # with its cryptography it takes a while, and a server alone needs none
+    import jwt
 
 LOCAL_USER = "local"
 MOST_CHARACTERS = 200  # of a user's id
@@ -63,6 +64,8 @@ class Auth:
         """
         if not self.required:
             return User(id=LOCAL_USER, roles=frozenset({ADMIN}))
+        import jwt
+
         token = _token(authorization)
         try:
             claims = self._claims(token)
@@ -80,6 +83,8 @@ class Auth:
         return roles if self._admin_claim == _ADMIN_CLAIM else roles - {ADMIN}
 
     def _claims(self, token: str) -> dict[str, Any]:
+        import jwt
+
         key, algorithm = self._key(token)
         return jwt.decode(
             token,
@@ -92,7 +97,7 @@ class Auth:
             options={"require": ["sub", "exp"], "enforce_minimum_key_length": self._secret is None},
         )
 
-    def _key(self, token: str) -> tuple[str | jwt.PyJWK, str]:
+    def _key(self, token: str) -> "tuple[str | jwt.PyJWK, str]":
         """What the token must be signed with. The token chooses among keys, not their use."""
         if self._keys is None:
             assert self._secret is not None
@@ -117,6 +122,8 @@ def _token(authorization: str | None) -> str:
 
 def _key_name(token: str) -> KeyName:
     """The key that an unproven token names, if it is of a kind that a provider may have."""
+    import jwt
+
     try:
         header = jwt.get_unverified_header(token)
     except jwt.PyJWTError:

@@ -10,13 +10,15 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import jwt
 import msgspec
 
 from turnlog.errors import ConfigError
 from turnlog.net import TooMuch, is_on_loopback, keeps_secrets, read_bounded
+
+if TYPE_CHECKING:
+    import jwt
 
 FRESH = 600.0  # seconds after which the keys are fetched again
 PAUSE = 10.0  # seconds between two fetches, whatever the reason
@@ -103,7 +105,7 @@ class ProviderKeys:
     def __bool__(self) -> bool:
         return bool(self._known)
 
-    def find(self, name: KeyName) -> jwt.PyJWK | None:
+    def find(self, name: KeyName) -> "jwt.PyJWK | None":
         return self._known.get(name)
 
     async def learn(self, name: KeyName) -> None:
@@ -132,7 +134,7 @@ class ProviderKeys:
             self._fresh_until = self._clock() + FRESH
 
 
-async def _fetch(issuer: Issuer) -> dict[KeyName, jwt.PyJWK]:
+async def _fetch(issuer: Issuer) -> "dict[KeyName, jwt.PyJWK]":
     url = issuer.jwks_url or await _discover(issuer)
     keys = (_usable(one) for one in (await get_json(url, _KeySet)).keys)
     return {(key.key_id or "", key.algorithm_name): key for key in keys if key is not None}
@@ -170,8 +172,10 @@ def _decoded(raw: bytes, kind: type[T]) -> T:
         raise Unusable(f"Not what was expected: {error}") from None
 
 
-def _usable(stated: Any) -> jwt.PyJWK | None:
+def _usable(stated: Any) -> "jwt.PyJWK | None":
     """The key, or None: one that we cannot use does not spoil the others."""
+    import jwt
+
     try:
         jwk = msgspec.convert(stated, _Jwk)
         algorithm = _ALGORITHM.get((jwk.kty, jwk.crv))

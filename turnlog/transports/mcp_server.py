@@ -12,7 +12,6 @@ from contextlib import suppress
 from importlib.metadata import version
 from typing import Any
 
-import jwt
 import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
@@ -77,6 +76,8 @@ class McpDoor:
     async def _user(self, authorization: str | None) -> tuple[User, Offer]:
         """A turn of this process, or whoever the token of the request names; and their tools."""
         _, _, token = (authorization or "").partition(" ")
+        import jwt
+
         with suppress(jwt.PyJWTError):
             claims = jwt.decode(
                 token,

@@ -33,7 +33,6 @@ from turnlog.transports.socketio import requests
 from turnlog.transports.socketio.client import Client, Parcels
 from turnlog.transports.socketio.line import Line
 
-PATH = "/socket.io"
 MOST_JOINED = 50  # sessions of one socket
 CONNECTS_WITHIN = 20.0  # seconds that a connection may take to say who it is
 LAST_WORDS = 2.0  # seconds that clients get to read what is left when the server stops

@@ -11,11 +11,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import msgspec
-from yarl import URL
 
 from turnlog.contrib.business_central.client.conditions import SCHEMA, Condition
 from turnlog.contrib.business_central.client.endpoint import Endpoint
@@ -24,6 +22,10 @@ from turnlog.contrib.business_central.client.retry import pause
 from turnlog.contrib.business_central.client.sign_in import SignIn
 from turnlog.errors import ToolError
 from turnlog.net import TooMuch, is_on_loopback, read_bounded
+
+if TYPE_CHECKING:  # imported with the first request: it takes a tenth of a second
+    import aiohttp
+    from yarl import URL
 
 TIMEOUT = 25.0  # seconds for one response
 CONNECT_TIMEOUT = 10.0
@@ -65,10 +67,7 @@ class BusinessCentral:
             self._sign_in = SignIn(self._endpoint)
             self._company_id, self._finding_company = "", asyncio.Lock()
             self._slots = asyncio.Semaphore(CONCURRENT_REQUESTS)
-            timeout = aiohttp.ClientTimeout(total=TIMEOUT, connect=CONNECT_TIMEOUT)
-            through_proxy = not is_on_loopback(self._endpoint.base_url)
-            http = aiohttp.ClientSession(timeout=timeout, trust_env=through_proxy)
-            self._http = await stack.enter_async_context(http)
+            self._http: aiohttp.ClientSession | None = None
             self._open = stack.pop_all()
         return self
 
@@ -140,6 +139,8 @@ class BusinessCentral:
         return row
 
     async def _rows(self, url: str, params: dict[str, str], limit: int) -> QueryResult:
+        from yarl import URL
+
         page = await self._request("GET", url, params=params)
         rows: list[Row] = page["value"]
         total = page.get("@odata.count")
@@ -200,7 +201,7 @@ class BusinessCentral:
     async def _request(
         self,
         method: str,
-        url: str | URL,
+        url: "str | URL",
         *,
         params: dict[str, str] | None = None,
         body: Any = None,
@@ -220,12 +221,12 @@ class BusinessCentral:
         return response.body
 
     async def _send_with_retries(
-        self, method: str, url: str | URL, params: Any, headers: dict[str, str], body: Any
+        self, method: str, url: "str | URL", params: Any, headers: dict[str, str], body: Any
     ) -> _Response:
         tries, renewed = 0, False
         while True:
             tries += 1
-            token = await self._sign_in.token(self._http)
+            token = await self._sign_in.token(self._client())
             signed = {"Authorization": f"Bearer {token}", "Accept": "application/json", **headers}
             async with self._slots:
                 response = await self._send(method, url, params, signed, body)
@@ -239,10 +240,12 @@ class BusinessCentral:
             await asyncio.sleep(wait)
 
     async def _send(
-        self, method: str, url: str | URL, params: Any, headers: dict[str, str], body: Any
+        self, method: str, url: "str | URL", params: Any, headers: dict[str, str], body: Any
     ) -> _Response:
+        import aiohttp
+
         try:
-            async with self._http.request(
+            async with self._client().request(
                 method, url, params=params, headers=headers, json=body, allow_redirects=False
             ) as response:
                 value = await _read_json(response)
@@ -251,6 +254,17 @@ class BusinessCentral:
             raise ToolError(UNREACHABLE) from None
         except (aiohttp.ClientError, TimeoutError, OSError):
             raise lost(wrote=method != "GET") from None
+
+    def _client(self) -> "aiohttp.ClientSession":
+        if self._http is None:
+            import aiohttp
+
+            assert self._open is not None, "it is not connected"
+            timeout = aiohttp.ClientTimeout(total=TIMEOUT, connect=CONNECT_TIMEOUT)
+            through_proxy = not is_on_loopback(self._endpoint.base_url)
+            self._http = aiohttp.ClientSession(timeout=timeout, trust_env=through_proxy)
+            self._open.push_async_callback(self._http.close)
+        return self._http
 
 
 def sandbox_folder(store_url: str, folder: str) -> Path | None:
@@ -287,7 +301,7 @@ def _choose_company(wanted: str | None, companies: list[Row]) -> str:
     )
 
 
-async def _read_json(response: aiohttp.ClientResponse) -> Any:
+async def _read_json(response: "aiohttp.ClientResponse") -> Any:
     """The body, or None if it is empty or not JSON, such as a gateway's page."""
     try:
         body = await read_bounded(response.content.iter_any(), MOST_BYTES)

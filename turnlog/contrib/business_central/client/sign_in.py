@@ -4,14 +4,17 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import aiohttp
 import msgspec
 
 from turnlog.contrib.business_central.client.endpoint import Endpoint
 from turnlog.contrib.business_central.client.failures import UNREACHABLE
 from turnlog.errors import ToolError
 from turnlog.net import TooMuch, read_bounded
+
+if TYPE_CHECKING:
+    import aiohttp
 
 MOST_BYTES = 100_000  # of an answer
 SCOPE = "https://api.businesscentral.dynamics.com/.default"
@@ -32,7 +35,7 @@ class SignIn:
         self._token, self._expires_at = "", float("-inf")
         self._fetching = asyncio.Lock()
 
-    async def token(self, http: aiohttp.ClientSession) -> str:
+    async def token(self, http: "aiohttp.ClientSession") -> str:
         async with self._fetching:
             if self._clock() >= self._expires_at:
                 grant = await self._fetch(http)
@@ -45,7 +48,9 @@ class SignIn:
         if token == self._token:
             self._expires_at = float("-inf")
 
-    async def _fetch(self, http: aiohttp.ClientSession) -> _Grant:
+    async def _fetch(self, http: "aiohttp.ClientSession") -> _Grant:
+        import aiohttp
+
         form = {
             "grant_type": "client_credentials",
             "client_id": self._endpoint.client_id,
