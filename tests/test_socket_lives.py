@@ -30,7 +30,7 @@ def hurried(monkeypatch):
 
 
 def engine_sockets(server):
-    return (server.app._sockets._loading.result())._sio.eio.sockets
+    return server.app._sockets.server._sio.eio.sockets
 
 
 # who never says who it is
@@ -199,7 +199,7 @@ async def test_when_the_server_stops_turns_end_first_and_then_sockets_do(transpo
         assert (await one.until("complete"))[-1]["reason"] == "success"
         await until(lambda: not one.client.connected and not idle.client.connected)
         assert invariants.broken(one.seen, await server.log(session)) == []
-        await until(lambda: not server.app._sockets._loading.result()._clients)
+        await until(lambda: not server.app._sockets.server._clients)
 
 
 @BOTH

@@ -219,7 +219,7 @@ async def test_a_socket_ends_with_its_token(transport):
         async with tab(server.url, auth=auth, transports=[transport]) as one:
             await one.join(await server.session("alice"))
             await until(lambda: not one.client.connected)
-            assert server.app._sockets._clients == {}
+            assert server.app._sockets.server._clients == {}
 
 
 FOREIGN = [{"origin": "https://evil.example"}, {"origin": "null"}, {"host": "evil.example"}]
@@ -264,7 +264,7 @@ async def stalled(server, session):
     ):
         await line.send_str("40")
         await line.send_str(f'420["session:join",{{"sessionId":"{session}"}}]')
-        await until(lambda: any(c.joined for c in server.app._sockets._clients.values()))
+        await until(lambda: any(c.joined for c in server.app._sockets.server._clients.values()))
         yield line
 
 
@@ -278,7 +278,9 @@ async def test_who_does_not_read_slows_nobody_and_misses_nothing():
                 server.app.bus.publish(session, [at])
             seen = [(await one.inbox.get())["eventIndex"] for _ in events]
             assert seen == list(range(len(events)))
-            waiting = [s.queue.qsize() for s in server.app._sockets._sio.eio.sockets.values()]
+            waiting = [
+                s.queue.qsize() for s in server.app._sockets.server._sio.eio.sockets.values()
+            ]
             assert 0 < max(waiting) <= socket_client.MOST_WAITING + 2  # and a ping, and an answer
             read = []
             while len(read) < len(events):
@@ -295,8 +297,8 @@ async def test_who_reads_nothing_for_long_is_sent_away(monkeypatch):
         async with stalled(server, session) as line, tab(server.url) as one:
             for at in flood(session):
                 server.app.bus.publish(session, [at])
-            await until(lambda: len(server.app._sockets._clients) == 1)
-            assert not any(c.joined for c in server.app._sockets._clients.values())
+            await until(lambda: len(server.app._sockets.server._clients) == 1)
+            assert not any(c.joined for c in server.app._sockets.server._clients.values())
             await one.join(session)
             while not line.closed:
                 await line.receive()

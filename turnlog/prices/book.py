@@ -3,8 +3,7 @@
 Your own file wins over the one that ships with turnlog. Models that neither has are looked up in
 what `genai-prices` publishes, whose table takes a third of a second and 20 MB to load; a test
 compares the two for every model that ships. A model without a price has an unknown cost, which is
-not zero; the log warns of
-it once.
+not zero; the log warns of it once.
 """
 
 import logging

@@ -44,6 +44,12 @@ class SocketDoor:
         if self._loading is not None:
             await (await self.opened()).hang_up()
 
+    @property
+    def server(self) -> "Sockets":
+        """The server, which has answered somebody before."""
+        assert self._loading is not None, "the door is not open"
+        return self._loading.result()
+
     async def opened(self) -> "Sockets":
         """The server itself."""
         assert self._loading is not None, "the door is not open"

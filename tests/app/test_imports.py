@@ -1,0 +1,33 @@
+"""What an app loads before anybody asks it: a server answers soon, and stays small."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "aiohttp",
+    "anthropic",
+    "cryptography",
+    "genai_prices",
+    "httpx2",
+    "jsonschema",
+    "jwt",
+    "langgraph",
+    "mcp",
+    "PIL",
+    "pydantic",
+    "requests",
+    "socketio",
+}
+APPS = {"of an agent": "create_app([Agent('a')])", "of the demo": "create_app()"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("app", APPS.values(), ids=APPS)
+def test_an_app_is_made_without_what_it_may_never_need(app, tmp_path):
+    code = f"import sys; from turnlog import Agent, create_app; {app}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert not HEAVY & set(done.stdout.split())
