@@ -10,6 +10,7 @@ from turnlog.app.adapters import (
     bus_for,
     graph_agent,
     graph_engine,
+    installed,
     limit_all_nodes,
 )
 from turnlog.app.application import Connection, Turnlog
@@ -67,6 +68,7 @@ def create_app(
         demo = demo_team(settings, store)  # checks its settings, also where nobody uses it
     if agents is None:
         agents, connections, library = demo.agents, demo.connections, demo.library
+        engine = engine or ("langgraph" if installed("langgraph") else None)
     checks.check(agents)
     settings = with_agents(settings, agents)
     agents = [with_schema(each) for each in checks.identified(agents, settings.identity)]
