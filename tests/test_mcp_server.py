@@ -15,7 +15,7 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import SECRET, is_problem
 from turnlog.tokens import mint
 from turnlog.tools.tool import ToolContext
-from turnlog.transports.mcp_server import KEY_META
+from turnlog.transports.mcp.server import KEY_META
 
 TOOLS = ["list_tasks", "add_task", "update_task", "complete_task", "delete_task"]
 ASK = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

@@ -18,6 +18,7 @@ from turnlog.app.adapters import (
     user_files,
     user_limits,
 )
+from turnlog.app.doors import mcp_door
 from turnlog.app.registry import Roster
 from turnlog.app.turn_run import RunsTurns
 from turnlog.assertions import Assertions
@@ -46,9 +47,7 @@ from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
 from turnlog.stores.raw_ledger import keeping_raw
 from turnlog.telemetry.metrics import Metrics
-from turnlog.tools import client_tools
-from turnlog.tools.agent_tools import AgentTools
-from turnlog.tools.app_offer import AppOffer
+from turnlog.tools import agent_tools, client_tools
 from turnlog.tools.listing import Row
 from turnlog.tools.mcp.source import Sources
 from turnlog.tools.read_file import read_file_tool
@@ -56,7 +55,6 @@ from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 from turnlog.transports.http.app import http_app
 from turnlog.transports.limits import WriteLimits
-from turnlog.transports.mcp_server import McpDoor
 from turnlog.transports.mounting import refuse_unopened, route_path
 from turnlog.transports.socketio.door import PATH as SOCKETS
 from turnlog.transports.socketio.door import SocketDoor
@@ -133,18 +131,15 @@ class Turnlog(RunsTurns):
         auth = authentication(settings)
         origins = settings.origins
         self._offer = tasks.offer(self.tasks)
-        offered = AppOffer(agents, approval_policy(settings), self._offer)
         writes = WriteLimits(settings.writes_a_minute)
-        self._door = McpDoor(
-            offered, auth, origins, self._offer, writes, is_open=settings.serve_mcp
-        )
+        self._door = mcp_door(self, agents, settings, self._offer, auth, writes)
         self._asgi = http_app(
             self, auth, lambda _: self, self._door, origins, settings.metrics_token, writes
         )
         self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi, settings.identity)
         assertions = Assertions(settings.assertion_key, settings.assertion_issuer)
         self.jwks = assertions.jwks
-        self.tools = AgentTools(
+        self.tools = agent_tools.AgentTools(
             self._agents,
             self._mcp,
             approval_policy(settings),

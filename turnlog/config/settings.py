@@ -65,6 +65,7 @@ class Settings:
     log_format: str = "text"  # or json
     log_level: str = "info"
     serve_mcp: bool = True  # whether other programs may use the tools at /mcp
+    mcp_agents: str = ""  # agents that other programs may ask at /mcp, with commas; or *
     log_content: bool = False  # whether log lines may hold what people and tools say
     tool_errors: str = "auto"  # what a tool raises is told in "full", or by "type" only
     keep_raw: bool = False  # whether the provider's bytes are stored beside the log

@@ -88,6 +88,7 @@ class OfferedTool:
     writes: bool
     destroys: bool  # whether what was there before may be gone
     repeatable: bool  # whether the same call again changes nothing more
+    users: frozenset[str] = frozenset()  # who may use it; nobody named: everybody
 
 
 class Offer(Protocol):

@@ -56,7 +56,7 @@ async def scripted_app(
 
 @asynccontextmanager
 async def waiting_app(
-    *entries: Entry, secret: str | None = None, store: Store | None = None
+    *entries: Entry, secret: str | None = None, store: Store | None = None, **settings: Any
 ) -> AsyncIterator[tuple[Turnlog, SimulatedClaude, asyncio.Event]]:
     """An app with a tool `wait`, and the event that lets it return."""
     go = asyncio.Event()
@@ -68,7 +68,7 @@ async def waiting_app(
         return "went"
 
     agents = [Agent("waiter", tools=[wait]), Agent("other")]
-    options: dict[str, Any] = {"auth_secret": secret, "grace": 5.0}
+    options: dict[str, Any] = {"auth_secret": secret, "grace": 5.0, **settings}
     async with scripted_app(*entries, agents=agents, store=store, **options) as (app, sim):
         yield app, sim, go
 
@@ -117,11 +117,11 @@ class Server:
 
 @asynccontextmanager
 async def served(
-    *entries: Entry, secret: str | None = None, store: Store | None = None
+    *entries: Entry, secret: str | None = None, store: Store | None = None, **settings: Any
 ) -> AsyncIterator[Server]:
     """A served app with a tool `wait`."""
     async with (
-        waiting_app(*entries, secret=secret, store=store) as (app, sim, go),
+        waiting_app(*entries, secret=secret, store=store, **settings) as (app, sim, go),
         client_of(app) as http,
     ):
         yield Server(app, sim, http, go)

@@ -31,18 +31,22 @@ class AppOffer:
         """Raises ConfigError for a tool that asks a person, and for a name that is taken."""
         self._beside = beside
         self._own: dict[str, Tool] = {}
+        users: dict[str, list[Sequence[str]]] = {}  # of the agents that have a tool
         taken = {offered.spec.name for offered in beside.tools}
         offered = [(agent, tool) for agent in agents for tool in agent.tools if tool.mcp]
         for agent, tool in offered:
             if replace(policy, agent=agent.approval).asks_for(tool):
                 raise ConfigError(ASKS.format(name=tool.name))
             if self._own.get(tool.name) == tool:
-                continue  # several agents have it
+                users[tool.name].append(agent.users)  # several agents have it
+                continue
             if tool.name in taken:
                 raise ConfigError(TAKEN.format(name=tool.name))
             taken.add(tool.name)
             self._own[tool.name] = tool
-        self.tools: Sequence[OfferedTool] = [*beside.tools, *map(_offered, self._own.values())]
+            users[tool.name] = [agent.users]
+        own = [_offered(tool, users[tool.name]) for tool in self._own.values()]
+        self.tools: Sequence[OfferedTool] = [*beside.tools, *own]
 
     async def call(self, user_id: str, name: str, arguments: dict[str, Any], key: str) -> Any:
         tool = self._own.get(name)
@@ -61,7 +65,9 @@ class AppOffer:
         return msgspec.json.decode(msgspec.json.encode(value))
 
 
-def _offered(tool: Tool) -> OfferedTool:
+def _offered(tool: Tool, users: Sequence[Sequence[str]]) -> OfferedTool:
+    """For everybody, if one of the agents that have it is."""
+    named = frozenset(user for group in users for user in group)
     return OfferedTool(
         spec=tool.spec,
         title=tool.title or tool.name.replace("_", " ").capitalize(),
@@ -69,4 +75,5 @@ def _offered(tool: Tool) -> OfferedTool:
         writes=tool.writes is not False,
         destroys=tool.writes is not False,
         repeatable=tool.writes is False,
+        users=named if all(users) else frozenset(),
     )

@@ -8,7 +8,6 @@ import msgspec
 from starlette.responses import HTMLResponse, Response
 
 from turnlog.assertions import JWKS_PATH
-from turnlog.transports import mcp_server
 from turnlog.transports.http import (
     approvals,
     audit,
@@ -25,6 +24,7 @@ from turnlog.transports.http import (
     webhooks,
 )
 from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.mcp.door import PATH as MCP
 from turnlog.transports.protocols import ui_stream
 from turnlog.transports.protocols.agui import run as agui
 from turnlog.transports.protocols.chatkit import door as chatkit
@@ -230,7 +230,7 @@ ROUTES: tuple[Route, ...] = (
           "OpenAI's API: what was said in a session.", "{object, data}",
           query=("limit", "order")),
 
-    Route("POST",  mcp_server.PATH, "mcp", None,
+    Route("POST",  MCP, "mcp", None,
           "Tools for MCP clients (streamable HTTP): the tasks', and the app's own that allow it.",
           "JSON-RPC."),
 )

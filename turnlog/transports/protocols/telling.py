@@ -8,9 +8,10 @@ import msgspec
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from turnlog.errors import NotFound
 from turnlog.events.base import Stamped
-from turnlog.events.kinds import Complete, Error, ResyncRequired
-from turnlog.ports import Backend, Decision, StartedTurn
+from turnlog.events.kinds import Complete, Error, ResyncRequired, UserMessageSent
+from turnlog.ports import Backend, Decision, StartedTurn, User
 from turnlog.telemetry.metrics import Metrics
 from turnlog.transports import sse
 from turnlog.transports.protocols.story import Failed, Step, Story
@@ -18,6 +19,7 @@ from turnlog.transports.protocols.story import Failed, Step, Story
 Steps = AsyncGenerator[list[Step], None]
 encode = msgspec.json.Encoder(decimal_format="number").encode
 ENDS = (Complete, Error, ResyncRequired)
+PAGE = 500  # events that are read at a time
 _SILENT = "The server stopped before the answer was over. Ask for the session again."
 
 
@@ -29,6 +31,7 @@ async def told(
     `after`: only what follows this number. An empty batch is a sign of life.
     """
     story, silent, over = Story(), after is not None, False
+    is_first = True  # what was there already: the turn may be at rest, and no sign will come
     async with aclosing(backend.follow_turn(user_id, turn)) as batches:
         async for batch in batches:
             steps: list[Step] = []
@@ -39,9 +42,11 @@ async def told(
                 new = list(story.take(live.entry))
                 steps += [] if silent else new
                 over = over or isinstance(live.entry.event, ENDS)
-            if not batch and story.approvals and await is_waiting(backend, user_id, turn):
+            may_rest = story.approvals and (is_first or not batch)
+            if may_rest and await is_waiting(backend, user_id, turn):
                 steps.append(story.waits())
                 over = True
+            is_first = False
             yield steps
             if over:
                 return
@@ -72,14 +77,53 @@ async def last_number(backend: Backend, user_id: str, session_id: str) -> int:
     return page[-1].position if page else -1
 
 
+async def turn_at(backend: Backend, user_id: str, session_id: str, number: str) -> StartedTurn:
+    """The turn that begins with this number of a session. Raises NotFound for whatever is not
+    there, or not this user's.
+    """
+    unknown = NotFound("There is no such turn.")
+    if not number.isascii() or not number.isdigit():
+        raise unknown
+    first_seq = min(int(number[:18]), 2**62)
+    try:
+        first = await backend.store.read(user_id, session_id, after=first_seq - 1, limit=1)
+    except NotFound:
+        raise unknown from None
+    if not first or first[0].seq != first_seq or not isinstance(first[0].event, UserMessageSent):
+        raise unknown
+    return StartedTurn(turn_id=first[0].turn_id, session_id=session_id, first_seq=first_seq)
+
+
+async def entries_of(backend: Backend, user_id: str, turn: StartedTurn) -> list[Stamped]:
+    """The kept events of one turn that a user may see."""
+    found: list[Stamped] = []
+    after = turn.first_seq - 1
+    while True:
+        page = await backend.store.read(user_id, turn.session_id, after=after, limit=PAGE)
+        mine = [entry for entry in page if entry.turn_id == turn.turn_id]
+        found += [entry for entry in mine if not entry.envelope.internal]
+        if len(page) < PAGE or len(mine) < len(page):
+            return found
+        after = page[-1].position
+
+
 async def decide(
-    backend: Backend, user_id: str, session_id: str, decisions: Mapping[str, Decision]
-) -> tuple[StartedTurn | None, int]:
-    """Answer what the session's turn waits for. The turn, and the number before the answers."""
-    before = await last_number(backend, user_id, session_id)
-    turn = await newest(backend, user_id, session_id)
+    backend: Backend, user: User, session_id: str, decisions: Mapping[str, Decision]
+) -> tuple[StartedTurn, int]:
+    """Answer what the session's turn waits for, with the roles of the user's token. The turn, and
+    the number before the answers.
+
+    Raises NotFound where an approval is not one of this session.
+    """
+    before = await last_number(backend, user.id, session_id)
+    turn = await newest(backend, user.id, session_id)
+    for approval_id in decisions:
+        approval = await backend.store.get_approval(user.id, approval_id)
+        if turn is None or approval.session_id != session_id:
+            raise NotFound(f"There is no approval {approval_id!r} in this session.")
     for approval_id, decision in decisions.items():
-        await backend.answer_approval(user_id, approval_id, decision)
+        await backend.answer_approval(user, approval_id, decision)
+    assert turn is not None  # it had something to decide
     return turn, before
 
 

@@ -53,8 +53,7 @@ async def send(request: UserRequest) -> Response:
     if not decisions:
         raise BadInput("The last message is neither a question nor an answer to an approval.")
     backend = request.backend
-    found, before = await telling.decide(backend, request.user.id, session_id, decisions)
-    assert found is not None  # it had something to decide
+    found, before = await telling.decide(backend, request.user, session_id, decisions)
     return _stream(request, found, before)
 
 

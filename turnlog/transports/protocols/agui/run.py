@@ -61,7 +61,7 @@ async def _turn(
     """What the run is about: a question, answers, the turn that runs; or nothing new."""
     backend, user_id = request.backend, request.user.id
     if decisions := await _decisions(backend, user_id, session.id, given):
-        return await telling.decide(backend, user_id, session.id, decisions)
+        return await telling.decide(backend, request.user, session.id, decisions)
     last = given.messages[-1] if given.messages else {}
     if last.get("role") == "user":
         question = _question(given, last)

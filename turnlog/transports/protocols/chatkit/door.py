@@ -57,7 +57,7 @@ async def process(request: UserRequest) -> Response:
     if thread_id := asked.params.get("thread_id"):
         await request.backend.store.get_session(request.user.id, str(thread_id))
     server, context_of = await asyncio.to_thread(_server)
-    context = context_of(request.backend, request.user.id)
+    context = context_of(request.backend, request.user)
     return await _answer(server, raw, context, request)
 
 

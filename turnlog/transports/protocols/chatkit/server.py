@@ -16,7 +16,7 @@ from chatkit.server import ChatKitServer
 from chatkit.store import NotFoundError, Store
 
 from turnlog.errors import BadInput, NotFound
-from turnlog.ports import Backend, Decision, Question, Session, StartedTurn
+from turnlog.ports import Backend, Decision, Question, Session, StartedTurn, User
 from turnlog.transports.protocols import reading, telling
 from turnlog.transports.protocols.chatkit import items
 from turnlog.transports.protocols.chatkit.items import Teller
@@ -31,8 +31,12 @@ class Context:
     """Who asks, and the turn that the request has started."""
 
     backend: Backend
-    user_id: str
+    user: User
     turn: StartedTurn | None = None
+
+    @property
+    def user_id(self) -> str:
+        return self.user.id
 
 
 class LogStore(Store[Context]):
@@ -176,13 +180,9 @@ class Server(ChatKitServer[Context]):
             raise BadInput(f"There is no action {action.type!r} here.")
         decision = Decision(approved=payload["approved"], reason=payload.get("reason"))
         name = str(payload.get("approvalId"))
-        approval = await context.backend.store.get_approval(context.user_id, name)
-        if approval.session_id != thread.id:
-            raise NotFound(f"There is no approval {name!r}.")
         turn, before = await telling.decide(
-            context.backend, context.user_id, thread.id, {name: decision}
+            context.backend, context.user, thread.id, {name: decision}
         )
-        assert turn is not None
         async for event in self._told(thread, context, turn, before):
             yield event
 

@@ -19,12 +19,13 @@ PREFIX = "resp_"
 DEFAULT = "turnlog"  # the model that is the server's first agent
 
 
-def agents(backend: Backend) -> list[str]:
-    return [agent["id"] for agent in backend.config("")["agents"]]
+def agents(backend: Backend, user_id: str) -> list[str]:
+    """Those that this user may use."""
+    return [agent["id"] for agent in backend.config(user_id)["agents"]]
 
 
-def agent_of(backend: Backend, model: str) -> str | None:
-    known = agents(backend)
+def agent_of(backend: Backend, user_id: str, model: str) -> str | None:
+    known = agents(backend, user_id)
     if model != DEFAULT and model not in known:
         names = ", ".join([DEFAULT, *known])
         raise NotFound(
@@ -42,16 +43,12 @@ async def turn_of(backend: Backend, user_id: str, name: str) -> StartedTurn:
     """The turn of a response. Raises NotFound for whatever is not this user's."""
     session_id, _, number = name.removeprefix(PREFIX).rpartition("_")
     unknown = NotFound(f"There is no response {name!r}.")
-    if not name.startswith(PREFIX) or not number.isascii() or not number.isdigit():
+    if not name.startswith(PREFIX):
         raise unknown
-    first_seq = min(int(number[:18]), 2**62)
     try:
-        first = await backend.store.read(user_id, session_id, after=first_seq - 1, limit=1)
+        return await telling.turn_at(backend, user_id, session_id, number)
     except NotFound:
         raise unknown from None
-    if not first or first[0].event.type != "user_message_sent":
-        raise unknown
-    return StartedTurn(turn_id=first[0].turn_id, session_id=session_id, first_seq=first_seq)
 
 
 async def session_after(backend: Backend, user_id: str, response: str) -> str:

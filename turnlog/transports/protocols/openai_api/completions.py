@@ -38,7 +38,7 @@ class NewCompletion(msgspec.Struct, kw_only=True):
 
 
 async def models(request: UserRequest) -> Response:
-    names = [asking.DEFAULT, *asking.agents(request.backend)]
+    names = [asking.DEFAULT, *asking.agents(request.backend, request.user.id)]
     rows = [{"id": n, "object": "model", "created": 0, "owned_by": "turnlog"} for n in names]
     return json_response({"object": "list", "data": rows})
 
@@ -46,7 +46,7 @@ async def models(request: UserRequest) -> Response:
 async def create(request: UserRequest) -> Response:
     wish = await request.body(NewCompletion, MOST_BYTES)
     backend, user_id = request.backend, request.user.id
-    agent = asking.agent_of(backend, wish.model)
+    agent = asking.agent_of(backend, user_id, wish.model)
     turn, before = await _turn(request, wish, agent)
     teller = Teller(turn, wish)
     steps = telling.told(backend, user_id, turn, before)
@@ -74,9 +74,7 @@ async def _turn(
         outputs[str(message.get("tool_call_id"))] = asking.text_of(message.get("content"))
     if outputs:
         session_id, answers = await asking.results(backend, user_id, outputs)
-        turn, before = await telling.decide(backend, user_id, session_id, answers)
-        assert turn is not None
-        return turn, before
+        return await telling.decide(backend, request.user, session_id, answers)
     name = (wish.metadata or {}).get("conversation")
     key = asking.key_of(request)
     tools = wish.tools or []

@@ -10,7 +10,6 @@ import msgspec
 from starlette.responses import Response
 
 from turnlog.errors import BadInput
-from turnlog.events.base import Stamped
 from turnlog.ports import Decision, StartedTurn
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import reading, telling
@@ -20,7 +19,6 @@ from turnlog.transports.protocols.openai_api.asking import MOST_BYTES, Json
 from turnlog.transports.protocols.threads import session_of
 
 EXAMPLE = {"model": asking.DEFAULT, "input": "Hi"}
-PAGE = 500  # events that are read at a time
 
 
 class NewResponse(msgspec.Struct, kw_only=True):
@@ -38,7 +36,7 @@ class NewResponse(msgspec.Struct, kw_only=True):
 async def create(request: UserRequest) -> Response:
     wish = await request.body(NewResponse, MOST_BYTES)
     backend, user_id = request.backend, request.user.id
-    agent = asking.agent_of(backend, wish.model)
+    agent = asking.agent_of(backend, user_id, wish.model)
     turn, before = await _turn(request, wish, agent)
     teller = await _teller(request, turn, wish.model)
     steps = telling.told(backend, user_id, turn, before)
@@ -62,7 +60,7 @@ async def retrieve(request: UserRequest) -> Response:
         steps = telling.told(backend, user_id, turn)
         return telling.Frames(steps, teller.tell, backend.metrics, frame=_frame)
     if running:
-        for step in telling.all_steps(await _entries(request, turn)):
+        for step in telling.all_steps(await telling.entries_of(backend, user_id, turn)):
             _run(teller, step)
     else:
         async for batch in telling.told(backend, user_id, turn):
@@ -148,9 +146,7 @@ async def _turn(
         session_id = ""
     if answers := await _answers(request, given):
         found = await _session_of(request, next(iter(answers)))
-        turn, before = await telling.decide(backend, user_id, found, answers)
-        assert turn is not None
-        return turn, before
+        return await telling.decide(backend, request.user, found, answers)
     messages = [item for item in given if item.get("role")]
     if wish.instructions:
         messages = [{"role": "system", "content": wish.instructions}, *messages]
@@ -194,21 +190,6 @@ async def _teller(request: UserRequest, turn: StartedTurn, model: str) -> items.
         request.user.id, turn.session_id, after=turn.first_seq - 1, limit=1
     )
     return items.Teller(turn, model, items.created_at(first[0].envelope.time))
-
-
-async def _entries(request: UserRequest, turn: StartedTurn) -> list[Stamped]:
-    """The kept events of one turn that a user may see."""
-    found: list[Stamped] = []
-    after = turn.first_seq - 1
-    while True:
-        page = await request.backend.store.read(
-            request.user.id, turn.session_id, after=after, limit=PAGE
-        )
-        mine = [entry for entry in page if entry.turn_id == turn.turn_id]
-        found += [entry for entry in mine if not entry.envelope.internal]
-        if len(page) < PAGE or len(mine) < len(page):
-            return found
-        after = page[-1].position
 
 
 def _run(teller: items.Teller, step: s.Step) -> None:

@@ -1,0 +1,1 @@
+"""`/mcp`: tools and agents for MCP clients."""
