@@ -212,31 +212,63 @@ async def test_an_answer_counts_only_in_the_session_that_asked():
             assert refused.is_error, forged
 
 
-async def test_an_mcp_session_is_its_users_and_a_user_has_a_limited_number():
-    start = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
-             "params": {"protocolVersion": "2025-06-18", "capabilities": {},
-                        "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
-    accept = {"accept": "application/json, text/event-stream"}
+START = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+         "params": {"protocolVersion": "2025-11-25", "capabilities": {},
+                    "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
+ACCEPT = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
+
+
+async def test_a_client_whose_stream_broke_gets_the_rest_and_nobody_else_does():
+    async with served(
+        Reply("Before. ", ToolCall("wait")), Reply("After."), secret=SECRET, mcp_agents="waiter"
+    ) as server:
+        alice, bob = as_user("alice") | ACCEPT, as_user("bob") | ACCEPT
+        made = [await server.http.post("/mcp", json=START, headers=h) for h in (alice, bob, alice)]
+        ours, bobs, other = [{"mcp-session-id": m.headers["mcp-session-id"]} for m in made]
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": "ask_waiter", "arguments": {"message": "Go"}}}  # fmt: skip
+        stream = server.http.stream("POST", "/mcp", json=call, headers=alice | ours)
+        async with stream as response:
+            lines = (line async for line in response.aiter_lines())
+            next_id = await anext(line async for line in lines if line.startswith("id: "))
+        place = {"last-event-id": next_id.removeprefix("id: ")}
+        server.go.set()
+        for headers in (bob | bobs, alice | other):
+            nothing = await server.http.get("/mcp", headers=headers | place)
+            assert (nothing.status_code, nothing.text) == (200, "")
+        async with server.http.stream("GET", "/mcp", headers=alice | ours | place) as response:
+            found = ""
+            async for line in response.aiter_lines():
+                found += line
+                if "After." in line:
+                    break
+        assert "Before." in found
+
+
+async def test_an_mcp_session_is_its_users_and_a_user_has_a_limited_number(monkeypatch):
+    monkeypatch.setattr(sessions, "MOST", 3)
     ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
     async with bureau(secret=SECRET) as server:
 
         async def post(user, body, **headers):
-            sent = as_user(user) | accept | headers
+            sent = as_user(user) | ACCEPT | headers
             return await server.http.post("/mcp", json=body, headers=sent)
 
-        made = await post("alice", start)
+        made = await post("alice", START)
         own = {"mcp-session-id": made.headers["mcp-session-id"]}
         assert (await post("alice", ping, **own)).status_code == 200
         assert (await post("bob", ping, **own)).status_code == 404
-        watched = await server.http.get("/mcp", headers=as_user("bob") | accept | own)
+        watched = await server.http.get("/mcp", headers=as_user("bob") | ACCEPT | own)
         assert watched.status_code == 404
-        for _ in range(sessions.MOST - 1):
-            assert (await post("alice", start)).status_code == 200
-        assert (await post("alice", start)).status_code == 429
-        assert (await post("bob", start)).status_code == 200
+        others = {"mcp-session-id": (await post("bob", START)).headers["mcp-session-id"]}
+        for _ in range(sessions.MOST):  # the first of them makes room
+            newest = await post("alice", START)
+            assert newest.status_code == 200
+        assert (await post("alice", ping, **own)).status_code == 404
+        assert (await post("bob", ping, **others)).status_code == 200
+        own = {"mcp-session-id": newest.headers["mcp-session-id"]}
         ended = await server.http.delete("/mcp", headers=as_user("alice") | own)
         assert ended.status_code == 200
-        assert (await post("alice", start)).status_code == 200
         assert (await post("alice", ping, **own)).status_code == 404
 
 

@@ -23,7 +23,7 @@ from turnlog.transports.http.request import NOBODY, UserRequest
 from turnlog.transports.http.routes import ROUTES, Handler, Route, Who
 from turnlog.transports.http.site import Site
 from turnlog.transports.limits import WriteLimits
-from turnlog.transports.mcp.door import METHODS, McpDoor
+from turnlog.transports.mcp.door import McpDoor
 from turnlog.transports.mounting import route_path
 from turnlog.transports.origins import Door
 from turnlog.transports.sign_in import SignIn
@@ -79,7 +79,7 @@ def _starlette_route(
     handlers: dict[str, tuple[Who, Handler]] = {}
     for route in routes:
         if route.handler is None:
-            return StarletteRoute(path, mcp, methods=METHODS)
+            return StarletteRoute(path, mcp, methods=[each.method for each in routes])
         handlers[route.method] = (route.who, route.handler)
 
     async def handle(request: Request) -> Response:

@@ -233,5 +233,9 @@ ROUTES: tuple[Route, ...] = (
     Route("POST",  MCP, "mcp", None,
           "Tools for MCP clients (streamable HTTP): the tasks', and the app's own that allow it.",
           "JSON-RPC."),
+    Route("GET",   MCP, "mcp", None,
+          "What an MCP session is told beside its calls; where agents are offered.",
+          "Server-sent events."),
+    Route("DELETE", MCP, "mcp", None, "End an MCP session; where agents are offered.", "Nothing."),
 )
 # fmt: on

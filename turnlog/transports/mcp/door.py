@@ -8,7 +8,7 @@ which takes a second.
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -30,9 +30,9 @@ from turnlog.transports.mcp.sessions import OpenSession, OpenSessions
 from turnlog.transports.origins import is_same_site
 
 PATH = "/mcp"
-METHODS = ("POST", "GET", "DELETE")
 TOKEN_SECONDS = 60
 IDLE_SECONDS = 600  # that an MCP session lives without a request
+RETRY_MS = 500  # after which a client whose stream ended comes back
 _AUDIENCE = "turnlog:mcp"
 SESSION = "mcp-session-id"  # a header
 USER = "turnlog.user"  # in the scope
@@ -51,19 +51,17 @@ class McpDoor:
         *,
         agents: AgentTools | None = None,
         is_open: bool = True,
-        make: Callable[..., Any] | None = None,
     ) -> None:
         """`inside`: what turns of this process are offered, if that is less: no agents, ever.
-        `is_open`: whether other programs are answered at all. `make`: another server than ours,
-        made of an offer and of agents.
+        `is_open`: whether other programs are answered at all.
         """
         self._writes = writes or WriteLimits(600)
         self._is_open = is_open
         self._auth = auth
         self._origins = origins
         self._secret = secrets.token_hex(32)  # of tokens that never leave this process
-        self._outside = _Lazy(offer, agents, make)
-        self._inside = _Lazy(inside or offer, None, None)
+        self._outside = _Lazy(offer, agents)
+        self._inside = _Lazy(inside or offer, None)
         self._sessions = OpenSessions(IDLE_SECONDS)
 
     def mint(self, user_id: str) -> str:
@@ -85,10 +83,24 @@ class McpDoor:
         if not lazy.has_sessions:
             await server.handle(scope, receive, send)
             return
+        if SESSION not in headers and (ended := self._sessions.surplus(user.id)):
+            await self._end(server, scope, ended)
         with self._sessions.request(user.id, headers.get(SESSION)) as session:
             watched = partial(self._watch, scope["method"], session, send)
             server.enter(session.room)
             await _until(user, server.handle)(scope, receive, watched)
+
+    async def _end(self, server: "_Running", scope: Scope, session_id: str) -> None:
+        """As if its client had asked for it."""
+
+        async def nothing() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        headers = [(b"accept", b"application/json"), (SESSION.encode(), session_id.encode())]
+        asked = {**scope, "method": "DELETE", "headers": headers}
+        with self._sessions.request(scope[USER].id, session_id) as session:
+            await server.handle(asked, nothing, _unheard)
+            self._sessions.ended(session)
 
     async def _watch(self, method: str, session: OpenSession, send: Send, message: Message) -> None:
         """Learn from an answer which MCP session it opens or ends."""
@@ -132,12 +144,10 @@ class McpDoor:
 class _Lazy:
     """A server that starts with its first request."""
 
-    def __init__(
-        self, offer: Offer, agents: AgentTools | None, make: Callable[..., Any] | None
-    ) -> None:
+    def __init__(self, offer: Offer, agents: AgentTools | None) -> None:
         self.has_sessions = agents is not None
         self.starting = asyncio.Lock()
-        self._parts = (offer, agents, make)
+        self._parts = (offer, agents)
         self._running: _Running | None = None
 
     async def started(self) -> "_Running":
@@ -195,13 +205,13 @@ class _Running:
         await self._manager.handle_request(scope, receive, send)
 
 
-def _manager(offer: Offer, agents: AgentTools | None, make: Callable[..., Any] | None) -> Any:
+def _manager(offer: Offer, agents: AgentTools | None) -> Any:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+    from turnlog.transports.mcp import server as official
     from turnlog.transports.mcp.events import RecentEvents
-    from turnlog.transports.mcp.server import server_of
 
-    server = (make or server_of)(offer, agents)
+    server = official.server_of(offer, agents)
     # Host and Origin are checked at our own door.
     if agents is None:
         return StreamableHTTPSessionManager(
@@ -210,9 +220,14 @@ def _manager(offer: Offer, agents: AgentTools | None, make: Callable[..., Any] |
     return StreamableHTTPSessionManager(
         server,
         event_store=RecentEvents(),
+        retry_interval=RETRY_MS,
         session_idle_timeout=IDLE_SECONDS,
         max_request_body_size=MOST_BYTES,
     )
+
+
+async def _unheard(message: Message) -> None:
+    """Nobody waits for this answer."""
 
 
 def _room() -> Any:

@@ -1,4 +1,7 @@
-"""Which MCP sessions each user has open, so that one user cannot use up the server's."""
+"""Which MCP sessions each user has open, so that one user cannot use up the server's.
+
+Few clients end their sessions. The one that was quiet for longest makes room for a new one.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,7 +11,7 @@ from uuid import uuid4
 
 from turnlog.errors import TooMany
 
-MOST = 20  # of one user
+MOST = 50  # of one user
 
 
 @dataclass
@@ -32,14 +35,9 @@ class OpenSessions:
 
     @contextmanager
     def request(self, user_id: str, session_id: str | None) -> Iterator[OpenSession]:
-        """While a request is answered: its session. The door says if it was opened or ended.
-
-        Raises TooMany where a user who has enough sessions may open another.
-        """
+        """While a request is answered: its session. The door says if it was opened or ended."""
         known = self._sessions.get(session_id or "")
         if known is None or known.user_id != user_id:
-            if session_id is None:
-                self._check(user_id)
             known = OpenSession(user_id, uuid4().hex)
         known.requests += 1
         try:
@@ -56,7 +54,11 @@ class OpenSessions:
     def ended(self, session: OpenSession) -> None:
         self._sessions.pop(session.id or "", None)
 
-    def _check(self, user_id: str) -> None:
+    def surplus(self, user_id: str) -> str | None:
+        """The session that must end before this user opens another, if any.
+
+        Raises TooMany where all of them are in use.
+        """
         oldest = self._clock() - self._idle
         self._sessions = {
             name: session
@@ -64,5 +66,9 @@ class OpenSessions:
             if session.requests or session.last > oldest
         }
         mine = [session for session in self._sessions.values() if session.user_id == user_id]
-        if len(mine) >= MOST:
-            raise TooMany(f"You have {MOST} MCP sessions open. End one with DELETE.", 60)
+        if len(mine) < MOST:
+            return None
+        quiet = [session for session in mine if not session.requests]
+        if not quiet:
+            raise TooMany(f"You use {MOST} MCP sessions at once. End one with DELETE.", 60)
+        return min(quiet, key=lambda session: session.last).id
