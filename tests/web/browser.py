@@ -78,6 +78,15 @@ class Tab:
         await self.page.goto(self.url + path)
         await self.page.wait_for_selector("#root > *")
 
+    async def follow(self, path):
+        """As a link of the page does: the document stays."""
+        script = "to => { history.pushState(null, '', to); dispatchEvent(new Event('popstate')); }"
+        await self.page.evaluate(script, path)
+
+    async def leave(self):
+        await self.is_fine()
+        await self.page.goto("about:blank")
+
     async def is_fine(self):
         """Nothing went wrong since the last time."""
         wrong = self.wrong + await self.page.evaluate("window.refused ?? []")
@@ -162,8 +171,9 @@ def _same_site(one, address):
 
 async def offences(page):
     """What axe finds serious or critical."""
-    source = (nodejs.package("axe-core") / "axe.min.js").read_text()
-    await page.evaluate(f"() => {{ {source}; window.axe = axe; }}")
+    if not await page.evaluate("'axe' in window"):
+        source = (nodejs.package("axe-core") / "axe.min.js").read_text()
+        await page.evaluate(f"() => {{ {source}; window.axe = axe; }}")
     found = await page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
     return [
         (each["id"], [node["target"] for node in each["nodes"]][:3])

@@ -13,8 +13,7 @@ from turnlog.app import create_app
 from turnlog.config import Settings
 from turnlog.simulator import SimulatedClaude
 from turnlog.stores.memory.store import MemoryStore
-from turnlog.testing import flows, pages, teams
-from turnlog.testing import thoughts as thinking
+from turnlog.testing import flows, pages
 from turnlog.testing.stages import add_tasks, stage_for
 from turnlog.testing.tabs import serve_sockets
 
@@ -46,21 +45,6 @@ async def cut_off(page):
     await page.route_web_socket("**/socket.io/**", connected)
 
 
-async def perform(page, app, sim, session_id):
-    """The page's turns, and what people do in them."""
-    seen = []
-    for turn in page.turns:
-        sim.queue(*(teams.replies(turn) if page.team else turn.entries))
-        if turn.searching:
-            await app.change_session(flows.USER, session_id, web_search=True)
-        await thinking.switch(app, session_id, turn.setting)
-        async with teams.stopping(app, session_id, turn.stopped_in):
-            seen += await flows.by_library(app, session_id, turn)
-        for step in turn.people:
-            seen += await flows.act_by_library(app, session_id, seen, step)
-        await app.rest()
-
-
 @dataclass
 class Watchers:
     """Three tabs that stay open from page to page, and the house that they look at."""
@@ -90,7 +74,9 @@ async def staged(page, house):
     """The app of the page, in the house, with its Claude."""
     sim = SimulatedClaude(pace=0)
     async with sim.serve() as claude, stage_for(page) as stage:
-        settings = Settings(api_key="t", base_url=claude, approval_timeout=flows.patience(page))
+        settings = Settings(
+            api_key="t", base_url=claude, approval_timeout=flows.patience(page), **page.settings
+        )
         app = create_app(
             stage.agents, settings=settings, store=MemoryStore(), connections=stage.connections
         )
@@ -109,7 +95,7 @@ async def test_a_page_looks_the_same_however_it_is_seen(path, watchers):
         place = f"/s/{session.id}"
         await asyncio.gather(live.go(place), cut.go(place))
         await live.page.locator('[data-state="live"]').wait_for()
-        await perform(page, app, sim, session.id)
+        await flows.play(page, app, sim, session.id, flows.by_library)
         await fresh.go(place)
         await fresh.page.locator(".row").first.wait_for()
         expected = await fresh.screen()
@@ -117,10 +103,8 @@ async def test_a_page_looks_the_same_however_it_is_seen(path, watchers):
         assert await live.shows(expected) == expected
         assert await cut.shows(expected) == expected
         shown = await fresh.rows()
-        await fresh.go(f"{place}/audit")
+        await fresh.follow(f"{place}/audit")
         await fresh.page.get_by_role("tab", name="As shown").click()
         await fresh.page.locator(".as-shown .row").first.wait_for()
         assert await fresh.rows(".as-shown") == shown
-        for one in watchers.all():
-            await one.is_fine()
-            await one.page.goto("about:blank")
+        await asyncio.gather(*(one.leave() for one in watchers.all()))

@@ -180,6 +180,7 @@ async def test_a_lost_connection_is_told_and_what_was_missed_comes_at_once(brows
             await one.page.get_by_label("Message", exact=True).fill("x")
             await one.page.get_by_role("button", name="Send when back").wait_for()
             held.clear()
+            await one.page.evaluate("dispatchEvent(new Event('online'))")
             await one.page.get_by_text("Back again.", exact=True).wait_for()
             await one.page.locator('[data-state="live"]').wait_for()
             assert await one.page.locator(".card").count() == 1

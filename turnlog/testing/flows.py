@@ -79,31 +79,7 @@ async def perform(page: Page, store: Store, send: Send, engine: str = "claude") 
 
 async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -> Performance:
     session = await app.create_session(USER)
-    live: list[Shown] = []
-    thoughtless: list[str] = []
-    ids = await page.attached.upload(app, USER, session.id)
-    for turn in page.turns:
-        turn.file_ids = attached.ids_of(turn.attached, ids)
-        for name in turn.deleted:
-            await app.files.delete(USER, ids[name])
-        if turn.refused:
-            await _refused(app, session.id, turn)
-            continue
-        sim.queue(*(teams.replies(turn) if page.team else turn.entries))
-        if turn.searching:
-            await app.change_session(USER, session.id, web_search=True)
-        await thinking.switch(app, session.id, turn.setting)
-        before = len(sim.requests)
-        async with (
-            teams.stopping(app, session.id, turn.stopped_in),
-            teams.dying(app, session.id, turn),
-        ):
-            live += await send(app, session.id, turn)
-        for step in turn.people:
-            live += await ACTS.get(send, act_by_library)(app, session.id, live, step)
-        await app.rest()  # then the log has the notes about this turn, before the next one
-        wanted = turn.thinking or (await app.store.get_session(USER, session.id)).thinking_enabled
-        thoughtless += thinking.asked_otherwise(sim.requests[before:], wanted)
+    live, thoughtless = await play(page, app, sim, session.id, send)
     evidence = await app.store.evidence(session.id)
     kept = [stamped(row) for row in evidence.log]
     log = [wire.decode(wire.encode(entry)) for entry in kept if not entry.envelope.internal]
@@ -121,6 +97,38 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
         *([f"turns still run: {evidence.running}"] if evidence.running else []),
     ]
     return Performance(rows(teams.in_order(live, page), bool(page.team)), broken, live, log)
+
+
+async def play(
+    page: Page, app: Turnlog, sim: SimulatedClaude, session_id: str, send: Send
+) -> tuple[list[Shown], list[str]]:
+    """The page's turns, and what people do in them: what was shown, and wrong requests."""
+    live: list[Shown] = []
+    thoughtless: list[str] = []
+    ids = await page.attached.upload(app, USER, session_id)
+    for turn in page.turns:
+        turn.file_ids = attached.ids_of(turn.attached, ids)
+        for name in turn.deleted:
+            await app.files.delete(USER, ids[name])
+        if turn.refused:
+            await _refused(app, session_id, turn)
+            continue
+        sim.queue(*(teams.replies(turn) if page.team else turn.entries))
+        if turn.searching:
+            await app.change_session(USER, session_id, web_search=True)
+        await thinking.switch(app, session_id, turn.setting)
+        before = len(sim.requests)
+        async with (
+            teams.stopping(app, session_id, turn.stopped_in),
+            teams.dying(app, session_id, turn),
+        ):
+            live += await send(app, session_id, turn)
+        for step in turn.people:
+            live += await ACTS.get(send, act_by_library)(app, session_id, live, step)
+        await app.rest()  # then the log has the notes about this turn, before the next one
+        wanted = turn.thinking or (await app.store.get_session(USER, session_id)).thinking_enabled
+        thoughtless += thinking.asked_otherwise(sim.requests[before:], wanted)
+    return live, thoughtless
 
 
 async def _refused(app: Turnlog, session_id: str, turn: UserStep) -> None:

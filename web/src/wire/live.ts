@@ -40,6 +40,7 @@ export function connect(): Socket {
     auth: (give) => give({ token: token.get() ?? "" }),
     reconnectionDelay: 300,
     reconnectionDelayMax: 4_000,
+    timeout: 5_000, // of one try: a try that hangs is given up
   });
   socket.on("connect", () => {
     settle("live");
@@ -68,7 +69,7 @@ export function tryNow(): void {
 
 /** A half-open socket looks alive. Ask for an answer; without one, begin anew. */
 function probe(): void {
-  if (!socket?.connected) return void socket?.connect();
+  if (!socket?.connected) return void socket?.disconnect().connect();
   socket.timeout(ACK).emit("session:leave", { sessionId: "-" }, (late: Error | null) => {
     if (late && socket) socket.disconnect().connect();
   });
