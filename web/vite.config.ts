@@ -3,6 +3,7 @@ import { defineConfig } from "vite";
 
 // The content policy of the page: nothing inline, nothing from elsewhere.
 export default defineConfig({
+  base: "./", // the server says where the files are: it may be mounted anywhere
   plugins: [react()],
   publicDir: "public",
   build: {

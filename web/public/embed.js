@@ -1,7 +1,7 @@
 // <turnlog-chat server="https://turnlog.example" session="ID"></turnlog-chat>: the chat in a page of
 // yours. It is a frame, so that neither page can reach into the other; they speak by messages.
 (function () {
-  var home = new URL(document.currentScript.src).origin;
+  var home = new URL(".", document.currentScript.src).href;
   // Colours that the chat takes from the page around it: --turnlog-accent becomes --accent.
   var COLOURS = ["accent", "on-accent", "accent-soft", "bg", "panel", "raised", "bubble", "sunken", "line", "text", "muted"];
 
@@ -9,7 +9,8 @@
     static observedAttributes = ["session", "theme"];
 
     connectedCallback() {
-      this.server = new URL(this.getAttribute("server") || home).origin;
+      this.server = new URL(this.getAttribute("server") || home).href.replace(/\/$/, "");
+      this.origin = new URL(this.server).origin;
       this.frame = document.createElement("iframe");
       this.frame.title = this.getAttribute("title") || "Chat";
       this.frame.style.cssText = "border:0;width:100%;height:100%;display:block";
@@ -40,7 +41,7 @@
     }
 
     async heard(event) {
-      if (event.origin !== this.server || event.source !== this.frame.contentWindow) return;
+      if (event.origin !== this.origin || event.source !== this.frame.contentWindow) return;
       if (event.data && event.data.turnlog === "ready") this.tell({ theme: this.theme(), colours: this.colours() });
       if (event.data && event.data.turnlog === "token" && this.give) this.tell({ token: await this.give() });
       if (event.data && event.data.turnlog === "session") {
@@ -49,7 +50,7 @@
     }
 
     tell(message) {
-      this.frame.contentWindow.postMessage(Object.assign({ turnlog: "host" }, message), this.server);
+      this.frame.contentWindow.postMessage(Object.assign({ turnlog: "host" }, message), this.origin);
     }
 
     theme() {

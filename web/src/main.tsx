@@ -1,10 +1,11 @@
 /** The page: its routes, and what stands over all of them. */
 import { lazy, StrictMode, Suspense, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import { Route, Switch } from "wouter";
+import { Route, Router, Switch } from "wouter";
 import "./ui/styles";
 import { loadConfig } from "./wire/config";
 import { connect } from "./wire/live";
+import { at, root } from "./wire/place";
 import { ApprovalsPage } from "./approvals/ApprovalsPage";
 import { ChatPage } from "./chat/ChatPage";
 import { NewPage } from "./chat/NewPage";
@@ -39,11 +40,13 @@ function App(): ReactNode {
 }
 
 listen();
-if (location.pathname === "/signin") await comeBack().catch(() => {});
+if (location.pathname === at("/signin")) await comeBack().catch(() => {});
 connect();
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
-    <App />
+    <Router base={root}>
+      <App />
+    </Router>
   </StrictMode>,
 );
 void loadConfig();

@@ -5,6 +5,7 @@ a tool or a file can make it load or run anything.
 """
 
 import gzip
+import html
 import mimetypes
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from importlib.resources.abc import Traversable
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
+
+from turnlog.transports.mounting import route_path
 
 # What the page knows: it shows the same document, and its script looks at the address.
 PLACES = ("/", "/s/{id}", "/s/{id}/audit", "/approvals", "/usage", "/audit", "/signin")
@@ -96,22 +99,31 @@ class Site:
         return response
 
     def document(self, request: Request, rules: str) -> Response:
+        """Its files are named from where the server is mounted: the document has many addresses."""
         headers = {"content-security-policy": rules, "cache-control": "no-cache"}
-        return _response(request, "/index.html", headers)
+        root = html.escape(request.scope.get("root_path", "").rstrip("/"))
+        return _response(request, built().get("/index.html"), headers, root)
 
     async def file(self, request: Request) -> Response:
-        return _response(request, request.url.path, {"cache-control": "no-cache"})
+        return _response(request, _asked(request), {"cache-control": "no-cache"})
 
     async def asset(self, request: Request) -> Response:
-        return _response(request, request.url.path, {"cache-control": FOREVER})
+        return _response(request, _asked(request), {"cache-control": FOREVER})
 
 
-def _response(request: Request, path: str, headers: dict[str, str]) -> Response:
-    file = built().get(path)
+def _asked(request: Request) -> File | None:
+    return built().get(route_path(request.scope))
+
+
+def _response(
+    request: Request, file: File | None, headers: dict[str, str], root: str | None = None
+) -> Response:
     if file is None:
         return Response("Not found. Is the web UI built? `make .venv/.site`.", 404)
     body = file.body
-    if "gzip" in request.headers.get("accept-encoding", "") and not _is_packed(file):
+    if root is not None:
+        body = body.replace(b'="./', f'="{root}/'.encode())
+    elif "gzip" in request.headers.get("accept-encoding", "") and not _is_packed(file):
         body, headers = file.packed, headers | {"content-encoding": "gzip"}
     return Response(body, 200, headers | {"vary": "accept-encoding"}, file.media_type)
 

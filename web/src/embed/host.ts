@@ -1,7 +1,8 @@
 /** The page around us, when we are a frame in it. It may give a token, a theme and colours. */
+import { at } from "../wire/place";
 import { signIn, signedOut } from "../wire/token";
 
-export const isEmbedded = location.pathname === "/embed";
+export const isEmbedded = location.pathname === at("/embed");
 
 const NAMES = new Set(["accent", "on-accent", "accent-soft", "bg", "panel", "raised", "bubble", "sunken", "line", "text", "muted"]);
 const COLOUR = /^(#[0-9a-f]{3,8}|(rgb|hsl|oklch|oklab)a?\([\d\s.,%/deg-]+\)|[a-z]{3,20})$/i;

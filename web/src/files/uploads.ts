@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "react";
 import { config } from "../wire/config";
 import { authorization, problemOf, sentence } from "../wire/http";
 import { Observable, useValue } from "../wire/observable";
+import { at } from "../wire/place";
 import { newId, type Attached, type Outbox } from "../wire/outbox";
 import { create } from "../wire/sessions";
 import { size } from "../ui/format";
@@ -110,7 +111,7 @@ async function begin(outbox: Outbox, state: Observable<Upload[]>, file: File): P
 function send(sessionId: string, file: File, tell: (progress: number) => void): Promise<Attached> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", `/api/sessions/${sessionId}/files${pathOf(file)}`);
+    request.open("POST", at(`/api/sessions/${sessionId}/files${pathOf(file)}`));
     for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => tell(event.total ? event.loaded / event.total : 0);
     request.onerror = () => reject(new Error("No connection"));

@@ -1,6 +1,7 @@
 /** Who are you? A dialog over the page, which stays as it is: drafts, files and all. */
 import { useEffect, useState, type FormEvent, type ReactNode } from "react";
 import { get, sentence } from "../wire/http";
+import { at } from "../wire/place";
 import { useValue } from "../wire/observable";
 import { signedOut, signIn } from "../wire/token";
 import { Dialog } from "../ui/Dialog";
@@ -40,7 +41,7 @@ function TokenForm({ fail }: { fail: (why: string) => void }): ReactNode {
     event.preventDefault();
     const token = text.trim().replace(/^Bearer\s+/i, "");
     const headers = { authorization: `Bearer ${token}` };
-    const response = await fetch("/api/sessions?limit=1", { headers }).catch(() => null);
+    const response = await fetch(at("/api/sessions?limit=1"), { headers }).catch(() => null);
     if (!response) return fail("No connection to the server.");
     if (!response.ok) {
       const problem = (await response.json().catch(() => ({}))) as { detail?: string };

@@ -1,5 +1,6 @@
 /** The code flow with PKCE: to the identity provider and back. Nothing secret is in an address. */
 import { ask } from "../wire/http";
+import { at } from "../wire/place";
 import { signIn } from "../wire/token";
 import { newId } from "../wire/outbox";
 import { recall, remember, tab } from "../wire/storage";
@@ -17,7 +18,7 @@ interface Leaving {
   place: string; // where the user was
 }
 
-const redirectUri = (): string => `${location.origin}/signin`;
+const redirectUri = (): string => location.origin + at("/signin");
 
 export function leave(offer: Offer): Promise<void> {
   const leaving: Leaving = { state: newId(), verifier: newId() + newId(), place: location.pathname + location.search };
@@ -51,7 +52,7 @@ export async function comeBack(): Promise<void> {
   const leaving = recall<Leaving | null>("leaving", null, tab);
   remember("leaving", null, tab);
   const isOurs = leaving !== null && query.get("state") === leaving.state;
-  history.replaceState(null, "", isOurs ? leaving.place : "/");
+  history.replaceState(null, "", isOurs ? leaving.place : at("/"));
   const code = query.get("code");
   if (!isOurs || !code) return;
   const { token } = await ask<{ token: string }>("POST", "/api/signin", {

@@ -1,4 +1,5 @@
 /** Requests. What goes wrong is a `Problem` with a sentence for people. */
+import { at } from "./place";
 import { token, untilSignedIn } from "./token";
 
 export class Problem extends Error {
@@ -49,7 +50,7 @@ async function once(method: string, path: string, options: Options): Promise<Res
   const { body, signal, accept } = options;
   const isForm = body instanceof FormData;
   try {
-    return await fetch(path, {
+    return await fetch(at(path), {
       method,
       signal,
       headers: {

@@ -1,6 +1,7 @@
 /** The socket: one for the page. It joins sessions, comes back by itself, and says how it stands. */
 import { io, type Socket } from "socket.io-client";
 import { Observable } from "./observable";
+import { at } from "./place";
 import { signedOut, token, untilSignedIn } from "./token";
 import type { TurnlogEvent } from "./events";
 
@@ -36,6 +37,7 @@ export function watch(watcher: Watcher): () => void {
 export function connect(): Socket {
   if (socket) return socket;
   socket = io({
+    path: at("/socket.io"),
     transports: ["websocket", "polling"],
     auth: (give) => give({ token: token.get() ?? "" }),
     reconnectionDelay: 300,

@@ -1,8 +1,12 @@
 /** What a browser remembers for us. Storage may be full or forbidden: then nothing is kept. */
+import { root } from "./place";
+
+// Two servers under one address do not share drafts or tokens. The theme is everybody's.
+const nameOf = (name: string): string => (name === "theme" ? "turnlog.theme" : `turnlog${root}.${name}`);
 
 export function recall<T>(name: string, otherwise: T, storage = local): T {
   try {
-    const text = storage()?.getItem(`turnlog.${name}`);
+    const text = storage()?.getItem(nameOf(name));
     return text == null ? otherwise : (JSON.parse(text) as T);
   } catch {
     return otherwise;
@@ -11,8 +15,8 @@ export function recall<T>(name: string, otherwise: T, storage = local): T {
 
 export function remember(name: string, value: unknown, storage = local): void {
   try {
-    if (value === null || value === undefined) storage()?.removeItem(`turnlog.${name}`);
-    else storage()?.setItem(`turnlog.${name}`, JSON.stringify(value));
+    if (value === null || value === undefined) storage()?.removeItem(nameOf(name));
+    else storage()?.setItem(nameOf(name), JSON.stringify(value));
   } catch {
     /* the page works without */
   }
