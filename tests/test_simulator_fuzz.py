@@ -158,6 +158,7 @@ def test_a_tool_that_must_be_called_is_called_with_an_object(question, offered):
 # fmt: off
 SLOTS = {
     "city":   ["Portland", "Rome with 2 hills"],     "field":   ["balance", "price", "status"],
+    "fact":   ["favourite colour", "IBAN"],          "value":   ["green", "it", "12"],
     "kind":   ["customer", "item", "invoice"],       "kinds":   ["customers", "items", "invoices"],
     "lines":  ["2 lamps", "3 Athens desks and 1 lamp", "a lamp"],
     "name":   ["Adatum", "Trey", "it", "10000", "Athens desk", "nobody", "that invoice", '"A, B"'],
