@@ -124,7 +124,7 @@ async def test_a_stop_that_crosses_a_decision_under_way_waits_for_its_turn():
         await desk.kept(session)
 
 
-async def test_the_end_waits_for_what_is_set_off_meanwhile():
+async def test_nothing_new_begins_at_a_server_that_ends_and_the_question_stays_open():
     store = GatedStore()
     async with office(Reply(SLOWLY), PAY, Reply(SLOWLY), store=store) as desk:
         first = await desk.session()
@@ -136,11 +136,13 @@ async def test_the_end_waits_for_what_is_set_off_meanwhile():
         store.answering.close()
         end = asyncio.create_task(desk.app._turns.end(0))
         await store.answering.reached.wait()
-        assert (await desk.answer(asked)).status_code == 200
+        answers = [await desk.answer(asked), await desk.ask(second, "Never mind.")]
         store.answering.open.set()
         await end
+        for answer in answers:
+            is_problem(answer, 503, "closing")
         assert desk.app._turns._tasks == set()
-        assert (await desk.app.store.evidence(second)).running == []
+        assert [each["id"] for each in await desk.pending()] == [asked["id"]]
 
 
 async def test_a_turn_whose_agent_is_gone_keeps_no_other_from_expiring():

@@ -26,7 +26,7 @@ class Turns:
         self.asked = asyncio.Queue()
         self._failures = list(failures)
 
-    async def heal(self):
+    async def look_around(self):
         self.asked.put_nowait(None)
         if self._failures and (failure := self._failures.pop(0)):
             raise failure
@@ -51,8 +51,8 @@ async def test_what_is_being_healed_when_the_server_stops_is_healed_first():
     class Slow(Turns):
         healed = 0
 
-        async def heal(self):
-            await super().heal()
+        async def look_around(self):
+            await super().look_around()
             await asyncio.sleep(0)
             self.healed += 1
 

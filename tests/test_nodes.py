@@ -15,7 +15,7 @@ from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports import wire
-from turnlog.turns import active
+from turnlog.turns import line, stopping
 
 USER = "ann"
 WAITS = [Reply("Let me see.", ToolCall("wait")), Reply("Done.")]
@@ -132,13 +132,26 @@ async def test_a_stop_ends_the_turn_of_a_node_that_died():
 
 
 async def test_a_stop_does_not_claim_what_did_not_happen(monkeypatch):
-    monkeypatch.setattr(active, "STOPS_WITHIN", 0)
+    monkeypatch.setattr(stopping, "WITHIN", 0)
     async with nodes(*WAITS) as both:
         await both.ask(both.one)
         make_deaf(both.one)
         with pytest.raises(Busy):
             await both.two.stop_turn(USER, both.session)
         both.go.set()
+
+
+async def test_a_stop_at_a_node_that_lost_its_turn_claims_nothing():
+    async with nodes(*WAITS) as both:
+        turn = await both.ask(both.one)
+        await up_to(both.one.follow_turn(USER, turn), k.ToolUse)
+        make_deaf(both.one)
+        await both.one.store.close()  # for the others it is dead
+        await both.two.stop_turn(USER, both.session)
+        await both.one.store.open()  # it comes back, and still believes in its turn
+        assert both.one._turns.live(turn.turn_id) is not None
+        assert await both.one.stop_turn(USER, both.session) is False
+        assert both.one._turns.live(turn.turn_id) is None
 
 
 async def test_a_turn_is_seen_at_every_node_as_it_happens():
@@ -166,7 +179,7 @@ async def test_a_request_that_is_repeated_at_another_node_is_the_same_turn():
 
 
 async def test_a_question_waits_in_line_for_a_turn_of_another_node(monkeypatch):
-    monkeypatch.setattr(active, "LINE_LOOKS", 60.0)  # it is told, and does not look by itself
+    monkeypatch.setattr(line, "LOOKS_EVERY", 60.0)  # it is told, and does not look by itself
     async with nodes(*WAITS, Reply("Yes.")) as both:
         await both.ask(both.one)
         in_line = asyncio.create_task(both.ask(both.two, "Next", on_busy="enqueue"))

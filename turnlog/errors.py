@@ -72,6 +72,16 @@ class Busy(TurnlogError):
         self.waiting = waiting  # for a person's approval
 
 
+class Closing(TurnlogError):
+    """This server is stopping and begins nothing new. Another one does, or it itself later."""
+
+    code = "closing"
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__("This server is being stopped. Send it again: another one will take it.")
+
+
 class Archived(TurnlogError):
     """An archived session takes no messages."""
 

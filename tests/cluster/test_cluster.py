@@ -110,6 +110,8 @@ async def test_a_node_that_dies_or_hangs_loses_its_turn_to_another(folder, datab
             await a.send(session, "write")
             seen = await until(events, "message_chunk")
             await _draft_of(database, session)
+            waits = asyncio.create_task(a.send(session, "hello", onBusy="enqueue"))
+            await _in_line(database, session)
             since = time.monotonic()
             if how == "kill":
                 await nodes.nodes[0].kill()
@@ -117,12 +119,22 @@ async def test_a_node_that_dies_or_hangs_loses_its_turn_to_another(folder, datab
                 nodes.pause(0)
             seen += await until(events, "error")
             assert time.monotonic() - since < HEALED_WITHIN
-        assert seen[-1]["code"] == "interrupted"
+            assert seen[-1]["code"] == "interrupted"
+            seen += await until(events, "complete")  # the message that waited, on another node
+        assert [e["content"] for e in seen if e["type"] == "user_message_sent"] == [
+            "write",
+            "hello",
+        ]
         before = await proven(database, session)
         if how == "hang":
             nodes.go_on(0)
             await nodes.nodes[0].ready()
-            await a.ask("POST", f"/api/sessions/{session}/stop")  # what it still believes in
+            stop = await a.ask("POST", f"/api/sessions/{session}/stop")  # what it believes in
+            assert stop == {"stopped": False}
+            assert await waits == seen[-1]["turnId"]
+        else:
+            with pytest.raises(aiohttp.ClientError):
+                await waits
         after = await proven(database, session)
         assert [row.event_id for row in after.log] == [row.event_id for row in before.log]
         assert shown(await b.reload(session)) == shown(seen)
@@ -133,6 +145,12 @@ async def _draft_of(database, session):
     """Wait until something of the answer is safe."""
     async with open_store(database, read_only=True) as store, asyncio.timeout(30):
         while not (await store.evidence(session)).turns[-1].draft:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def _in_line(database, session):
+    async with open_store(database, read_only=True) as store, asyncio.timeout(30):
+        while not await store.line.turn_ids(session):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 

@@ -42,6 +42,7 @@ from turnlog.ports import (
     Store,
     User,
 )
+from turnlog.ports.backend import OnLine, unheard
 from turnlog.ports.library import Library
 from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
@@ -178,7 +179,7 @@ class Turnlog(RunsTurns):
             await stack.enter_async_context(self.tools)
             for connection in self._connections:
                 await stack.enter_async_context(connection)
-            await self._turns.heal()  # it may go on with a turn, which needs all of the above
+            await self._turns.open()  # it may go on with a turn, which needs all of the above
             await stack.enter_async_context(self._sockets)
             stack.push_async_callback(self.end_turns)
             await stack.enter_async_context(self._decisions)
@@ -254,9 +255,11 @@ class Turnlog(RunsTurns):
         await self.store.create_session(session)
         return session
 
-    async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
+    async def start_turn(
+        self, user_id: str, session_id: str, question: Question, *, on_line: OnLine = unheard
+    ) -> StartedTurn:
         client_tools.check(question.client_tools)
-        return await self._turns.start(user_id, session_id, question)
+        return await self._turns.start(user_id, session_id, question, on_line)
 
     async def change_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
         check_changes(changes, self._agents.values())
@@ -268,6 +271,7 @@ class Turnlog(RunsTurns):
     async def answer_approval(
         self, user: User | str, approval_id: str, decision: Decision
     ) -> Approval:
+        self._turns.refuse_closing()
         user = User(id=user) if isinstance(user, str) else user
         return await self._decisions.decide(user, approval_id, decision)
 

@@ -49,6 +49,7 @@ from turnlog.ports.files import (
     Upload,
 )
 from turnlog.ports.guard import NO_GUARD, CallGuard, Verdict
+from turnlog.ports.line import MOST_IN_LINE, Line, Question, Waiting, too_many_in_line
 from turnlog.ports.model import CallOutput, CallStarted, KeepRaw, Model, Prompt, UnreadableCall
 from turnlog.ports.outbox import SILENT, Announcer, Notice, Outbox
 from turnlog.ports.store import (
@@ -56,7 +57,6 @@ from turnlog.ports.store import (
     Approvals,
     Decision,
     EventLog,
-    Question,
     Session,
     Sessions,
     SessionState,
@@ -121,7 +121,9 @@ __all__ = [
     "KeepRaw",
     "Files",
     "Leaving",
+    "Line",
     "LiveEvent",
+    "MOST_IN_LINE",
     "Model",
     "NOBODY",
     "NO_GUARD",
@@ -170,6 +172,7 @@ __all__ = [
     "Upload",
     "User",
     "Verdict",
+    "Waiting",
     "check_approver",
     "check_rule",
     "handover_tool",
@@ -178,5 +181,6 @@ __all__ = [
     "no_price",
     "roles_of",
     "rules_of",
+    "too_many_in_line",
     "too_many_tickets",
 ]

@@ -1,6 +1,6 @@
 """What a transport may ask of turnlog."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import tzinfo
 from decimal import Decimal
 from typing import Any, Protocol
@@ -10,9 +10,17 @@ from turnlog.events.cursor import Cursor, before
 from turnlog.ports.bus import Bus, LiveEvent
 from turnlog.ports.files import Files
 from turnlog.ports.library import Library
-from turnlog.ports.store import Approval, Decision, Question, Session, Store
+from turnlog.ports.line import Question
+from turnlog.ports.store import Approval, Decision, Session, Store
 from turnlog.ports.user import User
 from turnlog.telemetry.metrics import Metrics
+
+
+OnLine = Callable[[], None]
+
+
+def unheard() -> None:
+    """Nobody wants to know."""
 
 
 class StartedTurn(Value, frozen=True, kw_only=True):
@@ -130,8 +138,13 @@ class Backend(Protocol):
         """
         ...
 
-    async def start_turn(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
-        """Returns once the user's message is on disk. The turn goes on without the caller."""
+    async def start_turn(
+        self, user_id: str, session_id: str, question: Question, *, on_line: OnLine = unheard
+    ) -> StartedTurn:
+        """Returns once the user's message is on disk. The turn goes on without the caller.
+
+        `on_line` is called where the question must wait, once its place in the line is kept.
+        """
         ...
 
     @property

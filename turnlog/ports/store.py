@@ -12,6 +12,7 @@ from turnlog.ports.billing import Billing
 from turnlog.ports.citations import Citations
 from turnlog.ports.deposits import Deposits
 from turnlog.ports.files import FileTable
+from turnlog.ports.line import Line
 from turnlog.ports.outbox import Outbox
 from turnlog.ports.tickets import Tickets
 from turnlog.ports.tool_runs import ToolRun
@@ -54,19 +55,6 @@ class Turn(Value, frozen=True, kw_only=True):
     request_id: str | None = None
     draft: bytes | None = None  # for who claims it: all pieces, a line each (see `add_draft`)
     lease: str = ""  # the token that its holder shows with every change; "": not a holder
-
-
-class Question(Value, frozen=True, kw_only=True):
-    """What a user sends."""
-
-    message: str
-    file_ids: list[str] = []
-    enable_thinking: bool | None = None
-    thinking_budget: int | None = None
-    request_id: str | None = None
-    on_busy: Literal["reject", "enqueue"] = "reject"
-    message_id: str | None = None  # made by our side, where a protocol shows it first
-    client_tools: list[dict[str, Any]] = []  # that the client runs: name, description, parameters
 
 
 class Approval(Value, frozen=True, kw_only=True):
@@ -190,8 +178,8 @@ class Turns(Protocol):
         """Open the turn and append its first events, in one step.
 
         Returns the turn with its first number and its lease. Raises Busy while another turn of
-        the session runs or waits, AlreadyAsked when the session has seen this request_id,
-        NotFound when the session is not the user's.
+        the session runs or waits, or another question is first in line; AlreadyAsked when the
+        session has seen this turn or its request_id; NotFound when the session is not the user's.
         """
         ...
 
@@ -218,6 +206,10 @@ class Turns(Protocol):
 
     async def newest_turn(self, user_id: str, session_id: str) -> Turn | None:
         """The turn that began last, in whatever state; only that one may run or wait."""
+        ...
+
+    async def find_turn(self, user_id: str, session_id: str, turn_id: str) -> Turn | None:
+        """The turn in whatever state; None where it has not begun."""
         ...
 
     async def started_tools(self, turn: Turn) -> set[str]:
@@ -299,6 +291,11 @@ class Store(EventLog, Sessions, Turns, Approvals, Tickets, Audit, Billing, Citat
     @property
     def outbox(self) -> Outbox:
         """What others are told over webhooks."""
+        ...
+
+    @property
+    def line(self) -> Line:
+        """Questions that wait for their session."""
         ...
 
     @property

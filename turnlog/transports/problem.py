@@ -22,6 +22,7 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
     errors.AlreadyDecided: (409, "Already decided"),
     errors.TooMany: (429, "Too many"),
     errors.NotStored: (503, "Not stored"),
+    errors.Closing: (503, "Stopping"),
 }
 _TITLES = {404: "Not found", 405: "Method not allowed"}
 

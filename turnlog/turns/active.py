@@ -8,16 +8,14 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from weakref import WeakValueDictionary
 
-from turnlog.errors import AlreadyAsked, Busy, Reused
+from turnlog.errors import AlreadyAsked, Busy, Closing
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.pipeline import turn as pipeline
 from turnlog.pipeline.ending import ShuttingDown
 from turnlog.pipeline.turn_state import TurnState, new_id
 from turnlog.ports import (
-    OPEN,
     Bus,
     Question,
     Rate,
@@ -26,22 +24,24 @@ from turnlog.ports import (
     StartedTurn,
     Store,
     Turn,
+    Waiting,
     no_price,
 )
+from turnlog.ports.backend import OnLine, unheard
 from turnlog.telemetry.logs import belonging_to
 from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.spans import installed_tracer
 from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.turns.limits import UserLimits
+from turnlog.turns.line import WaitingLines
 from turnlog.turns.live_turn import End, LiveTurn, OnEnd, Work
 from turnlog.turns.recovery import draft_events, goes_on, recover, unkept
+from turnlog.turns.repeats import started_before, waits_already
+from turnlog.turns.stopping import Stopping
 from turnlog.turns.titles import Titles
 from turnlog.turns.wakes import Wakes
 
 _log = logging.getLogger(__name__)
-STOPS_WITHIN = 10.0  # seconds that another process has to stop a turn
-LINE_LOOKS = 5.0  # seconds until a line looks again: signals may get lost, and so may processes
-STOP_LOOKS = 0.25  # and until a stop does
 
 
 class RunningTurns:
@@ -68,11 +68,13 @@ class RunningTurns:
         self._rate = rate
         self._metrics = metrics or Metrics()
         self._on_end = on_end
-        self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._claiming = asyncio.Lock()  # held until a claimed turn is in `_live`
         self._wakes = Wakes()
+        self._lines = WaitingLines(store, self._wakes, self._begin_waiting, self.heal)
+        self.stop = Stopping(store, bus, self._wakes, self._of, self._withdraw, self.heal).stop
+        self._leaving = False
         self.rested = asyncio.Event()  # a turn is over, or waits
 
     def live(self, turn_id: str) -> LiveTurn | None:
@@ -102,13 +104,16 @@ class RunningTurns:
 
     # a question
 
-    async def start(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
+    async def start(
+        self, user_id: str, session_id: str, question: Question, on_line: OnLine = unheard
+    ) -> StartedTurn:
         """The turn that answers; the same one for the same request.
 
         If a dead process left the session busy, it is healed first. If the session waits for a
         person, the new question withdraws the approval. If another turn runs, the question is
-        refused with Busy or waits in line, as its `on_busy` says.
+        refused with Busy or waits in line, as its `on_busy` says; `on_line`: it does.
         """
+        self.refuse_closing()
         try:
             return await self._start(user_id, session_id, question)
         except Busy as busy:
@@ -116,28 +121,29 @@ class RunningTurns:
                 await self._withdraw(user_id, session_id)
             else:
                 await self.heal(session_id)
-        if question.on_busy == "enqueue":
-            return await self._start_in_line(user_id, session_id, question)
+        try:
+            earlier = await waits_already(self._store, session_id, question)
+            if question.on_busy == "enqueue" or earlier is not None:
+                return await self._lines.start(user_id, session_id, question, on_line)
+        except AlreadyAsked as error:
+            session = await self._store.get_session(user_id, session_id)
+            return await self._asked_before(session, question, error)
         return await self._start(user_id, session_id, question)
 
-    async def _start_in_line(
-        self, user_id: str, session_id: str, question: Question
-    ) -> StartedTurn:
-        """Start the turn after all earlier questions of the session are answered."""
-        line = self._lines.setdefault(session_id, asyncio.Lock())
-        async with line:
-            with self._wakes.of(session_id) as wake:
-                while True:
-                    wake.clear()
-                    try:
-                        return await self._start(user_id, session_id, question)
-                    except Busy:
-                        if not await wake.within(LINE_LOOKS):
-                            await self.heal(session_id)  # the process that was busy may have died
+    async def _begin_waiting(self, waiting: Waiting) -> StartedTurn:
+        """Begin the turn of a question in line, and tell those who wait behind it."""
+        place = (waiting.user_id, waiting.session_id)
+        turn = await self._start(*place, waiting.question, waiting.turn_id)
+        self._bus.signal(waiting.session_id, "wake")
+        return turn
 
-    async def _start(self, user_id: str, session_id: str, question: Question) -> StartedTurn:
+    async def _start(
+        self, user_id: str, session_id: str, question: Question, turn_id: str | None = None
+    ) -> StartedTurn:
         session = await self._store.get_session(user_id, session_id)
-        live = LiveTurn(new_id(), session.id)
+        live = LiveTurn(turn_id or new_id(), session.id)
+        if live.turn_id in self._live:  # a question in line that begins at this moment
+            raise Busy(live.turn_id)
         watch, parts = self._prepared(live, session)
         self._limits.start(user_id, with_files=bool(question.file_ids))
         self._live[live.turn_id] = live
@@ -189,6 +195,22 @@ class RunningTurns:
             _log.exception("turn %s could not be ended", turn.id)
         self._bus.signal(turn.session_id, "wake")
 
+    async def open(self) -> None:
+        """From now on questions begin here. What others left is taken up first."""
+        self._leaving = False
+        self._lines.open()
+        await self.look_around()
+
+    def refuse_closing(self) -> None:
+        """Raises Closing where this process is about to end: nothing new begins here."""
+        if self._leaving:
+            raise Closing
+
+    async def look_around(self) -> None:
+        """Take up turns and questions in line that nobody works on."""
+        await self.heal()
+        await self._lines.serve()
+
     async def heal(self, session_id: str | None = None) -> None:
         """Go on with the turns that nobody works on, or end them; of one session or of all."""
         async with self._claiming:
@@ -211,6 +233,8 @@ class RunningTurns:
 
     async def end(self, grace: float) -> None:
         """Running turns get the grace period, then are ended with what they have."""
+        self._leaving = True
+        self._lines.leave()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
         while self._tasks:  # also what a late question or decision has set off
@@ -226,38 +250,6 @@ class RunningTurns:
         await self._titles.done()
         for follow_up in self._on_end:
             await follow_up.done()
-
-    async def stop(self, user_id: str, session_id: str) -> bool:
-        """Stop what runs or waits in the session, in whichever process. Says whether anything did.
-
-        Returns when it is over in the store. Raises Busy where another process does not stop
-        its turn in time.
-        """
-        await self._store.get_session(user_id, session_id)
-        stopped = await self._stop_here(user_id, session_id)
-        deadline = asyncio.get_running_loop().time() + STOPS_WITHIN
-        with self._wakes.of(session_id) as wake:
-            while turn := await self._open_turn(user_id, session_id):
-                if asyncio.get_running_loop().time() > deadline:
-                    raise Busy(turn.id)
-                wake.clear()
-                await self.heal(session_id)  # its process may have died
-                if not await self._stop_here(user_id, session_id):
-                    await wake.within(STOP_LOOKS)
-                stopped = True
-        return stopped
-
-    async def _stop_here(self, user_id: str, session_id: str) -> bool:
-        """Tell everybody to stop the turn. Says whether this process could."""
-        mine = self._of(session_id)
-        self._bus.signal(session_id, "stop")
-        for live in mine:
-            await live.over.wait()
-        return await self._withdraw(user_id, session_id) or bool(mine)
-
-    async def _open_turn(self, user_id: str, session_id: str) -> Turn | None:
-        turn = await self._store.newest_turn(user_id, session_id)
-        return turn if turn is not None and turn.state in OPEN else None
 
     async def _withdraw(self, user_id: str, session_id: str) -> bool:
         """End the turn that waits, and with it the questions that it waits for."""
@@ -333,17 +325,7 @@ class RunningTurns:
         self, session: Session, question: Question, earlier: AlreadyAsked
     ) -> StartedTurn:
         """The turn that an earlier request with the same id started."""
-        after = earlier.first_seq - 1
-        (first,) = await self._store.read(session.user_id, session.id, after=after, limit=1)
-        if isinstance(first.event, k.UserMessageSent) and not _is_same(first.event, question):
-            raise Reused("This requestId was used for another message. Take a new one.")
+        turn = await started_before(self._store, session, question, earlier)
         if earlier.state == "running" and earlier.turn_id not in self._live:
             await self.heal(session.id)  # its process may have died
-        return StartedTurn(
-            turn_id=earlier.turn_id, session_id=session.id, first_seq=earlier.first_seq
-        )
-
-
-def _is_same(sent: k.UserMessageSent, question: Question) -> bool:
-    files = [file["id"] for file in sent.files]
-    return (sent.content, files) == (question.message, question.file_ids)
+        return turn

@@ -1,4 +1,4 @@
-"""Heals by itself, now and then: looks for turns that nobody works on any more."""
+"""Heals by itself, now and then: looks for turns and questions in line that nobody works on."""
 
 import asyncio
 import logging
@@ -31,9 +31,9 @@ class Healer:
     async def look(self) -> None:
         """Heal what there is to heal. A store that fails now may do better the next time."""
         try:
-            await self._turns.heal()
+            await self._turns.look_around()
         except Exception:
-            _log.exception("turns that were left unfinished could not be looked for")
+            _log.exception("turns that were left, and questions in line, could not be looked for")
 
     async def _look_now_and_then(self) -> None:
         while not self._left.is_set():

@@ -36,3 +36,7 @@ class Wakes:
         for wake, awaited in self._waiting.items():
             if awaited == session_id:
                 wake.set()
+
+    def wake_all(self) -> None:
+        for wake in self._waiting:
+            wake.set()

@@ -12,7 +12,6 @@ from turnlog.errors import (
     AlreadyAsked,
     AlreadyBegun,
     AlreadyDecided,
-    Busy,
     MessageIdTaken,
     NotFound,
 )
@@ -39,6 +38,7 @@ from turnlog.stores.memory.attached import AttachedFiles
 from turnlog.stores.memory.audit import MemoryAudit, MemoryEvidence
 from turnlog.stores.memory.citations import MemoryCitations
 from turnlog.stores.memory.deposits import MemoryDeposits
+from turnlog.stores.memory.line import MemoryLine
 from turnlog.stores.memory.outbox import MemoryOutbox
 from turnlog.stores.memory.tickets import MemoryTickets
 
@@ -60,6 +60,7 @@ class MemoryStore(MemoryTickets, MemoryCitations, MemoryEvidence):
         empty: tables.Rows = {table: {} for table in tables.STORED}
         self._rows: tables.Rows = beside._rows if beside else empty
         self.outbox: MemoryOutbox = beside.outbox if beside else MemoryOutbox()
+        self.line: MemoryLine = beside.line if beside else MemoryLine(self._turns, self.get_session)
         self.files: AttachedFiles = beside.files if beside else AttachedFiles()
         self.deposits: MemoryDeposits = beside.deposits if beside else MemoryDeposits(self.files)
 
@@ -206,10 +207,9 @@ class MemoryStore(MemoryTickets, MemoryCitations, MemoryEvidence):
         for other in self._turns.values():
             if other.session_id != turn.session_id:
                 continue
-            if turn.request_id is not None and other.request_id == turn.request_id:
+            if other.id == turn.id or other.request_id == turn.request_id is not None:
                 raise AlreadyAsked(other.id, state=other.state, first_seq=other.first_seq)
-            if other.state in OPEN:
-                raise Busy(other.id, waiting=other.state == "waiting")
+        self.line.admit(turn)
         begun = msgspec.structs.replace(turn, first_seq=len(self._log.get(turn.session_id, [])))
         await self.annotate(begun, first)
         return self._take(begun)
@@ -252,6 +252,11 @@ class MemoryStore(MemoryTickets, MemoryCitations, MemoryEvidence):
         await self.get_session(user_id, session_id)
         turns = [turn for turn in self._turns.values() if turn.session_id == session_id]
         return max(turns, key=lambda turn: turn.first_seq, default=None)
+
+    async def find_turn(self, user_id: str, session_id: str, turn_id: str) -> Turn | None:
+        await self.get_session(user_id, session_id)
+        turn = self._turns.get(turn_id)
+        return turn if turn is not None and turn.session_id == session_id else None
 
     async def started_tools(self, turn: Turn) -> set[str]:
         mine = (turn.session_id, turn.id, "executing")

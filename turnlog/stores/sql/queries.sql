@@ -136,13 +136,22 @@ WHERE turn_id NOT IN (SELECT id FROM turns) GROUP BY turn_id ORDER BY turn_id LI
 
 -- ── turns ──
 
--- get_turn_of_request --
--- The turn that a request started.
-SELECT id, state, first_seq FROM turns WHERE session_id = :session_id AND request_id = :request_id
+-- get_begun_turn --
+-- The turn that a request started, or this turn itself.
+SELECT id, state, first_seq FROM turns
+WHERE session_id = :session_id AND (request_id = :request_id OR id = :id)
 
--- get_open_turn --
--- The turn of a session that runs or waits: there is one at most.
-SELECT id, state FROM turns WHERE session_id = :session_id AND state IN ('running', 'waiting')
+-- get_turns_before --
+-- What a new turn waits for: who is first in line, and the turn that runs or waits; one row.
+SELECT
+    (SELECT turn_id FROM line WHERE session_id = :session_id ORDER BY place LIMIT 1),
+    (SELECT id FROM turns WHERE session_id = :session_id AND state IN ('running', 'waiting')),
+    (SELECT state FROM turns WHERE session_id = :session_id AND state IN ('running', 'waiting'))
+
+-- get_turn --
+-- One turn of a session.
+SELECT id, session_id, user_id, state, first_seq, started_at, request_id
+FROM turns WHERE id = :id AND session_id = :session_id
 
 -- hold_turn --
 -- A row where the turn runs and this is its lease.
@@ -194,6 +203,36 @@ DELETE FROM drafts WHERE turn_id = :turn_id
 -- The turn's writes that began and have not ended.
 SELECT tool_use_id FROM tool_runs
 WHERE turn_id = :turn_id AND session_id = :session_id AND status = 'executing'
+
+-- ── questions in line ──
+
+-- count_line --
+-- How many wait in a session, and the place behind the last of them.
+SELECT count(*), coalesce(max(place), -1) + 1 FROM line WHERE session_id = :session_id
+
+-- list_line --
+-- Who waits in a session, the first one first.
+SELECT turn_id FROM line WHERE session_id = :session_id ORDER BY place
+
+-- get_waiting_question --
+-- One question that waits.
+SELECT turn_id, session_id, user_id, question, created_at FROM line WHERE turn_id = :turn_id
+
+-- get_waiting_request --
+-- The same, by the request that it came with.
+SELECT turn_id, session_id, user_id, question, created_at FROM line
+WHERE session_id = :session_id AND request_id = :request_id
+
+-- list_free_lines --
+-- Sessions where somebody waits and no turn is open.
+SELECT DISTINCT session_id FROM line WHERE NOT EXISTS (
+    SELECT 1 FROM turns
+    WHERE turns.session_id = line.session_id AND turns.state IN ('running', 'waiting')
+)
+
+-- leave_line --
+-- It begins, or is not asked.
+DELETE FROM line WHERE turn_id = :turn_id
 
 -- ── what people must decide ──
 

@@ -28,6 +28,7 @@ from turnlog.stores.sql.attached import AttachedFiles
 from turnlog.stores.sql.audit import SqlAudit
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.deposits import SqlDeposits
+from turnlog.stores.sql.line import SqlLine
 from turnlog.stores.sql.outbox import SqlOutbox
 
 T = TypeVar("T")
@@ -55,6 +56,10 @@ class SqlStore:
     @cached_property
     def outbox(self) -> SqlOutbox:
         return SqlOutbox(self._look, self._change)
+
+    @cached_property
+    def line(self) -> SqlLine:
+        return SqlLine(self._look, self._change)
 
     seals = Seals()  # an app with a key has others
     _me: str  # the name of this process, as an owner of turns
@@ -181,6 +186,9 @@ class SqlStore:
 
     async def newest_turn(self, user_id: str, session_id: str) -> Turn | None:
         return await self._look(lambda db: turns.newest(db, user_id, session_id))
+
+    async def find_turn(self, user_id: str, session_id: str, turn_id: str) -> Turn | None:
+        return await self._look(lambda db: turns.one(db, user_id, session_id, turn_id))
 
     async def started_tools(self, turn: Turn) -> set[str]:
         return await self._look(lambda db: turns.started_tools(db, turn))

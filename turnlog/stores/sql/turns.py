@@ -19,13 +19,25 @@ _COLUMNS = tuple(name for name in Turn.__struct_fields__ if name not in ("lease"
 
 
 def refuse_second(db: Connection, turn: Turn) -> None:
-    """A session has one open turn, and a request starts one."""
-    sessions.find(db, turn.user_id, turn.session_id)
-    key = {"session_id": turn.session_id, "request_id": turn.request_id}
-    if row := db.execute(SQL["get_turn_of_request"], key).fetchone():
+    """A session has one open turn, and a request starts one. Who is first in line is served."""
+    refuse_begun(db, turn.user_id, turn.session_id, turn.id, turn.request_id)
+    key = {"session_id": turn.session_id}
+    ahead, open_turn, state = db.execute(SQL["get_turns_before"], key).fetchone()
+    if ahead not in (None, turn.id):
+        raise Busy(open_turn or ahead)
+    if open_turn is not None:
+        raise Busy(open_turn, waiting=state == "waiting")
+    if ahead is not None:
+        db.execute(SQL["leave_line"], {"turn_id": turn.id})
+
+
+def refuse_begun(
+    db: Connection, user_id: str, session_id: str, turn_id: str, request_id: str | None
+) -> None:
+    sessions.find(db, user_id, session_id)
+    key = {"session_id": session_id, "request_id": request_id, "id": turn_id}
+    if row := db.execute(SQL["get_begun_turn"], key).fetchone():
         raise AlreadyAsked(row[0], state=row[1], first_seq=row[2])
-    if row := db.execute(SQL["get_open_turn"], key).fetchone():
-        raise Busy(row[0], waiting=row[1] == "waiting")
 
 
 def begin(db: Connection, turn: Turn, first_seq: int, owner: str) -> Turn:
@@ -77,6 +89,12 @@ def finish(db: Connection, turn: Turn, notices: Sequence[Notice]) -> None:
 def newest(db: Connection, user_id: str, session_id: str) -> Turn | None:
     sessions.find(db, user_id, session_id)
     row = db.execute(SQL["get_newest_turn"], {"session_id": session_id}).fetchone()
+    return None if row is None else _turn(row)
+
+
+def one(db: Connection, user_id: str, session_id: str, turn_id: str) -> Turn | None:
+    sessions.find(db, user_id, session_id)
+    row = db.execute(SQL["get_turn"], {"session_id": session_id, "id": turn_id}).fetchone()
     return None if row is None else _turn(row)
 
 

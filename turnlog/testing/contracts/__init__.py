@@ -24,6 +24,7 @@ pytest.register_assert_rewrite(
             "deposits",
             "files",
             "leases",
+            "line",
             "log",
             "outbox",
             "permits",
@@ -44,6 +45,7 @@ from turnlog.testing.contracts.bus import BusContract  # noqa: E402
 from turnlog.testing.contracts.deposits import DepositsContract  # noqa: E402
 from turnlog.testing.contracts.files import FilesContract  # noqa: E402
 from turnlog.testing.contracts.leases import LeasesContract  # noqa: E402
+from turnlog.testing.contracts.line import LineContract  # noqa: E402
 from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
 from turnlog.testing.contracts.outbox import OutboxContract  # noqa: E402
 from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
@@ -58,6 +60,7 @@ class StoreContract(
     SessionsContract,
     TurnsContract,
     LeasesContract,
+    LineContract,
     ApprovalsContract,
     TicketsContract,
     OutboxContract,

@@ -78,14 +78,20 @@ class Client:
             self.line.put(Parcel(b"3%d[%s]" % (number, msgspec.json.encode(answer))))
 
     @asynccontextmanager
-    async def in_line(self, session_id: str) -> AsyncIterator[None]:
-        """For messages that wait until their session is free: one after the other, in order."""
+    async def in_line(self, session_id: str) -> AsyncIterator[Callable[[], None]]:
+        """For messages that wait until their session is free: they join its line in order.
+
+        Call what it gives when the message is in the line: the next one may follow.
+        """
         if self._in_line >= MOST_IN_LINE:
             raise BadInput(f"{MOST_IN_LINE} messages of this socket wait already.")
         self._in_line += 1
         try:
-            async with self._lines.setdefault(session_id, asyncio.Lock()):
-                yield
+            line = self._lines.setdefault(session_id, asyncio.Lock())
+            await line.acquire()
+            with ExitStack() as held:
+                held.callback(line.release)
+                yield held.close
         finally:
             self._in_line -= 1
 

@@ -236,8 +236,10 @@ class Sockets:
         session_id = fields.pop("session_id")
         question = Question(**fields)
         if request.on_busy == "enqueue":
-            async with client.in_line(session_id):
-                turn = await self._backend.start_turn(client.user.id, session_id, question)
+            async with client.in_line(session_id) as joined:
+                turn = await self._backend.start_turn(
+                    client.user.id, session_id, question, on_line=joined
+                )
         else:
             turn = await self._backend.start_turn(client.user.id, session_id, question)
         return {"turnId": turn.turn_id}

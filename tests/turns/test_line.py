@@ -1,0 +1,204 @@
+"""Messages that wait in line: kept over restarts, asked in order and once, on any node."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from turnlog import Agent, Settings, create_app, tool
+from turnlog.buses.memory import MemoryBus
+from turnlog.errors import Closing, NotFound, Reused, TooMany
+from turnlog.events import kinds as k
+from turnlog.ports import Decision, Question
+from turnlog.projections.proof import prove
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.transports import wire
+
+USER = "ann"
+WAITS = Reply("Let me see.", ToolCall("wait"))
+
+
+@tool(writes=False)
+async def wait() -> str:
+    """Never answers."""
+    await asyncio.Event().wait()
+    return ""
+
+
+@tool(approval="always")
+async def pay() -> str:
+    """A person is asked first."""
+    return "paid"
+
+
+class Place:
+    """Nodes on one store, or one after the other, and one session."""
+
+    def __init__(self, url):
+        self._settings = Settings(api_key="k", base_url=url, grace=0.0)
+        self.session = ""
+
+    async def node(self, store, bus=None):
+        bus = bus or MemoryBus(wire.encode)
+        agent = Agent("a", tools=[wait, pay])
+        app = create_app([agent], settings=self._settings, store=store, bus=bus)
+        await app.__aenter__()
+        if not self.session:
+            self.session = (await app.create_session(USER)).id
+        return app
+
+    def ask(self, node, message, **more):
+        return node.start_turn(USER, self.session, Question(message=message, **more))
+
+    def enqueue(self, node, message, **more):
+        return asyncio.create_task(self.ask(node, message, on_busy="enqueue", **more))
+
+    async def in_line(self, node, count):
+        while len(await node.store.line.turn_ids(self.session)) < count:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    async def asked(self, node, count):
+        """What was asked, once there are so many questions and no turn runs."""
+        while True:
+            log = await node.store.read(USER, self.session)
+            asked = [e.event.content for e in log if isinstance(e.event, k.UserMessageSent)]
+            idle = (await node.store.get_session(USER, self.session)).state == "idle"
+            if len(asked) >= count and idle:
+                assert prove(await node.store.evidence(self.session)).problems == []
+                return asked
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def claude():
+    def answer(body):
+        last = body["messages"][-1]["content"][-1]
+        if last["type"] == "tool_result":
+            return Reply("Done.")
+        return {"wait": WAITS, "pay": Reply(ToolCall("pay"))}.get(last["text"], Reply("Yes."))
+
+    async with SimulatedClaude(answer=answer, pace=0).serve() as url, asyncio.timeout(60):
+        yield url
+
+
+async def test_a_line_is_kept_over_a_restart(claude, tmp_path):
+    place = Place(claude)
+    before = await place.node(SqliteStore(tmp_path))
+    await place.ask(before, "wait")
+    tasks = []
+    for count, message in enumerate(("one", "two"), 1):
+        tasks.append(place.enqueue(before, message, request_id=message))
+        await place.in_line(before, count)
+    await before.__aexit__()
+    for task in tasks:
+        with pytest.raises(Closing):
+            await task
+    after = await place.node(SqliteStore(tmp_path))
+    again = await place.ask(after, "two", request_id="two")  # whoever sends it again finds it
+    assert await place.asked(after, 3) == ["wait", "one", "two"]
+    assert (await after.store.newest_turn(USER, place.session)).id == again.turn_id
+    assert await after.store.line.turn_ids(place.session) == []
+    await after.__aexit__()
+
+
+async def test_another_node_goes_on_with_the_line_of_one_that_died(claude):
+    place = Place(claude)
+    one = await place.node(MemoryStore("one"))
+    two = await place.node(MemoryStore("two", one.store), MemoryBus(wire.encode, beside=one.bus))
+    await place.ask(one, "wait")
+    lost = place.enqueue(one, "next")
+    await place.in_line(one, 1)
+    del one.bus._listeners[one.bus._line]  # it hears nothing, and is dead to the others
+    await one.store.close()
+    lost.cancel()
+    await two.stop_turn(USER, place.session)
+    await two._healer.look()
+    assert await place.asked(two, 2) == ["wait", "next"]
+    await two.__aexit__()
+    with suppress(Exception):
+        await one.__aexit__()
+
+
+async def test_a_message_in_line_outlives_a_turn_that_another_process_settles(claude, monkeypatch):
+    """It withdraws the open question, and finds that another process has just decided it."""
+    place = Place(claude)
+    one = await place.node(MemoryStore("one"))
+    two = await place.node(MemoryStore("two", one.store), MemoryBus(wire.encode, beside=one.bus))
+    turn = await place.ask(one, "pay")
+    await one._turns.rest(turn.turn_id)
+    (approval,) = await one.store.list_approvals(USER, status="pending")
+    claim = two.store.claim_waiting
+
+    async def too_late(*where):
+        monkeypatch.setattr(two.store, "claim_waiting", claim)
+        await one.answer_approval(USER, approval.id, Decision(approved=True))
+        return await claim(*where)
+
+    monkeypatch.setattr(two.store, "claim_waiting", too_late)
+    await place.ask(two, "next", on_busy="enqueue")
+    assert await place.asked(two, 2) == ["pay", "next"]
+    (decided,) = await one.store.list_approvals(USER)
+    assert decided.status == "approved"
+    await two.__aexit__()
+    await one.__aexit__()
+
+
+async def test_a_request_in_line_is_one_whoever_repeats_it(claude):
+    place = Place(claude)
+    node = await place.node(MemoryStore())
+    await place.ask(node, "wait")
+    first = place.enqueue(node, "next", request_id="r")
+    await place.in_line(node, 1)
+    with pytest.raises(Reused):
+        await place.ask(node, "something else", request_id="r")
+    again = asyncio.create_task(place.ask(node, "next", request_id="r"))  # would be refused else
+    await node.stop_turn(USER, place.session)
+    assert (await first) == (await again)
+    assert await place.asked(node, 2) == ["wait", "next"]
+    await node.__aexit__()
+
+
+async def test_what_cannot_be_asked_any_more_holds_nobody_up(claude, monkeypatch):
+    place = Place(claude)
+    node = await place.node(MemoryStore())
+    await place.ask(node, "wait")
+    files = node._attachments.get
+
+    async def there(user_id, file_id):
+        raise NotFound("deleted") if file_id == "gone" else AssertionError(file_id)
+
+    class Kept:
+        facts, details = {"id": "gone", "mediaType": "text/plain", "size": 1}, {}
+
+    async def still_there(user_id, file_id):
+        return Kept
+
+    monkeypatch.setattr(node._attachments, "get", still_there)
+    first = place.enqueue(node, "with a file", file_ids=["gone"])
+    await place.in_line(node, 1)
+    second = place.enqueue(node, "next")
+    await place.in_line(node, 2)
+    monkeypatch.setattr(node._attachments, "get", there)
+    await node.stop_turn(USER, place.session)
+    with pytest.raises(NotFound, match="Send it again"):
+        await first
+    monkeypatch.setattr(node._attachments, "get", files)
+    await second
+    assert await place.asked(node, 2) == ["wait", "next"]
+    await node.__aexit__()
+
+
+async def test_the_line_of_a_session_is_bounded(claude, monkeypatch):
+    monkeypatch.setattr("turnlog.stores.memory.line.MOST_IN_LINE", 1)
+    place = Place(claude)
+    node = await place.node(MemoryStore())
+    await place.ask(node, "wait")
+    waits = place.enqueue(node, "next")
+    await place.in_line(node, 1)
+    with pytest.raises(TooMany):
+        await place.ask(node, "one more", on_busy="enqueue")
+    await node.__aexit__()
+    with pytest.raises(Closing):
+        await waits
