@@ -15,7 +15,6 @@ from turnlog.ports.store import Approval, Decision, Session, Store
 from turnlog.ports.user import User
 from turnlog.telemetry.metrics import Metrics
 
-
 OnLine = Callable[[], None]
 
 
