@@ -36,12 +36,16 @@ def questions() -> list[tuple[str, str | None]]:
     return [(question, None if title == "none" else title) for question, title in cells]
 
 
-async def measure(folder: Path) -> dict[str, Quality]:
+async def measure(library: Library) -> dict[str, Quality]:
+    for title, text in documents().items():
+        await library.add(OWNER, title, [Page(text)], source=title, by="bench")
+    await library.indexed()
+    return {way: await _quality(library, way) for way in WAYS}
+
+
+async def _measure_in(folder: Path) -> dict[str, Quality]:
     async with Library(folder) as library:
-        for title, text in documents().items():
-            await library.add(OWNER, title, [Page(text)], source=title, by="bench")
-        await library.indexed()
-        return {way: await _quality(library, way) for way in WAYS}
+        return await measure(library)
 
 
 async def _quality(library: Library, way: str) -> Quality:
@@ -59,7 +63,7 @@ async def _quality(library: Library, way: str) -> Quality:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        measured = asyncio.run(measure(Path(folder)))
+        measured = asyncio.run(_measure_in(Path(folder)))
     asked = questions()
     answered = [title for _, title in asked if title]
     say = sys.stdout.write

@@ -28,7 +28,7 @@ class Team(NamedTuple):
 def demo_team(settings: Settings, store: Store) -> Team:
     """Raises ConfigError for settings of its parts that cannot be."""
     endpoint = endpoint_from(settings.contrib)
-    shelves = shelves_beside(store.url, settings.data, settings.contrib)
+    shelves = shelves_beside(store, settings.data, settings.contrib)
     erp = BusinessCentral(endpoint, sandbox_folder(store.url, settings.data))
     workers = (erp_agent(erp), TASKS, knowledge_agent(shelves))
     return Team(demo.agents(*workers), [erp, shelves], shelves)

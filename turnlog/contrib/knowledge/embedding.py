@@ -32,13 +32,13 @@ def vectors(texts: Sequence[str]) -> list[bytes]:
     return [row.astype("float32").tobytes() for row in embedded]
 
 
-def nearest(query: str, known: Sequence[bytes], most: int) -> list[tuple[int, float]]:
+def nearest(query: bytes, known: bytes, most: int) -> list[tuple[int, float]]:
     """The places of the vectors that are nearest to the query, best first, with how near."""
     import numpy
 
     if not known:
         return []
-    matrix = numpy.frombuffer(b"".join(known), dtype="float32").reshape(len(known), SIZE)
-    scores = matrix @ numpy.frombuffer(vectors([query])[0], dtype="float32")
-    best = numpy.argsort(-scores)[:most]
-    return [(int(at), float(scores[at])) for at in best]
+    matrix = numpy.frombuffer(known, dtype="float32").reshape(-1, SIZE)
+    scores = matrix @ numpy.frombuffer(query, dtype="float32")
+    best = numpy.argpartition(-scores, min(most, len(scores)) - 1)[:most]
+    return [(int(at), float(scores[at])) for at in best[numpy.argsort(-scores[best])]]

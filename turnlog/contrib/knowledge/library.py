@@ -1,66 +1,58 @@
-"""The libraries of all owners, in a SQLite file of their own beside the log.
+"""The libraries of all owners.
 
 Every look takes the owners whom the asker may read: the user, and the teams that the user is in. A
 document is indexed in the background, a batch of passages at a time, so that a large one holds up
-neither a turn nor another document; whoever starts again after a crash goes on where it was.
+neither a turn nor another document. Whoever indexes one has claimed it for a while; where its
+process dies, another one goes on after that.
 """
 
 import asyncio
 import hashlib
-import json
 import logging
-import sqlite3
 import uuid
 from collections.abc import Collection, Sequence
-from contextlib import closing, suppress
-from functools import partial
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from turnlog.contrib.knowledge import embedding
-from turnlog.contrib.knowledge.document import MOST_CHARACTERS, MOST_DOCUMENTS, Found
+from turnlog.contrib.knowledge import embedding, steps
+from turnlog.contrib.knowledge.document import MOST_CHARACTERS, Found
+from turnlog.contrib.knowledge.meaning import Meaning
 from turnlog.contrib.knowledge.passages import Page, Passage, passages
-from turnlog.contrib.knowledge.ranking import combined, match_expression
-from turnlog.errors import NotFound, StoreUnusable, TooLarge
-from turnlog.events.clock import now
+from turnlog.contrib.knowledge.places import Place
+from turnlog.contrib.knowledge.places.sqlite import SqlitePlace
+from turnlog.contrib.knowledge.ranking import combined
+from turnlog.contrib.knowledge.steps import Claim, listed
+from turnlog.errors import TooLarge, TurnlogError
+from turnlog.events.clock import in_seconds, now
 from turnlog.ports.library import Document
-from turnlog.statements import read_statements
-from turnlog.stores.sqlite.files import connect, connect_reader, make_private
-from turnlog.stores.sqlite.migrations import migrate
-from turnlog.stores.sqlite.owners import alone
-from turnlog.stores.sqlite.readers import Readers
-from turnlog.stores.sqlite.writer import Writer
 
-_PACKAGE = "turnlog.contrib.knowledge"
 _log = logging.getLogger(__name__)
-SQL = read_statements(_PACKAGE)
 BATCH = 64  # passages that are indexed in one step
 CANDIDATES = 40  # of each ranking
+CLAIMED = 30.0  # seconds without a step after which another process may go on
+LOOK_AGAIN = 5.0  # seconds, where other servers may die in the middle of a document
 
 
 class Library:
     """What users and teams know. It lives from `async with` on."""
 
-    def __init__(self, folder: Path, *, semantic: bool | None = None) -> None:
-        """`semantic`: whether meaning counts too; None: where the extra is installed."""
-        self._folder = folder
-        self._path = folder / "knowledge.db"
+    def __init__(self, place: Place | Path, *, semantic: bool | None = None) -> None:
+        """`place`: a database, or the folder of one. `semantic`: whether meaning counts too; None:
+        where the extra is installed."""
+        self._place: Place = SqlitePlace(place) if isinstance(place, Path) else place
+        self._sql = self._place.statements
         self.semantic = embedding.is_installed() if semantic is None else semantic
-        self._vectors: dict[str, tuple[list[int], list[bytes]]] = {}  # by owner
+        self._meaning = Meaning(self._place)
+        self._me = uuid.uuid4().hex
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
+        self._open = AsyncExitStack()
 
     async def __aenter__(self) -> "Library":
-        try:
-            make_private(self._path)
-            with alone(self._folder / "opening.lock"), closing(connect(self._path)) as db:
-                migrate(db, _PACKAGE, {})
-        except (sqlite3.DatabaseError, OSError) as error:
-            raise StoreUnusable(f"The library in {str(self._folder)!r}: {error}.") from error
-        self._writer = Writer(connect(self._path))
-        self._readers = Readers(partial(connect_reader, self._path))
+        await self._open.enter_async_context(self._place)
         self._wake.set()
         self._indexing = asyncio.create_task(self._index(), name="turnlog-library")
         return self
@@ -69,8 +61,10 @@ class Library:
         self._indexing.cancel()
         with suppress(asyncio.CancelledError):
             await self._indexing
-        await asyncio.to_thread(self._writer.close)
-        self._readers.close()
+        with suppress(TurnlogError):  # else the claim runs out
+            mine = {"me": self._me}
+            await self._place.change(lambda db: db.execute(self._sql["release_mine"], mine))
+        await self._open.aclose()
 
     # documents
 
@@ -83,41 +77,30 @@ class Library:
         """
         if sum(len(page.text) for page in pages) > MOST_CHARACTERS:
             raise TooLarge(f"A document has at most {MOST_CHARACTERS:,} characters.")
-        content = msgspec.json.encode([[page.text, page.number] for page in pages])
+        content = msgspec.json.encode([[_storable(page.text), page.number] for page in pages])
         row = {
             "id": f"doc_{uuid.uuid4().hex}",
             "owner": owner,
-            "title": title,
-            "source": source,
+            "title": _storable(title),
+            "source": _storable(source),
             "sha256": hashlib.sha256(content).hexdigest(),
             "added_at": now(),
             "added_by": by,
             "content": content.decode(),
         }
-        document = await self._writer.run(lambda db: _add(db, row))
+        document = await self._place.change(lambda db: steps.add(db, self._sql, row))
         self._idle.clear()
         self._wake.set()
         return document
 
     async def documents(self, owners: Collection[str]) -> list[Document]:
-        given = {"owners": _json(owners)}
-        return await self._readers.run(
-            lambda db: [_document(row) for row in db.execute(SQL["list_documents"], given)]
-        )
+        return await self._place.look(lambda db: steps.documents(db, self._sql, owners))
 
     async def document(self, owners: Collection[str], document_id: str) -> Document:
-        given = {"owners": _json(owners), "id": document_id}
-        row = await self._readers.run(lambda db: db.execute(SQL["get_document"], given).fetchone())
-        if row is None:
-            raise NotFound("There is no such document.")
-        return _document(row)
+        return await self._place.look(lambda db: steps.document(db, self._sql, owners, document_id))
 
     async def delete(self, owners: Collection[str], document_id: str) -> Document:
-        document = await self.document(owners, document_id)
-        given = {"owners": _json(owners), "id": document_id}
-        await self._writer.run(lambda db: db.execute(SQL["delete_document"], given))
-        self._vectors.pop(document.owner, None)
-        return document
+        return await self._place.change(lambda db: steps.delete(db, self._sql, owners, document_id))
 
     async def indexed(self) -> None:
         """Wait until nothing waits to be indexed."""
@@ -129,114 +112,85 @@ class Library:
         self, owners: Collection[str], query: str, most: int = 5, *, by: str = "both"
     ) -> list[Found]:
         """The passages that answer the query best; `by`: words, meaning, or both."""
-        words = await self._by_words(owners, query) if by != "meaning" else {}
-        by_meaning = by != "words" and self.semantic
-        meaning = await self._by_meaning(owners, query) if by_meaning else {}
+        words: dict[int, float] = {}
+        if by != "meaning":
+            asked = (listed(owners), query, CANDIDATES)
+            words = await self._place.look(lambda db: self._place.by_words(db, *asked))
+        meaning: dict[int, float] = {}
+        if by != "words" and self.semantic:
+            meaning = await self._meaning.nearest(owners, query, CANDIDATES)
         best = combined(words, meaning)[:most]
-        given = {"ids": json.dumps(best), "owners": _json(owners)}
-        rows = await self._readers.run(lambda db: db.execute(SQL["get_passages"], given).fetchall())
-        found = {row[0]: _found(row) for row in rows}
+        found = await self._place.look(lambda db: steps.passages(db, self._sql, owners, best))
         return [found[each] for each in best if each in found]
-
-    async def _by_words(self, owners: Collection[str], query: str) -> dict[int, float]:
-        match = match_expression(query)
-        if match is None:
-            return {}
-        given = {"match": match, "owners": _json(owners), "most": CANDIDATES}
-        rows = await self._readers.run(
-            lambda db: db.execute(SQL["find_by_words"], given).fetchall()
-        )
-        return {id: -score for id, score in rows}  # FTS5 counts downwards
-
-    async def _by_meaning(self, owners: Collection[str], query: str) -> dict[int, float]:
-        ids: list[int] = []
-        known: list[bytes] = []
-        for owner in owners:
-            if owner not in self._vectors:
-                rows = await self._readers.run(partial(_vectors_of, owner))
-                self._vectors[owner] = ([id for id, _ in rows], [vector for _, vector in rows])
-            ids, known = ids + self._vectors[owner][0], known + self._vectors[owner][1]
-        best = await asyncio.to_thread(embedding.nearest, query, known, CANDIDATES)
-        return {ids[at]: score for at, score in best}
 
     # indexing
 
     async def _index(self) -> None:
         while True:
-            await self._wake.wait()
             self._wake.clear()
-            while (waiting := await self._readers.run(_next_waiting)) is not None:
-                await self._index_one(*waiting)
-            self._idle.set()
+            try:
+                while await self._is_waiting() and (claim := await self._claimed()):
+                    await self._index_one(claim)
+                if not await self._is_waiting():
+                    self._idle.set()
+            except TurnlogError as error:  # the database is away: it is looked for again
+                _log.warning("documents cannot be indexed now: %s", type(error).__name__)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_AGAIN if self._place.shared else None):
+                    await self._wake.wait()
 
-    async def _index_one(self, id: str, title: str, content: str, done: int) -> None:
-        state, error = "ready", None
+    async def _is_waiting(self) -> bool:
+        return await self._place.look(lambda db: steps.is_waiting(db, self._sql))
+
+    async def _claimed(self) -> Claim | None:
+        until = in_seconds(CLAIMED)
+        return await self._place.change(
+            lambda db: steps.claim(db, self._sql, self._me, now(), until)
+        )
+
+    async def _index_one(self, claim: Claim) -> None:
+        outcome = {"id": claim.id, "me": self._me, "state": "ready", "error": None}
         try:
-            pages = [Page(*each) for each in msgspec.json.decode(content)]
+            pages = [Page(*each) for each in msgspec.json.decode(claim.content)]
             found = await asyncio.to_thread(passages, pages)
-            for at in range(done, len(found), BATCH):
-                await self._index_batch(id, title, found, at)
+            for at in range(claim.done, len(found), BATCH):
+                if not await self._index_batch(claim, found, at):
+                    return  # deleted, or another process has it
             if not found:
-                state, error = "failed", "There is no text in it."
+                outcome |= {"state": "failed", "error": "There is no text in it."}
+        except TurnlogError:
+            raise
         except Exception:
             _log.exception("a document cannot be indexed")
-            state, error = "failed", "It cannot be indexed."
-        await self._writer.run(
-            lambda db: db.execute(SQL["finish"], {"id": id, "state": state, "error": error})
-        )
-        self._vectors.clear()  # a new document may be anybody's; they are read again when asked
+            outcome |= {"state": "failed", "error": "It cannot be indexed."}
+        await self._place.change(lambda db: steps.finish(db, self._sql, outcome))
 
-    async def _index_batch(self, id: str, title: str, found: list[Passage], at: int) -> None:
+    async def _index_batch(self, claim: Claim, found: list[Passage], at: int) -> bool:
         batch = found[at : at + BATCH]
-        texts = [f"{title}. {each.heading}. {each.text}" for each in batch]
         vectors: Sequence[bytes | None] = [None] * len(batch)
         if self.semantic:
+            texts = [f"{claim.title}. {each.heading}. {each.text}" for each in batch]
             vectors = await asyncio.to_thread(embedding.vectors, texts)
         rows = [
-            {"document_id": id, "place": at + n, "vector": vector, **_columns(each)}
+            {"document_id": claim.id, "place": at + n, "vector": vector, **_columns(each)}
             for n, (each, vector) in enumerate(zip(batch, vectors, strict=True))
         ]
-        progress = {"id": id, "done": at + len(batch), "passages": len(found)}
-        await self._writer.run(lambda db: _keep(db, title, rows, progress))
+        progress = {
+            "id": claim.id,
+            "me": self._me,
+            "done": at + len(batch),
+            "passages": len(found),
+            "until": in_seconds(CLAIMED),
+        }
+        return await self._place.change(
+            lambda db: steps.keep(db, self._place, claim.title, rows, progress)
+        )
+
+
+def _storable(text: str) -> str:
+    """No database takes a null character or half of a pair, and nobody reads one."""
+    return text.replace("\0", "").encode(errors="replace").decode()
 
 
 def _columns(passage: Passage) -> dict[str, Any]:
     return {"heading": passage.heading, "page": passage.page, "text": passage.text}
-
-
-def _json(owners: Collection[str]) -> str:
-    return json.dumps(sorted(owners))
-
-
-def _add(db: sqlite3.Connection, row: dict[str, str]) -> Document:
-    (count,) = db.execute(SQL["count_documents"], row).fetchone()
-    if count >= MOST_DOCUMENTS:
-        raise TooLarge(f"There are {MOST_DOCUMENTS:,} documents already: delete some first.")
-    db.execute(SQL["keep_document"], row)
-    return _document(db.execute(SQL["same_document"], row).fetchone())
-
-
-def _keep(
-    db: sqlite3.Connection, title: str, rows: list[dict[str, Any]], progress: dict[str, Any]
-) -> None:
-    for row in rows:
-        id = db.execute(SQL["keep_passage"], row).lastrowid
-        db.execute(SQL["keep_words"], row | {"id": id, "title": title})
-    db.execute(SQL["advance"], progress)
-
-
-def _next_waiting(db: sqlite3.Connection) -> tuple[str, str, str, int] | None:
-    row: tuple[str, str, str, int] | None = db.execute(SQL["next_waiting"]).fetchone()
-    return row
-
-
-def _vectors_of(owner: str, db: sqlite3.Connection) -> list[tuple[int, bytes]]:
-    return db.execute(SQL["list_vectors"], {"owner": owner}).fetchall()
-
-
-def _document(row: tuple[Any, ...]) -> Document:
-    return Document(**dict(zip(Document.__struct_fields__, row, strict=True)))
-
-
-def _found(row: tuple[Any, ...]) -> Found:
-    return Found(**dict(zip(Found.__struct_fields__, row[:7], strict=True)))

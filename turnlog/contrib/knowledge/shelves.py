@@ -9,7 +9,9 @@ from turnlog.contrib.knowledge.document import Found
 from turnlog.contrib.knowledge.embedding import is_installed
 from turnlog.contrib.knowledge.library import Library
 from turnlog.contrib.knowledge.passages import Page
+from turnlog.contrib.knowledge.places import Place
 from turnlog.errors import BadInput, ConfigError, NotFound
+from turnlog.ports import Store
 from turnlog.ports.library import Document, PageText
 
 EVERYBODY = "*"
@@ -33,16 +35,16 @@ def read_teams(text: str) -> Teams:
 class Shelves:
     """The library as one user sees it. It lives from `async with` on."""
 
-    def __init__(self, folder: Path | None, teams: Teams | None = None) -> None:
-        """`folder` None: the documents go with the process."""
-        self._folder = folder
+    def __init__(self, place: Place | Path | None, teams: Teams | None = None) -> None:
+        """`place`: a folder, or another database; None: the documents go with the process."""
+        self._place = place
         self._teams = teams or {}
         self._open = AsyncExitStack()
 
     async def __aenter__(self) -> "Shelves":
         async with AsyncExitStack() as stack:
-            folder = self._folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            self.library = await stack.enter_async_context(Library(folder))
+            place = self._place or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            self.library = await stack.enter_async_context(Library(place))
             self._open = stack.pop_all()
         return self
 
@@ -92,13 +94,20 @@ class Shelves:
         return f"team:{team}"
 
 
-def shelves_beside(store_url: str, folder: str, settings: Mapping[str, str]) -> Shelves:
+def shelves_beside(store: Store, folder: str, settings: Mapping[str, str]) -> Shelves:
     """Beside the log, as it is kept; in memory, for as long as the process lives."""
     for name in settings:
         if name.startswith("knowledge_") and name != "knowledge_teams":
             raise ConfigError(f"{name!r} is unknown. There is 'knowledge_teams'.")
-    scheme, _, rest = store_url.partition(":")
-    places = {"memory": None, "sqlite": Path(rest)}
-    return Shelves(
-        places.get(scheme, Path(folder)), read_teams(settings.get("knowledge_teams", ""))
-    )
+    return Shelves(_place_beside(store, folder), read_teams(settings.get("knowledge_teams", "")))
+
+
+def _place_beside(store: Store, folder: str) -> Place | Path | None:
+    scheme, _, rest = store.url.partition(":")
+    if scheme == "postgresql":
+        from turnlog.contrib.knowledge.places.postgres import PostgresPlace
+        from turnlog.stores.postgres.store import PostgresStore
+
+        if isinstance(store, PostgresStore):
+            return PostgresPlace(store)
+    return None if scheme == "memory" else Path(rest if scheme == "sqlite" else folder)
