@@ -1,10 +1,16 @@
 """What the conversational simulator says: greetings, true counts, failures told as failures."""
 
 import re
+from datetime import date
+from typing import Annotated, Literal
 
+import msgspec
 import pytest
+from msgspec import Meta
 from sim_tools import ALL_TOOLS, ERP_TOOLS, OTHER_TOOLS, TASK_TOOLS, Chat, spec, tasks
 
+from turnlog import Agent, create_app
+from turnlog.config import Settings
 from turnlog.simulator import Failure, Text, Thinking
 
 
@@ -254,11 +260,30 @@ def test_it_thinks_between_tools_where_the_request_allows_it(thinking, betas, th
     assert "complete_task" in " ".join(chat.thoughts) or thoughts == 1
 
 
-def test_structured_output_is_refused_instead_of_invented():
-    asked = {"output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}}}
+class Ticket(msgspec.Struct):
+    title: Annotated[str, Meta(max_length=12)]
+    urgency: Literal["low", "high"]
+    number: Annotated[int, Meta(ge=7, le=9)]
+    opened: date
+    parts: list["Ticket"] | None
+    done: bool = False
+
+
+@pytest.mark.parametrize("kind", [Ticket, list[Ticket], dict[str, int], str, int, Ticket | None])
+async def test_structured_output_fits_the_schema(kind):
+    async with create_app([Agent("a", output=kind)], settings=Settings(), store="memory:") as app:
+        result = await app.run_turn("Ticket 12 is of high urgency")
+    assert (result.success, result.error) == (True, None)
+    if kind is Ticket:
+        assert (result.output.urgency, result.output.number) == ("high", 9)
+
+
+def test_structured_output_that_no_rule_can_make_is_refused():
+    schema = {"type": "string", "pattern": "^A+$"}
+    asked = {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
     refused = Chat([], body=asked, messages=[{"role": "user", "content": "Hi"}]).next()
     assert isinstance(refused, Failure)
-    assert (refused.status, "no structured output" in refused.message) == (400, True)
+    assert (refused.status, "must fit a pattern" in refused.message) == (400, True)
 
 
 # --- sums without a tool ---

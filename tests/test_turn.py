@@ -188,7 +188,7 @@ async def test_a_complete_that_is_fetched_again_is_the_one_that_was_shown():
             for _ in range(2):
                 app.bus.channels.clear()  # as after a restart
                 again = await app.start_turn(USER, session, asked)
-                assert same((await followed(app, again))[-1], result.events[-1])
+                assert same((await followed(app, again))[-1], result.events[-1].entry)
     complete = result.events[-1].event
     assert complete.token_usage == result.usage
     assert result.events[-1].envelope.agent.id == "b"

@@ -74,6 +74,13 @@ async def test_it_answers_beside_the_hosts_own_routes(mounted):
     assert (len(listed.json()["sessions"]), listed.headers["cache-control"]) == (1, "no-store")
 
 
+async def test_its_documents_are_its_own(mounted):
+    http, _, place = mounted
+    assert 'href="openapi.json"' in (await http.get("/docs")).text
+    document = (await http.get("/openapi.json")).json()
+    assert document["servers"] == [{"url": place}] and "/api/sessions" in document["paths"]
+
+
 async def test_tickets_are_for_paths_below_it(mounted):
     http, _, place = mounted
     for path in ("/api/sessions", f"{place}/api/sessions"):

@@ -63,14 +63,15 @@ def test_bill_prints_tables_by_day_model_and_user(capsys, data):
     assert days[0].split()[1:] == ["1", "100,000", "0", "0", "10,000", "0", "0.300000", "█" * 20]
     # 10,000 x 2 + 100,000 x 0.1 = 30,000: a tenth of the other day, two blocks of twenty
     assert days[1].split()[1:] == ["1", "10,000", "0", "100,000", "0", "0", "0.030000", "██"]
-    assert "2 sessions of 1 users" in lines[-2]
-    assert lines[-1].startswith("The cache saved 0.190000 USD")  # 100,000 x (2 - 0.1)
+    assert lines[-1].startswith("Here a simulated Claude answers")
+    assert "2 sessions of 1 users" in lines[-3]
+    assert lines[-2].startswith("The cache saved 0.190000 USD")  # 100,000 x (2 - 0.1)
 
 
 def test_an_unknown_cost_is_marked(capsys, data):
     lines = bill(capsys, data, "--by", "user")
     assert [line.split()[7] for line in lines[1:3]] == ["0.330000", "0.000000*"]
-    assert lines[-1] == "* 1 costs are unknown and not in these sums."
+    assert lines[-2] == "* 1 costs are unknown and not in these sums."
 
 
 def test_days_and_ranges_follow_the_timezone(capsys, data):

@@ -13,6 +13,7 @@ import pytest
 from turnlog import Agent, tool
 from turnlog.config import load
 from turnlog.errors import ConfigError
+from turnlog.ports import Decision
 from turnlog.simulator import Reply, ToolCall
 from turnlog.simulator.script import Break, invalid_request
 from turnlog.telemetry import logs
@@ -205,6 +206,8 @@ def own_tool(name):
     def look(text: str) -> str:
         """Look."""
         logging.getLogger(f"{name}.inside").info("looked at %s", text)
+        logging.getLogger("desk").info("looked at %s", text)
+        logging.getLogger("pytest").info("a package says %s", text)
         if text == "nothing":
             raise LookupError(f"{text} is there")
         return text
@@ -225,9 +228,33 @@ async def test_what_a_tool_logs_appears_with_its_turn(alone, shown):
             form = {"content": False, "to": to, "tools": app.tools.modules}
             logs.set_up("json", "info", development=alone, **form)
             result = await app.run_turn("Go")
-    (line,) = [line for line in lines(to) if line["logger"] == "my_tools.inside"]
-    assert line["message"].startswith(shown)
-    assert (line["turn_id"], line["level"]) == (result.turn_id, "info")
+    said = [line for line in lines(to) if not line["logger"].startswith("turnlog.")]
+    assert [line["logger"] for line in said] == ["my_tools.inside", "desk"]
+    for line in said:
+        assert line["message"].startswith(shown)
+        assert (line["turn_id"], line["level"]) == (result.turn_id, "info")
+
+
+async def test_outside_of_a_tool_other_loggers_are_heard_from_warning_on():
+    with written(level="info") as to:
+        logging.getLogger("desk").info("nothing")
+        logging.getLogger("desk").warning("something")
+    assert [line["message"] for line in lines(to)] == ["something"]
+
+
+async def test_a_call_that_nobody_allowed_is_no_failure():
+    @tool(approval="always")
+    def send() -> None:
+        """Send."""
+
+    call = Reply(ToolCall("send", {}))
+    with written(level="info") as to:
+        async with scripted_app(call, Reply("No."), agents=[Agent("a", tools=[send])]) as (app, _):
+            waiting = await app.run_turn("Go")
+            await app.answer_approval("local", waiting.waiting[0], Decision(approved=False))
+            await app.rest()
+    (line,) = [line for line in lines(to) if line["message"] == "tool call"]
+    assert line["outcome"] == "rejected"
 
 
 @pytest.mark.parametrize(

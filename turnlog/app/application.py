@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import tzinfo
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from starlette.types import Receive, Scope, Send
 
@@ -135,7 +135,7 @@ class Turnlog(RunsTurns):
         writes = WriteLimits(settings.writes_a_minute)
         self._door = mcp_door(self, agents, settings, self._offer, auth, writes)
         self._asgi = http_app(
-            self, auth, lambda _: self, self._door, origins, settings.metrics_token, writes
+            self, auth, self.lifespan, self._door, origins, settings.metrics_token, writes
         )
         self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi, settings.identity)
         assertions = Assertions(settings.assertion_key, settings.assertion_issuer)
@@ -161,7 +161,7 @@ class Turnlog(RunsTurns):
 
     # its life: `async with app:`
 
-    async def __aenter__(self) -> None:
+    async def __aenter__(self) -> Self:
         """Open the store, end what a dead process left, and have somebody to ask."""
         async with AsyncExitStack() as stack:
             self._book.price(self.settings.model, now())  # read now, not while one waits
@@ -185,6 +185,7 @@ class Turnlog(RunsTurns):
             await stack.enter_async_context(self._decisions)
             await stack.enter_async_context(self._healer)
             self._open = stack.pop_all()
+        return self
 
     @asynccontextmanager
     async def lifespan(self, host: Any) -> AsyncIterator[None]:

@@ -19,7 +19,10 @@ from turnlog.turns.follow import Following, Live
 
 
 class TurnEvent:
-    """An event as a program uses it: `event.type`, `event.content`, and its fields by name."""
+    """An event as a program uses it: `event.type`, `event.content`, and its fields by name.
+
+    Those of a result, of an iteration and of `on_event` are all of this kind.
+    """
 
     def __init__(self, entry: Stamped) -> None:
         self.entry = entry
@@ -42,8 +45,16 @@ class TurnEvent:
         return self.entry.envelope.agent
 
     def __getattr__(self, name: str) -> Any:
-        """A field of its kind, in Python's spelling: `event.tool_name`."""
-        return getattr(self.entry.event, name)
+        """A field of its kind, in Python's spelling: `event.tool_name`; or of its entry."""
+        if name == "entry":  # a copy is being made, which has none yet
+            raise AttributeError(name)
+        of = self.entry.event if hasattr(self.entry.event, name) else self.entry
+        return getattr(of, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TurnEvent) and self.entry == other.entry
+
+    __hash__ = None  # type: ignore[assignment]  # an event may hold lists
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON that clients are sent."""
@@ -67,11 +78,11 @@ class TurnRun(Coroutine[Any, Any, TurnResult]):
         self._app = app
         self._user_id = user_id
         self._start = start
-        self._on_event: Callable[[Stamped], None] | None = None
+        self._on_event: Callable[[TurnEvent], None] | None = None
         self._awaiting: Coroutine[Any, Any, TurnResult] | None = None
         self.result: TurnResult | None = None  # when the iteration is over
 
-    def telling(self, on_event: Callable[[Stamped], None] | None) -> "TurnRun":
+    def telling(self, on_event: Callable[[TurnEvent], None] | None) -> "TurnRun":
         """Call this with each event, too."""
         self._on_event = on_event
         return self
@@ -89,9 +100,10 @@ class TurnRun(Coroutine[Any, Any, TurnResult]):
             async for batch in batches:
                 for live in batch:
                     seen.append(live.entry)
+                    event = TurnEvent(live.entry)
                     if self._on_event is not None:
-                        self._on_event(live.entry)
-                    yield TurnEvent(live.entry)
+                        self._on_event(event)
+                    yield event
         await self._app._turns.rest(turn.turn_id)
         self.result = self._app._outcome(turn, seen)
 
@@ -124,7 +136,9 @@ class TurnRun(Coroutine[Any, Any, TurnResult]):
         if isinstance(turn, TurnResult):
             return turn
         is_at_rest = app._turns.is_at_rest
-        events = await app._following.events(user_id, turn, is_at_rest, self._on_event)
+        tell = self._on_event
+        told = (lambda entry: tell(TurnEvent(entry))) if tell is not None else None
+        events = await app._following.events(user_id, turn, is_at_rest, told)
         await app._turns.rest(turn.turn_id)
         return app._outcome(turn, events)
 
@@ -159,7 +173,7 @@ class RunsTurns:
         session_id: str | None = None,
         user_id: str = LOCAL_USER,
         agent: str | None = None,
-        on_event: Callable[[Stamped], None] | None = None,
+        on_event: Callable[[TurnEvent], None] | None = None,
         files: Sequence[str | Path] = (),
         **options: Any,
     ) -> TurnRun:
@@ -187,7 +201,7 @@ class RunsTurns:
 
     def _outcome(self: Any, turn: StartedTurn, events: list[Stamped]) -> TurnResult:
         """How it ended, with the answer as a value where its agent has an `output`."""
-        result = outcome(turn, events)
+        result = replace(outcome(turn, events), events=[TurnEvent(entry) for entry in events])
         last = next((e for e in reversed(events) if isinstance(e.event, k.Message)), None)
         agent = self._agents.get(last.envelope.agent.id) if last is not None else None
         if not result.success or agent is None or agent.output is None:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 GROUPS = ("day", "model", "user", "session", "agent", "tool")
 BLOCKS = " ▏▎▍▌▋▊▉█"
+SIMULATED = (
+    "Here a simulated Claude answers, because no API key is set. What it used is priced like the"
+    " model whose name it has; nobody is charged for it."
+)
 BAR = 20  # characters of the longest bar
 _NUMBERS = ("calls", "input", "cache write", "cache read", "output", "searches", "cost USD")
 
@@ -40,6 +44,8 @@ def bill(args: argparse.Namespace) -> int:
         else:
             for line in report(charges, args.by, where, book):
                 say(line)
+            if settings.simulated and charges:
+                say(SIMULATED)
         return 0
 
     return with_store(args, run)

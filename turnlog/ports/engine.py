@@ -181,7 +181,7 @@ class TurnResult:
     message_id: str | None
     usage: TokenUsage
     cost_usd: Decimal | None  # None: unknown
-    events: list[Stamped]
+    events: Sequence[Any]  # each with `type`, `content` and the fields of its kind
     text: str = ""  # the answer, as the last message has it
     waiting: list[str] = field(default_factory=list)  # ids of open approvals
     output: Any = None  # the answer as a value, where the agent has an `output`

@@ -13,11 +13,13 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, TextIO
 
 import msgspec
 
 _TURN: ContextVar[dict[str, str] | None] = ContextVar("turnlog_turn", default=None)
+_IN_TOOL: ContextVar[bool] = ContextVar("turnlog_in_tool", default=False)
 WITHHELD = "[withheld]"
 # Templates whose values are ours or the operator's: codes, methods, paths, names of tools.
 NAMES_ONLY = {
@@ -52,6 +54,16 @@ def belonging_to(session_id: str, turn_id: str) -> Iterator[None]:
         _TURN.reset(token)
 
 
+@contextmanager
+def of_a_tool() -> Iterator[None]:
+    """Log lines inside are a tool's own, whatever its logger is called."""
+    token = _IN_TOOL.set(True)
+    try:
+        yield
+    finally:
+        _IN_TOOL.reset(token)
+
+
 def set_up(
     form: str,
     level: str,
@@ -63,14 +75,16 @@ def set_up(
 ) -> logging.Handler:
     """Send every log line of this process to one stream; other packages' from `warning` on.
 
-    `tools` are the modules of tools, whose lines are shown as ours are. In development, when
-    nobody else is here, they are shown with all that they say.
+    `tools` are the modules of tools. Their lines, and what a tool logs under any other name while
+    it runs, are shown as ours are. In development, when nobody else is here, they are shown with
+    all that they say.
     """
     handler = logging.StreamHandler(to or sys.stderr)
     handler.setFormatter(FORMS[form](content))
-    handler.addFilter(_Own(tools if development else (), development))
+    handler.addFilter(_Own(tools, development))
     logging.getLogger().handlers[:] = [handler]
-    logging.getLogger().setLevel(logging.WARNING)
+    least = logging.getLevelNamesMapping()[level.upper()]
+    logging.getLogger().setLevel(min(max(least, logging.INFO), logging.WARNING))
     for name in ("turnlog", *tools):
         if name == "turnlog" or logging.getLogger(name).level == logging.NOTSET:
             logging.getLogger(name).setLevel(level.upper())
@@ -78,7 +92,8 @@ def set_up(
 
 
 class _Own(logging.Filter):
-    """Marks the lines that may be shown with content: those of tools, and of what they raised."""
+    """Drops what other packages say below `warning`, and marks the lines that may be shown with
+    content: those of tools, and of what they raised."""
 
     def __init__(self, modules: Collection[str], development: bool) -> None:
         super().__init__()
@@ -88,9 +103,20 @@ class _Own(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         names = record.name.split(".")
         prefixes = {".".join(names[: n + 1]) for n in range(len(names))}
-        raised = self._development and getattr(record, "own", False)
-        record.shown_in_full = raised or bool(prefixes & self._modules)
+        of_tools = bool(prefixes & self._modules) or (_IN_TOOL.get() and not _installed(names[0]))
+        raised = getattr(record, "own", False)
+        record.shown_in_full = self._development and (raised or of_tools)
+        ours = names[0] == "turnlog"
+        return ours or of_tools or record.levelno >= logging.WARNING
+
+
+@cache
+def _installed(name: str) -> bool:
+    """Whether a logger of this name is a package's of Python or of somebody else."""
+    if name in sys.stdlib_module_names or name == "turnlog":
         return True
+    place = getattr(sys.modules.get(name), "__file__", None) or ""
+    return "site-packages" in place or "dist-packages" in place
 
 
 class Json(logging.Formatter):

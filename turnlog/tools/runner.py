@@ -24,6 +24,7 @@ from turnlog.events.content import hash_of, idempotency_key
 from turnlog.events.kinds import ToolResult, ToolUse
 from turnlog.ports import ApprovalState, Standing, ToolOutput, ToolSpec, ToolStarted
 from turnlog.ports.tools import CLIENT_RESULT
+from turnlog.telemetry.logs import of_a_tool
 from turnlog.tools import approval, hints
 from turnlog.tools.call import called
 from turnlog.tools.tool import NotDone, Tool, ToolContext
@@ -171,13 +172,15 @@ class ToolRunner:
             closed = _closed(call, started, error=failure)
         else:
             closed = _closed(call, started, value)
-        self._note(closed)
+        self._note(closed, permission)
         return msgspec.structs.replace(closed, note=_note(permission))
 
-    def _note(self, result: ToolResult) -> None:
+    def _note(self, result: ToolResult, permission: ApprovalState | None) -> None:
         """One line. A name that no tool has is the model's own words."""
         name = result.tool_name if result.tool_name in self._tools else "unknown"
         outcome = "in_doubt" if result.in_doubt else "ok" if result.success else "failed"
+        if permission and permission.outcome != "approved":
+            outcome = permission.outcome  # it did not run
         facts = {"tool": name, "ms": result.duration, "outcome": outcome}
         _log.info("tool call", extra={"facts": facts})
 
@@ -189,7 +192,8 @@ class ToolRunner:
         limit = asyncio.timeout(tool.timeout)
         try:
             async with limit:
-                value = await called(tool.function, **given)
+                with of_a_tool():
+                    value = await called(tool.function, **given)
         except ToolError:
             raise
         except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt) as error:

@@ -19,7 +19,7 @@ from ..script import (
 )
 from ..sources import documents
 from ..tokens import CHARACTERS_PER_TOKEN, output_tokens
-from . import memory
+from . import memory, structured
 from .plans import Batch, Desk, Speech, run
 from .reading import HAND_OFF, understood
 from .small_talk import SELF
@@ -34,13 +34,18 @@ INTERLEAVED = "interleaved-thinking-2025-05-14"
 
 def answer(body: Json, betas: str = "") -> Reply | Failure:
     """An answer to any request that passed the rules."""
-    if (body.get("output_config") or {}).get("format"):
-        return invalid_request("The simulated Claude has no structured output: script it.")
     if summarized := memory.summary(body):
         return summarized
     desk = Desk(read(body), offered(body))
     outcome = _forced(desk, _outcome(desk))
     speech = outcome if isinstance(outcome, Speech) else Speech(_blocks(outcome))
+    if (form := (body.get("output_config") or {}).get("format")) and not isinstance(outcome, Batch):
+        text = "\n".join(block.text for block in speech.blocks if isinstance(block, Text))
+        try:
+            value = structured.as_json(form["schema"], desk.talk.now.question, text)
+        except structured.Impossible as why:
+            return invalid_request(f"The simulated Claude cannot make this output: {why}.")
+        return Reply(Text(value), usage=speech.usage)
     blocks = _introduced(speech.blocks, desk.talk)
     if _thinks(body, bool(desk.talk.now.calls), betas):
         return _within(_with_thought(blocks, speech.usage, body), body)

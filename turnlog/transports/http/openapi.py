@@ -197,7 +197,7 @@ _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>tur
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem}
 td,th{text-align:left;padding:.3rem 1rem .3rem 0;vertical-align:top;border-bottom:1px solid #e4e8ed}
 </style></head><body><h1>HTTP</h1><p>The same for programs:
-<a href="/openapi.json">/openapi.json</a>. Errors are problem documents (RFC 9457).</p>
+<a href="openapi.json">openapi.json</a>. Errors are problem documents (RFC 9457).</p>
 <table><tr><th></th><th>path</th><th>what it does</th><th>body or query</th><th>answer</th>
 <th>who may</th></tr>ROWS</table>
 </body></html>"""

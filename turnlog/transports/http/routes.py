@@ -58,7 +58,9 @@ class Route(NamedTuple):
 
 
 async def describe(request: UserRequest) -> Response:
-    return json_response(openapi.document(ROUTES, version("turnlog")))
+    document = openapi.document(ROUTES, version("turnlog"))
+    place = request.http.scope.get("root_path")  # where the app is mounted, if it is
+    return json_response(document | ({"servers": [{"url": place}]} if place else {}))
 
 
 async def docs(request: UserRequest) -> Response:

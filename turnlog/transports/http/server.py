@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -13,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from turnlog.transports.frames import FramedWebSocket
 from turnlog.transports.http.head_deadline import HeadDeadline
 
+_log = logging.getLogger(__name__)
 DID_NOT_START = 3
 SETTLED = 3.0  # seconds after which all is imported, also what is imported on the side
 # With 500 sockets, the collector of cycles took a sixth of the server's time and stopped it for
@@ -24,7 +26,7 @@ class App(Protocol):
     """An ASGI application with a life: `async with app`."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
-    async def __aenter__(self) -> None: ...
+    async def __aenter__(self) -> object: ...
     async def __aexit__(self, *exc: object) -> None: ...
 
 
@@ -86,6 +88,7 @@ class _Server(uvicorn.Server):
         asyncio.get_running_loop().call_later(SETTLED, _settle)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        _log.info("the server stops: turns that run get their time, then it hangs up")
         for server in self.servers:
             server.close()
         ending = asyncio.ensure_future(self._on_stop())
@@ -95,6 +98,7 @@ class _Server(uvicorn.Server):
         await ending
         if not self.force_exit:
             await self._life.aclose()
+        _log.info("the server has stopped")
 
 
 def _settle() -> None:
