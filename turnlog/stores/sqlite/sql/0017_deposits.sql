@@ -9,3 +9,4 @@ CREATE TABLE deposits (
     PRIMARY KEY (account, provider_id)
 ) WITHOUT ROWID;
 CREATE INDEX deposits_of_file ON deposits (file_id);
+CREATE INDEX deposits_by_expiry ON deposits (expires_at);
