@@ -186,7 +186,7 @@ async def test_a_decision_finds_a_turn_whose_process_has_died():
 
 async def test_a_question_of_a_process_that_has_died_expires():
     async with beside_a_dead_process() as desk:
-        desk.app._turns.rested.set()
+        desk.app._turns.asked.set()
         await desk.until(lambda: desk.pending(status="expired"))
         await desk.rest()
         assert (await desk.kept("s"))[-1].content == "Done."

@@ -36,6 +36,7 @@ from turnlog.ports import (
 )
 from turnlog.projections.citations import Source
 from turnlog.projections.history.attachments import FILE_TOOL, named, needs_tool, plan, tokens_of
+from turnlog.projections.history.clean import CleanHistory
 from turnlog.projections.history.messages import (
     newly_repaired,
     open_container,
@@ -69,6 +70,7 @@ async def build_context(
     system: str,
     summarizing: tuple[Summarizer, CallGuard] | None = None,
     shorter: bool = False,
+    clean: CleanHistory | None = None,
 ) -> tuple[Seat, str]:
     """The agent with all that it is told, and the fingerprint of what stands before that.
 
@@ -76,7 +78,8 @@ async def build_context(
     are those of a turn that goes on, whose results come next. `system` is the agent's prompt for
     this turn. `summarizing`: who summarizes what leaves the window; None: the window stays where
     it is, because somebody has answered already. `shorter`: the model could not take in what was
-    built before; without a move of the anchor in return, it cannot be told less.
+    built before; without a move of the anchor in return, it cannot be told less. `clean`: what
+    the agent was told before.
     """
     kept = await log.read(session.user_id, session.id, after=session.anchor - 1)
     desk = _Desk(agent, team, question, session, tools, limits, system)
@@ -101,6 +104,7 @@ async def build_context(
         to_be_answered={each.call.tool_use_id for each in open_calls if each.agent.id == agent.id},
         files=blocks,
         opening=window.opening,
+        clean=clean,
     )
     prompt = desk.prompt(specs, telling.messages, open_container(events, datetime.now(UTC)))
     repaired = newly_repaired(events, telling.repaired)
@@ -111,6 +115,7 @@ async def build_context(
         records=[*window.records, *([repaired] if repaired else [])],
         tool_ids=frozenset(tool_ids(events)),
         known_only=was_mended_in_full(events),
+        is_clean=not telling.repaired,
         documents=documents_in(telling.messages, sources),
     )
     return seat, prefix

@@ -13,7 +13,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -55,6 +55,7 @@ from turnlog.ports import (
     Turn,
     no_price,
 )
+from turnlog.projections.history.clean import CleanHistories
 
 _log = logging.getLogger(__name__)
 
@@ -94,6 +95,7 @@ class Parts:
     note: Callable[[Sequence[Envelope]], None] = lambda placed: None  # what was stored, for logs
     files: Attachments = NO_ATTACHMENTS
     summarizer: Summarizer = NOBODY  # of what leaves a long conversation's window
+    clean: CleanHistories = field(default_factory=CleanHistories)  # what agents were told before
 
     @property
     def agent(self) -> Agent:
@@ -125,6 +127,7 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
     )
     state = TurnState(turn, parts.agent.ref)
     state.file_ids = question.file_ids
+    state.standing.brought = question.client_tools
 
     async def open_turn(first: Sequence[Envelope]) -> int:
         state.turn = await parts.store.begin_turn(state.turn, first)
@@ -149,6 +152,7 @@ async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:
     )
     state = resumed(turn, events)
     state.file_ids = question.file_ids
+    state.standing.brought = first.client_tools
     state.standing.started |= await store.started_tools(turn)
     return question, state
 
@@ -207,8 +211,7 @@ class _Team:
 
     async def seat(self, agent_id: str, *, shorter: bool = False) -> Seat:
         """Stage 1 for one agent."""
-        parts, state = self._parts, self._state
-        session = parts.session
+        parts, state, session = self._parts, self._state, self._parts.session
         if shorter or state.last_message is not None:  # the anchor may have moved
             session = await parts.store.get_session(session.user_id, session.id)
         agent = parts.member(agent_id)
@@ -229,6 +232,7 @@ class _Team:
             system=await self._system(agent),
             summarizing=self._summarizing(),
             shorter=shorter,
+            clean=parts.clean.of(session.id, agent_id),
         )
         state.documents[agent_id] = seat.documents
         return seat
@@ -240,9 +244,7 @@ class _Team:
         return self._parts.summarizer, self._parts.guard_for(self._state.turn)
 
     async def _system(self, agent: Agent) -> str:
-        """The agent's prompt, made once for the turn: within it, what the model is told only
-        grows.
-        """
+        """The agent's prompt, made once: within a turn, what the model is told only grows."""
         prompts = self._state.prompts
         if agent.id not in prompts:
             prompts[agent.id] = await prompt_of(agent, self._parts.session)

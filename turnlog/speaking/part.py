@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 from turnlog.events import kinds as k
 from turnlog.events.usage import searches_of
 from turnlog.ports import Batch, OpenCall, Output, Prompt, Seat, handover_tool
+from turnlog.projections.history.clean import CleanHistory
 from turnlog.projections.history.messages import (
+    NOT_OURS_TO_JUDGE,
     add,
     answer_blocks,
     container_of,
@@ -39,6 +41,7 @@ class Part:
     searches: int | None
     container: str | None
     known_only: bool  # whether blocks of unknown types are left out
+    clean: CleanHistory = field(default_factory=CleanHistory)
     call: str = ""  # names the model call that is under way
     shown: bool = False  # whether anything of that call was shown
     grown: bool = False  # whether `messages` has more than was built from the log
@@ -46,6 +49,11 @@ class Part:
     calls: list[k.ToolUse] = field(default_factory=list)  # to be run next
     successor: str | None = None  # the agent that takes over
     waits: bool = False  # for a person
+
+    def __post_init__(self) -> None:
+        if self.seat.is_clean:
+            without = () if self.known_only else NOT_OURS_TO_JUDGE
+            self.clean.remember(self.messages, without)
 
     @property
     def handovers(self) -> dict[str, str]:
@@ -108,6 +116,6 @@ class Part:
 
     def mend(self) -> k.HistoryRepaired | None:
         """Repair the messages for the next call. Returns a record if anything was repaired."""
-        telling = mended(self.messages, fully=self.known_only)
+        telling = mended(self.messages, fully=self.known_only, clean=self.clean)
         self.messages = telling.messages
         return repair_record(telling.repaired)

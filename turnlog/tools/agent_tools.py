@@ -54,7 +54,10 @@ class AgentTools:
     async def box(self, agent: Agent, turn: Turn, standing: Standing) -> ToolRunner:
         """The agent's tools and those that the client runs, acting for the turn's user."""
         tools = [*await self._mcp.tools_for(agent, turn.user_id)]
-        tools += client_tools.made(await self._of_client(turn), tools)
+        brought = standing.brought
+        tools += client_tools.made(
+            await self._of_client(turn) if brought is None else list(brought), tools
+        )
         of_agent: dict[str, Any] = {"agent_id": agent.id, "assertions": self._assertions}
         context = partial(ToolContext.of, turn, deps=agent.deps, **of_agent)
         return ToolRunner(

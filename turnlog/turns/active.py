@@ -28,6 +28,7 @@ from turnlog.ports import (
     no_price,
 )
 from turnlog.ports.backend import OnLine, unheard
+from turnlog.projections.history.clean import CleanHistories
 from turnlog.telemetry.logs import belonging_to
 from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.spans import installed_tracer
@@ -68,6 +69,7 @@ class RunningTurns:
         self._rate = rate
         self._metrics = metrics or Metrics()
         self._on_end = on_end
+        self._clean = CleanHistories()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._claiming = asyncio.Lock()  # held until a claimed turn is in `_live`
@@ -75,7 +77,7 @@ class RunningTurns:
         self._lines = WaitingLines(store, self._wakes, self._begin_waiting, self.heal)
         self.stop = Stopping(store, bus, self._wakes, self._of, self._withdraw, self.heal).stop
         self._leaving = False
-        self.rested = asyncio.Event()  # a turn is over, or waits
+        self.asked = asyncio.Event()  # a turn waits: what it asks may expire
 
     def live(self, turn_id: str) -> LiveTurn | None:
         """The turn, while it runs here."""
@@ -272,7 +274,8 @@ class RunningTurns:
     def _prepared(self, live: LiveTurn, session: Session) -> tuple[TurnWatch, pipeline.Parts]:
         show = partial(self._bus.publish, session.id)
         watch = TurnWatch(session.id, live.turn_id, self._metrics, show, installed_tracer())
-        return watch, replace(self._parts_for(session, watch.show), note=watch.note)
+        parts = self._parts_for(session, watch.show)
+        return watch, replace(parts, note=watch.note, clean=self._clean)
 
     def _set_off(
         self,
@@ -297,6 +300,8 @@ class RunningTurns:
         if await pipeline.end(state, failure, parts):
             for follow_up in self._on_end:
                 follow_up.add(state)
+        elif state.suspended:
+            self.asked.set()
 
     async def _run(self, live: LiveTurn, work: Work, end: End, user_id: str) -> None:
         try:
@@ -315,7 +320,6 @@ class RunningTurns:
         if self._live.get(live.turn_id) is live:  # and not a later part of the same turn
             del self._live[live.turn_id]
         self._limits.end(user_id)
-        self.rested.set()
         live.end()
 
     def _of(self, session_id: str) -> list[LiveTurn]:

@@ -150,8 +150,8 @@ class Decisions:
                 due = None
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_sleep(due)):
-                    await self._turns.rested.wait()
-            self._turns.rested.clear()
+                    await self._turns.asked.wait()
+            self._turns.asked.clear()
 
     async def _expire(self, user_id: str, approval: Approval) -> None:
         event = k.ApprovalResolved(

@@ -11,6 +11,7 @@ from typing import Any
 from turnlog.engines.claude.models import BUDGET, WEB_SEARCH, thinking_parameters
 from turnlog.events.content import Block
 from turnlog.ports import Prompt
+from turnlog.projections.history.clean import last_turn
 from turnlog.projections.history.lint import RULES
 from turnlog.projections.history.messages import add
 from turnlog.projections.history.repair import repair
@@ -75,9 +76,12 @@ def _fitting(body: dict[str, Any]) -> dict[str, Any]:
     """The history in a form that this model takes while it is told to think, or not to.
 
     Thinking may be switched while the turn waits for a person, and a model may call a tool
-    without a thought before it.
+    without a thought before it. These rules look at the turn that runs, and at nothing before it.
     """
-    return repair(Request(body), without=_FOR_ALL).body
+    begins = last_turn(body["messages"])
+    before, running = body["messages"][:begins], body["messages"][begins:]
+    fitting = repair(Request(body | {"messages": running}), without=_FOR_ALL).body
+    return fitting | {"messages": [*before, *fitting["messages"]]}
 
 
 def _system(prompt: Prompt, mark: dict[str, str] | None) -> str | list[Block]:

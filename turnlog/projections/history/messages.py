@@ -21,6 +21,7 @@ from turnlog.events.base import Stamped
 from turnlog.events.content import Block
 from turnlog.events.search_results import blocks_of
 from turnlog.projections.history.blocks import THOUGHTS
+from turnlog.projections.history.clean import CleanHistory
 from turnlog.projections.history.lint import Finding
 from turnlog.projections.history.points_of_view import heard_by
 from turnlog.projections.history.repair import repair
@@ -57,6 +58,7 @@ def tell(
     to_be_answered: Set[str] = frozenset(),
     files: Files = NO_FILES,
     opening: Opening | None = None,
+    clean: CleanHistory | None = None,
 ) -> Telling:
     """The messages that these events amount to, valid for the API whatever the log holds.
 
@@ -66,7 +68,7 @@ def tell(
     earlier turns only with `thoughts`, and if `prefix` is what they were thought after. The calls
     `to_be_answered` are told although they have no result yet: the caller adds it. `files` are
     the blocks of what was attached, by the id of the message. `opening` is told first; None: that
-    of the log.
+    of the log. `clean` is what the same agent was told before.
     """
     refused, call_ids = refused_turns(log), tool_ids(log)
     forgotten = _last_move(log) if thoughts else math.inf
@@ -87,20 +89,31 @@ def tell(
         known = entry.position > forgotten and _is_after(entry, prefix)
         keep = known or entry.turn_id in running
         add(messages, *_role_and_blocks(entry, call_ids, keep, files))
-    return mended(messages, to_be_answered=to_be_answered, fully=was_mended_in_full(log))
+    fully = was_mended_in_full(log)
+    return mended(messages, to_be_answered=to_be_answered, fully=fully, clean=clean)
 
 
 def mended(
-    messages: list[ApiMessage], *, to_be_answered: Set[str] = frozenset(), fully: bool = False
+    messages: list[ApiMessage],
+    *,
+    to_be_answered: Set[str] = frozenset(),
+    fully: bool = False,
+    clean: CleanHistory | None = None,
 ) -> Telling:
     """The messages with every broken rule repaired; unchanged if no rule is broken.
 
     `fully`: also repair blocks and fields that the model sent and we do not know. This is for a
-    model that rejects its own blocks.
+    model that rejects its own blocks. `clean`: what was clean before is not checked again.
     """
     without = () if fully else NOT_OURS_TO_JUDGE
-    repaired = repair(Request({"messages": messages}, frozenset(to_be_answered)), without=without)
-    return Telling(repaired.body["messages"], repaired.found)
+    clean, open_calls = clean or CleanHistory(), frozenset(to_be_answered)
+    telling = Telling(messages, [])
+    if not clean.grew_clean(messages, open_calls, without):
+        repaired = repair(Request({"messages": messages}, open_calls), without=without)
+        telling = Telling(repaired.body["messages"], repaired.found)
+    if not telling.repaired:
+        clean.remember(messages, without)
+    return telling
 
 
 def repair_record(repaired: Sequence[Finding]) -> k.HistoryRepaired | None:

@@ -1,0 +1,107 @@
+"""A history that has grown is checked at its end, and the answer is that of a full check."""
+
+import copy
+
+import pytest
+from histories import BROKEN, GOOD, claude, user
+
+from turnlog.projections.history import clean, lint
+from turnlog.projections.history.clean import CleanHistories, CleanHistory, last_turn
+from turnlog.projections.history.messages import mended
+from turnlog.testing.samples import call
+
+
+def result(id):
+    return user({"type": "tool_result", "tool_use_id": id, "content": "Seen."})
+
+
+THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+EARLIER = [
+    user("Hello."),
+    claude(THOUGHT, "Hello."),
+    user("Look."),
+    claude(call("toolu_1")),
+    result("toolu_1"),
+    claude("Seen."),
+    user("Again."),
+]
+
+
+def is_ours(messages):
+    """Whether it is of the shape that is made from a log, whatever its blocks are."""
+    shapes = [isinstance(m, dict) and isinstance(m.get("content"), list) for m in messages]
+    return all(shapes) and all(m.get("role") in ("user", "assistant") for m in messages)
+
+
+BODIES = {name: body for name, (_, _, body) in BROKEN.items()} | dict(GOOD)
+TAILS = {name: body["messages"] for name, body in BODIES.items() if is_ours(body["messages"])}
+
+
+def known(messages):
+    history = CleanHistory()
+    history.remember(messages, without=())
+    assert mended([*messages], fully=True).repaired == []
+    return history
+
+
+@pytest.mark.parametrize("tail", TAILS.values(), ids=TAILS)
+def test_whatever_comes_to_a_clean_history_the_answer_is_that_of_a_full_check(tail):
+    # After an answer, as its continuation, and in place of the last question.
+    for head in (EARLIER, [*EARLIER, claude("Yes.")], EARLIER[:-1]):
+        messages = [*head, *copy.deepcopy(tail)]
+        assert mended(messages, fully=True, clean=known(EARLIER)) == mended(messages, fully=True)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [claude(call("toolu_1")), result("toolu_1")],  # an id that was used before
+        [claude(call("toolu_2"))],  # a call without its result
+        [claude(call("toolu_2")), user("Well?")],
+        [claude(THOUGHT)],
+        [claude("")],
+        [user("And?")],  # two questions in a row
+        [claude("Yes."), result("toolu_1")],
+    ],
+)
+def test_what_breaks_a_rule_at_the_end_is_found(more):
+    messages = [*EARLIER, *more]
+    found = mended(messages, fully=True, clean=known(EARLIER))
+    assert found == mended(messages, fully=True)
+    assert found.repaired
+
+
+def test_a_history_that_changed_at_its_beginning_is_checked_in_full():
+    messages = [user("Hello."), claude(""), *EARLIER[2:], claude("Yes."), user("And?")]
+    assert mended(messages, fully=True, clean=known(EARLIER)).repaired
+
+
+def test_only_what_is_new_is_looked_at(monkeypatch):
+    looked_at, history = [], known(EARLIER)
+    full = lint.lint
+
+    def counted(request, without=()):
+        looked_at.append(len(request.messages))
+        return full(request, without)
+
+    monkeypatch.setattr(clean, "lint", counted)
+    messages = [*EARLIER]
+    for number in range(20):
+        messages += [claude(call(f"toolu_n{number}")), result(f"toolu_n{number}")]
+        messages += [claude("Seen."), user("And?")]
+        assert mended([*messages], fully=True, clean=history).repaired == []
+    assert (len(looked_at), max(looked_at)) == (20, 5)  # a question, its answer, the next question
+
+
+def test_the_last_turn_begins_with_a_question():
+    assert EARLIER[last_turn(EARLIER)] == user("Again.")
+    assert EARLIER[last_turn(EARLIER[:-1])] == user("Look.")
+    assert last_turn([]) == last_turn([user("Hi.")]) == 0
+
+
+def test_all_sessions_together_are_remembered_within_bounds():
+    histories = CleanHistories(most=20)
+    for number in range(50):
+        histories.of(f"s{number}", "a").remember(EARLIER, ())
+    assert histories._size == sum(each.size for each in histories._known.values()) <= 20
+    assert histories.of("s49", "a").size and not histories.of("s0", "a").size
