@@ -271,12 +271,19 @@ async def test_the_same_request_again_is_told_the_same_cost_and_pays_once():
         assert len(await server.app.store.charges()) == 2
 
 
-async def test_the_row_of_an_answer_has_its_sums_and_a_question_none(billed):
-    server, session, _ = billed
-    rows = (await server.app.store.evidence(session)).tables["messages"]
-    costs = {row["role"]: row["cost_picousd"] for row in rows}
-    assert costs == {"user": None, "assistant": int(SECOND * 10**12)}
-    assert [row["input_tokens"] for row in rows] == [None, 1000, 10]
+async def test_the_row_of_an_answer_has_its_sums_and_a_question_none(tmp_path):
+    async with served(*TALK, store=SqliteStore(tmp_path)) as server:
+        server.go.set()
+        await server.ask(await server.session(), headers=STREAM)
+        with closing(sqlite3.connect(tmp_path / "turnlog.db")) as db:
+            sums = "SELECT role, input_tokens, cost_picousd FROM messages ORDER BY seq"
+            rows = db.execute(sums).fetchall()
+    costs = [int(cost * 10**12) for cost in (FIRST, SECOND)]
+    assert rows == [
+        ("user", None, None),
+        ("assistant", 1000, costs[0]),
+        ("assistant", 10, costs[1]),
+    ]
 
 
 async def test_the_library_says_what_a_turn_cost():

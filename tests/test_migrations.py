@@ -13,7 +13,7 @@ from turnlog import Agent, Settings, create_app
 from turnlog.cli import main
 from turnlog.contrib.tasks.sqlite import SqliteTasks
 from turnlog.errors import StoreUnusable
-from turnlog.events.record import stamped
+from turnlog.events.record import Record, stamped
 from turnlog.projections.proof import prove
 from turnlog.stores.sqlite.migrations import migrate, migrations
 from turnlog.stores.sqlite.store import SqliteStore
@@ -132,6 +132,31 @@ async def test_an_app_starts_on_an_old_database(old):
         log = (await app.store.evidence("died")).log
         assert stamped(log[-1]).event.code == "interrupted"
         assert [task.title for task in await app.tasks.list_tasks("bob")] == ["Paint"]
+
+
+# a database of schema 16, in which texts were written twice
+
+
+def log_of(db):
+    names = ", ".join(Record._fields)
+    return db.execute(f"SELECT {names} FROM events ORDER BY session_id, seq").fetchall()
+
+
+async def test_a_log_that_is_packed_tighter_is_the_same_to_the_last_bit(tmp_path):
+    with raw(tmp_path) as db:
+        db.executescript(Path(__file__).with_name("schema_16.sql").read_text())
+        before = log_of(db)
+        listed = "SELECT message_id, role, content, model, input_tokens, cost_picousd FROM messages"
+        messages = sorted(db.execute(listed).fetchall())
+        used = db.execute("SELECT message_id, cost_picousd FROM usage").fetchall()
+    found = await proofs(tmp_path)
+    assert {id: proof.problems for id, proof in found.items()} == {"s": [], "waits": [], "died": []}
+    with raw(tmp_path) as db:
+        assert log_of(db) == before
+        assert sorted(db.execute(listed).fetchall()) == messages
+        assert db.execute("SELECT message_id, cost_picousd FROM usage").fetchall() == used
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert db.execute("SELECT count(*) FROM drafts").fetchone() == (2,)
 
 
 # the tasks that it kept in the store

@@ -75,14 +75,20 @@ def test_every_statement_says_what_it_does(package):
     assert len(names) == len(set(names)) and described == names
 
 
-def columns(statement):
-    listed = re.search(r"(?:SELECT|\()\s*(.*?)\s*(?:FROM|\) VALUES)", SQL[statement], re.DOTALL)
+def columns(sql):
+    listed = re.search(r"(?:SELECT|\()\s*(.*?)\s*(?:FROM|\) VALUES)", sql, re.DOTALL)
     return tuple(re.split(r",\s*", listed[1]))
 
 
-@pytest.mark.parametrize("statement", ["append_event", "read_events", "read_newest_events"])
+@pytest.mark.parametrize("statement", ["read_events", "read_newest_events"])
 def test_events_are_read_in_the_order_of_their_record(statement):
-    assert columns(statement) == Record._fields
+    assert columns(SQL[statement]) == Record._fields
+
+
+@pytest.mark.parametrize("package", ["turnlog.stores.sqlite", "turnlog.stores.postgres"])
+def test_events_are_written_in_the_order_of_their_record(package):
+    written = columns(read_statements(package)["append_event"])
+    assert written[: len(Record._fields)] == Record._fields
 
 
 def test_sessions_are_read_in_the_order_of_their_fields(tmp_path):

@@ -119,16 +119,16 @@ def resealed(db, seals=None):
 def given_away(db):
     """Alice's session is Bob's, in every table that names a user."""
     db.execute("UPDATE sessions SET user_id = 'bob'")
-    for table in ("turns", "messages", "usage", "message_citations", "approvals", "tool_runs"):
+    for table in ("turns", "usage", "message_citations", "approvals", "tool_runs"):
         db.execute(f"UPDATE {table} SET user_id = 'bob'")
 
 
 ALICES = "(SELECT id FROM sessions WHERE user_id = 'alice')"
 STRAY_USAGE = (
-    "INSERT INTO usage SELECT 'forged', part, 'nowhere', user_id, turn_id, seq, created_at,"
+    "INSERT INTO usage SELECT 'nowhere', seq, part, 'forged', user_id, turn_id, created_at,"
     " agent_id, tools, kind, model, input_tokens, output_tokens, cache_write_5m_tokens,"
     " cache_write_1h_tokens, cache_read_tokens, thinking_tokens, web_searches, service_tier, geo,"
-    " speed, partial, 5000000000000000, reported FROM usage LIMIT 1"
+    " speed, partial, 5000000000000000 FROM usage LIMIT 1"
 )
 
 
@@ -185,7 +185,6 @@ FOUND = {
     "a turn given to another user": update("turns", "user_id = 'bob'"),
     "an approval given to another user": update("approvals", "user_id = 'bob'"),
     "a bill given to another user": update("usage", "user_id = 'bob'", "user_id = 'alice'"),
-    "a message given to another user": update("messages", "user_id = 'bob'"),
     # sessions
     "the anchor": update("sessions", "anchor = 3"),
     "the searches": update("sessions", "searches = 3"),
@@ -195,11 +194,10 @@ FOUND = {
     "a forged bill of no session": STRAY_USAGE,
     "tokens": update("usage", "output_tokens = output_tokens + 1"),
     "a row of usage taken out": "DELETE FROM usage",
-    "the cost beside a message": update("messages", "cost_picousd = 1", "role = 'assistant'"),
-    # messages
-    "the text of a message": update("messages", "content = '[]'"),
-    "a message taken out": "DELETE FROM messages WHERE role = 'assistant'",
-    "a message of no session": stray("messages", message_id="x", session_id="nowhere"),
+    # messages: a view of the log, in which each has its id
+    "the id of a message": event("message_id = message_id || '!'", "type = 'message'"),
+    "the id of a message taken off": event("message_id = NULL", "type = 'message'"),
+    "a message that is none": event("message_id = event_id", "type = 'tool_use'"),
     # approvals
     "an approval that was not given": update("approvals", "status = 'rejected'"),
     "who decided, in the table": update("approvals", "decided_by = 'boss'"),
@@ -244,8 +242,7 @@ FOUND = {
 }  # fmt: skip
 KEYED = {
     "an answer reworded, and all sealed anew": unlocked(
-        "UPDATE events SET body = CAST(replace(body, 'I pay', 'I see') AS BLOB)",
-        "UPDATE messages SET content = replace(content, 'I pay', 'I see')", resealed),
+        "UPDATE events SET body = CAST(replace(body, 'I pay', 'I see') AS BLOB)", resealed),
     "a session given away, and sealed anew": unlocked(given_away, resealed),
     "sealed anew with another key": unlocked(lambda db: resealed(db, Seals(KEY + "!"))),
     "sealed anew without a key": unlocked(resealed),
@@ -253,11 +250,10 @@ KEYED = {
 CUT = {
     "a session taken out whole": unlocked(
         *(f"DELETE FROM {table} WHERE session_id IN {ALICES}" for table in
-          ("events", "tool_runs", "approvals", "usage", "message_citations", "messages", "turns")),
+          ("events", "tool_runs", "approvals", "usage", "message_citations", "turns")),
         "DELETE FROM sessions WHERE user_id = 'alice'"),
     "an answer reworded by who has the key": unlocked(
         "UPDATE events SET body = CAST(replace(body, 'I pay', 'I see') AS BLOB)",
-        "UPDATE messages SET content = replace(content, 'I pay', 'I see')",
         lambda db: resealed(db, Seals(KEY))),
 }  # fmt: skip
 

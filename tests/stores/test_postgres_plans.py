@@ -42,7 +42,7 @@ def statements():
             elif not re.search(r"\{(table|key|changes)\}", text):
                 yield name, text.format(**FILLED, columns=columns)
     for table in tables.STORED:
-        yield f"list_rows {table}", SHARED["list_rows"].format(table=table)
+        yield f"list_rows {table}", SHARED["list_rows"].format(table=table, columns="*")
         yield f"get_status {table}", f"SELECT 1 FROM {table} WHERE {equal(tables.KEYS[table])}"
 
 

@@ -14,8 +14,8 @@ from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import Event, Stamped
 from turnlog.events.usage import searches_of
-from turnlog.ports import ToolStarted, Turn
-from turnlog.projections.billing.charges import SUMS, message_sums, usage_rows
+from turnlog.ports import Charge, ToolStarted, Turn
+from turnlog.projections.billing.charges import usage_rows
 
 KEYS: dict[str, tuple[str, ...]] = {
     "messages": ("message_id",),
@@ -28,6 +28,12 @@ KEYS: dict[str, tuple[str, ...]] = {
 }
 FOLDED = ("messages", "usage", "message_citations", "approvals")  # made of events alone
 STORED = (*FOLDED, "tool_runs")
+# What a store reads of a table that has more columns than the log writes.
+_PLACE = ("session_id", "user_id", "turn_id", "seq", "created_at")
+COLUMNS = {
+    "messages": ("message_id", *_PLACE, "role", "agent_id", "is_internal"),
+    "usage": (*Charge._fields, "turn_id", "seq", "part"),
+}
 Rows = dict[str, dict[tuple[Any, ...], dict[str, Any]]]
 
 
@@ -85,14 +91,11 @@ def _place(user_id: str, entry: Stamped) -> dict[str, Any]:
 def _user_message(
     event: k.UserMessageSent, place: dict[str, Any], entry: Stamped
 ) -> Iterable[Write]:
-    blocks = [{"type": "text", "text": event.content}]
-    yield Write("messages", _message_row(event.message_id, "user", blocks, place, entry))
+    yield Write("messages", _message_row(event.message_id, "user", place, entry))
 
 
 def _message(event: k.Message, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
-    row = _message_row(event.message_id, event.role, event.blocks, place, entry)
-    told = {"stop_reason": event.stop_reason, "model": event.model}
-    yield Write("messages", row | told | message_sums(event))
+    yield Write("messages", _message_row(event.message_id, "assistant", place, entry))
     yield from (Write("usage", row) for row in usage_rows(event, place, entry.envelope.agent.id))
     for position, citation in enumerate(event.citations):
         yield Write("message_citations", _citation_row(event, position, citation, place))
@@ -102,17 +105,14 @@ def _message(event: k.Message, place: dict[str, Any], entry: Stamped) -> Iterabl
 
 
 def _message_row(
-    message_id: str, role: str, blocks: list[Any], place: dict[str, Any], entry: Stamped
+    message_id: str, role: str, place: dict[str, Any], entry: Stamped
 ) -> dict[str, Any]:
+    """Where the log has it. The text is there, and nowhere else."""
     return {
         "message_id": message_id,
         "role": role,
-        "content": _json(blocks),
-        "stop_reason": None,
-        "model": None,
         "agent_id": entry.envelope.agent.id,
         "is_internal": int(entry.envelope.internal),
-        **dict.fromkeys(SUMS),
         **place,
     }
 

@@ -1,11 +1,9 @@
-"""What a message leaves for bills: its sums, and a row for each part of what was reported."""
+"""What a message leaves for bills: a row for each part of what was reported."""
 
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import repeat
 from typing import Any
-
-import msgspec
 
 from turnlog.events.internal import is_reserved
 from turnlog.events.kinds import HistorySummarized, Message
@@ -16,30 +14,6 @@ CUT_OFF = ("cancelled", "interrupted")  # stop reasons of answers that were not 
 MOST_PICOUSD = 2**63 - 1  # what a column holds: nine million dollars
 SUMMARY = "(summary)"  # what such a call is listed under, where bills go by tool
 _TOOLS = ("tool_use", "server_tool_use", "mcp_tool_use")
-
-
-# What the row of a message says of its tokens.
-SUMS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_write_tokens",
-    "cache_read_tokens",
-    "thinking_tokens",
-    "cost_picousd",
-)
-
-
-def message_sums(message: Message) -> dict[str, int | None]:
-    used, cost = message.token_usage, message.cost_usd
-    counts = (
-        used.input_tokens,
-        used.output_tokens,
-        used.cache_write_tokens,
-        used.cache_read_tokens,
-        used.thinking_tokens,
-        _stored_cost(cost),
-    )
-    return dict(zip(SUMS, counts, strict=True))
 
 
 def usage_rows(
@@ -53,7 +27,6 @@ def usage_rows(
         "agent_id": agent_id,
         "tools": _tools(message) if isinstance(message, Message) else SUMMARY,
         "partial": int(isinstance(message, Message) and message.stop_reason in CUT_OFF),
-        "reported": msgspec.json.encode(message.reported).decode(),
     }
     parts = parts_of(message.model, message.reported)
     for number, (part, cost) in enumerate(zip(parts, costs, strict=False)):

@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 import asyncpg
 import greenlet
 
+from turnlog.errors import MessageIdTaken
+from turnlog.events.record import Record
 from turnlog.stores.postgres.statements import SQL, numbered
-from turnlog.stores.sql.connection import Conflict
+from turnlog.stores.sql.connection import Conflict, Row
 
 T = TypeVar("T")
 
@@ -42,6 +44,15 @@ class StepConnection:
             return Rows(_wait_for(self._connection.fetch(text, *arguments)))
         except asyncpg.IntegrityConstraintViolationError as error:
             raise Conflict(str(error)) from error
+
+    def append_event(self, record: Record, message: Row | None) -> None:
+        self.execute(SQL["append_event"], record)
+        if message is None:
+            return
+        try:
+            self.execute(SQL["add_message"], message)
+        except Conflict:
+            raise MessageIdTaken(f"message id {message['message_id']!r} is taken") from None
 
     def lock(self, name: str) -> None:
         self.transaction = self.execute(SQL["lock"], {"name": name}).fetchone()[1]

@@ -87,6 +87,19 @@ INSERT INTO schema_changes (number, needs) VALUES (:number, :needs)
 -- A change was taken back.
 DELETE FROM schema_changes WHERE number = :number
 
+-- ── the log ──
+
+-- append_event --
+-- One event. A trigger refuses any number but the next.
+INSERT INTO events (
+    session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
+    is_internal, body, salt, digest, seal
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- add_message --
+-- Where the log has a question or an answer.
+INSERT INTO message_ids (message_id, session_id, seq) VALUES (:message_id, :session_id, :seq)
+
 -- ── limits ──
 
 -- count_turns --

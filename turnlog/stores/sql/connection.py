@@ -7,6 +7,10 @@ its steps run in a greenlet: see `stores/postgres/connection.py`.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from turnlog.events.record import Record
+
+Row = Mapping[str, Any]
+
 
 class Conflict(Exception):
     """The row is there already, or breaks a rule of its table. The step must not go on."""
@@ -25,6 +29,13 @@ class Connection(Protocol):
 
     def execute(self, sql: str, values: Mapping[str, Any] | Sequence[Any] = (), /) -> Cursor:
         """Raises Conflict."""
+        ...
+
+    def append_event(self, record: Record, message: Row | None) -> None:
+        """One row of the log; `message`: the row of the question or the answer that it is.
+
+        Raises MessageIdTaken where another one has its id.
+        """
         ...
 
     def lock(self, name: str) -> None:

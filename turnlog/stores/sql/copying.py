@@ -3,17 +3,18 @@
 from turnlog.ports import Evidence
 from turnlog.stores.sql import sessions, turns
 from turnlog.stores.sql.connection import Connection
-from turnlog.stores.sql.statements import SQL, insert
+from turnlog.stores.sql.statements import insert
 
 
 def restore(db: Connection, evidence: Evidence) -> None:
     """Write all of it. Raises Conflict where the session is there already."""
     db.lock(evidence.session.id)
     sessions.create(db, evidence.session)
+    messages = {row["seq"]: row for row in evidence.tables["messages"]}
     for record in evidence.log:
-        db.execute(SQL["append_event"], record)
+        db.append_event(record, messages.get(record.seq))
     for table, rows in evidence.tables.items():
-        for row in rows:
+        for row in rows if table != "messages" else ():
             db.execute(insert(table, tuple(row)), row)
     for turn in evidence.turns:
         turns.restore(db, turn)

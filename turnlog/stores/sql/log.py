@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from turnlog.errors import AlreadyDecided, MessageIdTaken, NotFound
+from turnlog.errors import AlreadyDecided, NotFound
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
 from turnlog.events.seal import Seals
 from turnlog.ports import SILENT, Announcer, Evidence, Turn
 from turnlog.projections import tables
 from turnlog.stores.sql import outbox, sessions, turns
-from turnlog.stores.sql.connection import Conflict, Connection, Cursor
+from turnlog.stores.sql.connection import Connection, Cursor
 from turnlog.stores.sql.statements import SQL, equal, insert, update
 
 Row = dict[str, Any]
@@ -54,10 +54,12 @@ def _write_events(
     seq, seal = (last[0] + 1, last[1]) if last else (0, NO_SEAL)
     rows = records(turn.session_id, turn.id, events, seq, seal, seals.of(turn.user_id))
     for row, placed in zip(rows, events, strict=True):
-        db.execute(SQL["append_event"], row)
         kept = numbered(placed, turn.session_id, turn.id, row.seq)
-        for write in tables.writes(turn.user_id, kept):
-            _write(db, write)
+        writes = tuple(tables.writes(turn.user_id, kept))
+        db.append_event(row, next((w.values for w in writes if w.table == "messages"), None))
+        for write in writes:
+            if write.table != "messages":  # it is in the log
+                _write(db, write)
             if write.table == "turns":  # it is over
                 turns.drop_drafts(db, turn.id)
         outbox.write(db, announcer.of_event(turn.user_id, kept))
@@ -122,8 +124,9 @@ def as_dicts(rows: Cursor) -> list[Row]:
 def _tables(db: Connection, session_id: str) -> dict[str, list[Row]]:
     key = {"session_id": session_id}
     return {
-        table: as_dicts(db.execute(SQL["list_rows"].format(table=table), key))
+        table: as_dicts(db.execute(SQL["list_rows"].format(table=table, columns=columns), key))
         for table in tables.STORED
+        for columns in [", ".join(tables.COLUMNS.get(table, "*"))]
     }
 
 
@@ -134,12 +137,7 @@ def _write(db: Connection, write: tables.Write) -> None:
         _refuse_late(db, write)
     new = write.new
     sql = insert(write.table, columns) if new else update(write.table, columns, key, write.added)
-    try:
-        db.execute(sql, write.values)
-    except Conflict:
-        if write.table == "messages":  # its only key
-            raise MessageIdTaken(f"message id {write.key[0]!r} is taken") from None
-        raise
+    db.execute(sql, write.values)
 
 
 def _refuse_late(db: Connection, write: tables.Write) -> None:

@@ -28,16 +28,9 @@ SELECT status FROM {table} WHERE {key}
 
 -- list_rows --
 -- All rows of a session, for an audit.
-SELECT * FROM {table} WHERE session_id = :session_id
+SELECT {columns} FROM {table} WHERE session_id = :session_id
 
 -- ── the log: columns in the order of events/record.py ──
-
--- append_event --
--- One event. A trigger refuses any number but the next.
-INSERT INTO events (
-    session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
-    is_internal, body, salt, digest, seal
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- get_last_event --
 -- What the next event is numbered and sealed after.
@@ -171,9 +164,9 @@ SELECT id, session_id, user_id, state, first_seq, started_at, request_id
 FROM turns WHERE session_id = :session_id AND state = 'waiting'
 
 -- list_running_turns --
--- Everybody's turns that run, each with the process that works on it.
+-- Everybody's turns that run, each with its process. SQLite wants the words of its index.
 SELECT owner, id, session_id, user_id, state, first_seq, started_at, request_id
-FROM turns WHERE state = 'running'
+FROM turns WHERE state IN ('running', 'waiting') AND state = 'running'
 
 -- list_running_turns_of_session --
 -- The same of one session.

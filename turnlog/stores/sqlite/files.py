@@ -5,8 +5,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from turnlog.errors import StoreUnusable
-from turnlog.stores.sql.connection import Conflict
+from turnlog.errors import MessageIdTaken, StoreUnusable
+from turnlog.events.record import Record
+from turnlog.stores.sql.connection import Conflict, Row
 from turnlog.stores.sqlite.statements import SQL
 
 PRIVATE = 0o600
@@ -51,6 +52,15 @@ class SqliteConnection(sqlite3.Connection):
         try:
             return super().execute(sql, values)
         except sqlite3.IntegrityError as error:
+            raise Conflict(str(error)) from error
+
+    def append_event(self, record: Record, message: Row | None) -> None:
+        message_id = message and message["message_id"]
+        try:
+            super().execute(SQL["append_event"], (*record, message_id))
+        except sqlite3.IntegrityError as error:
+            if "message" in str(error):
+                raise MessageIdTaken(f"message id {message_id!r} is taken") from None
             raise Conflict(str(error)) from error
 
     def lock(self, name: str) -> None:

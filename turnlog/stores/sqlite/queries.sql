@@ -57,6 +57,15 @@ RELEASE job
 -- Of the group, this job alone is undone.
 ROLLBACK TO job
 
+-- ── the log ──
+
+-- append_event --
+-- One event, and the id of the message that it is. Triggers refuse any number but the next.
+INSERT INTO events (
+    session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
+    is_internal, body, salt, digest, seal, message_id
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
 -- ── migration 5 ──
 
 -- list_messages_to_fold --
