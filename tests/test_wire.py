@@ -185,3 +185,42 @@ def test_a_frame_carries_cursor_type_and_event():
     assert (first, second) == (b"id: 0.0", b"event: user_message_sent")
     assert wire.decode(third.removeprefix(b"data: "))["content"] == "two\nlines"
     assert rest == [b"", b""]
+
+
+def shown_by_copying(event):
+    """What a client saw of an event while its values were copied: the same bytes."""
+    fields = msgspec.to_builtins(event, builtin_types=(Decimal,))
+    for name in event.log_only:
+        fields.pop(name, None)
+    if isinstance(event, k.Message):
+        fields |= {
+            "content": event.content,
+            "blocks": [span._asdict() for span in event.spans],
+            "citations": event.citations,
+        }
+    return fields
+
+
+CITED = {
+    "type": "text",
+    "text": "Two.",
+    "citations": [{"type": "char_location", "cited_text": "2"}],
+}
+KEPT = [
+    s.asked("Hi."),
+    s.said("Hello.", CITED, s.call("a")),
+    msgspec.structs.replace(s.said("Hi."), cost_usd=Decimal("0.0000001"), block_indexes=[3]),
+    s.used("a"),
+    s.result("a"),
+    s.unclear("a"),
+    s.approval("ok?", "a"),
+    s.decision("ok?"),
+    k.Thinking(message_id="m", content="Hm.", signature="x", thinking_tokens=3),
+    k.AgentChanged(from_="a", to="b", reason="c"),
+]
+
+
+@pytest.mark.parametrize("event", KEPT, ids=lambda event: event.type)
+def test_an_event_is_shown_in_the_same_bytes_as_when_it_was_copied_first(event):
+    encode = msgspec.json.Encoder(decimal_format="number").encode
+    assert encode(event.shown()) == encode(shown_by_copying(event))

@@ -4,7 +4,7 @@ An event says what happened and nothing else; who, where and when are in `Stampe
 so that equal content is equal events. Fields are snake_case here, camelCase on the wire.
 """
 
-from decimal import Decimal
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -28,11 +28,20 @@ class Event(Value, frozen=True, kw_only=True, tag_field="type"):
         return str(self.__struct_config__.tag)
 
     def shown(self) -> dict[str, Any]:
-        """What a client sees of it, without the envelope."""
-        fields: dict[str, Any] = msgspec.to_builtins(self, builtin_types=(Decimal,))
-        for name in self.log_only:
-            fields.pop(name, None)
-        return fields
+        """What a client sees of it, without the envelope. Values are as they are, not copied."""
+        shown: dict[str, Any] = {"type": self.type}
+        for attribute, name in _shown_fields(type(self)):
+            value = getattr(self, attribute)
+            if value is not msgspec.UNSET:
+                shown[name] = value
+        return shown
+
+
+@cache
+def _shown_fields(kind: type[Event]) -> tuple[tuple[str, str], ...]:
+    """Attributes that clients see, each with its name on the wire."""
+    names = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+    return tuple((attribute, name) for attribute, name in names if name not in kind.log_only)
 
 
 class AgentRef(Value, frozen=True, kw_only=True):

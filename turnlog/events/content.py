@@ -82,13 +82,15 @@ def spans_of(blocks: Sequence[Block], indexes: Sequence[int] = ()) -> list[Span]
 
 
 def citations_of(
-    blocks: Iterable[Block], spans: Iterable[Span], cited: Sequence[dict[str, Any]] = ()
+    blocks: Sequence[Block], spans: Iterable[Span], cited: Sequence[dict[str, Any]] = ()
 ) -> list[Citation]:
     """Every citation in order, each with its block and where the cited words stand.
 
     The API cites a block as a whole: the words of a citation are those of its block. `cited` is
     what was found out about each, as far as anything was.
     """
+    if not cited and not any(block.get("citations") for block in blocks):
+        return []  # most answers
     texts = (block for block in blocks if block["type"] == "text")
     citations = [
         {**span._asdict(), **citation}

@@ -81,7 +81,7 @@ def read(
     sessions.find(db, user_id, session_id)
     bounds = {"after": after, "limit": _END if limit is None else limit}
     rows = db.execute(SQL["read_events"], bounds | {"session_id": session_id})
-    return [stamped(Record(*row)) for row in rows]
+    return [stamped(Record._make(row)) for row in rows]
 
 
 def recall(db: Connection, session_id: str, seq: int) -> Stamped:
@@ -102,7 +102,7 @@ def tail(
     sessions.find(db, user_id, session_id)
     bounds = {"before": _END if before is None else before, "limit": limit}
     rows = db.execute(SQL["read_newest_events"], bounds | {"session_id": session_id})
-    return [stamped(Record(*row)) for row in rows][::-1]
+    return [stamped(Record._make(row)) for row in rows][::-1]
 
 
 def evidence(db: Connection, session_id: str) -> Evidence:
