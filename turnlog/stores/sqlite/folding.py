@@ -14,7 +14,7 @@ def fold_usage(db: sqlite3.Connection) -> None:
     """Write `usage` anew, from the log.
 
     It runs inside of migration 5: a later one that changes this table must fold anew, or cope
-    with rows of today, as migration 18 does, which drops `reported`. A row that cannot be read is
+    with rows of today, as migration 19 does, which drops `reported`. A row that cannot be read is
     for `turnlog verify`.
     """
     for user_id, *row in db.execute(SQL["list_messages_to_fold"]):

@@ -1,4 +1,4 @@
--- needs: 5
+-- needs: 6
 -- Every text is in the database once: in the log. `messages` was a table with the texts of the
 -- log written again; now it is a view. Nodes that are older write to the view, and what they
 -- write again is left out.
