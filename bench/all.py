@@ -21,6 +21,7 @@ def run(
     sockets: bool = False,
     calls: bool = False,
     engines: bool = False,
+    write: bool = False,
 ) -> int:
     """Measure everything, or one thing only, on the kind of event loop that the server has."""
     loop_factory = uvicorn.Config("turnlog", log_config=None).get_loop_factory()
@@ -32,12 +33,14 @@ def run(
         tempfile.TemporaryDirectory(prefix="turnlog-bench-") as folder,
         asyncio.Runner(loop_factory=loop_factory) as runner,
     ):
-        return runner.run(_measure(say, Path(folder), quick, sockets, calls))
+        return runner.run(_measure(say, Path(folder), quick, sockets, calls, write))
 
 
-async def _measure(say: Say, folder: Path, quick: bool, sockets: bool, calls: bool) -> int:
+async def _measure(
+    say: Say, folder: Path, quick: bool, sockets: bool, calls: bool, write: bool
+) -> int:
     if calls:
-        await python_calls.measure(say, folder)
+        await python_calls.measure(say, folder, write=write)
         return 0
     turns.describe(say, folder)
     if not sockets:

@@ -6,6 +6,7 @@ window, so that each chunk is an event of its own. A resumed coroutine counts as
 """
 
 import asyncio
+import json
 import sys
 import sysconfig
 from collections import Counter
@@ -26,7 +27,9 @@ from turnlog.simulator import Reply, to_json
 from turnlog.testing.tabs import serve_sockets
 
 CHUNKS = 40  # of the shorter turn
-PACE = 0.04  # seconds between two chunks
+LAST = Path(__file__).parent / "last_calls.json"  # what was counted when it was last written
+TOO_MANY = 1.05  # times the last value: worth a look
+PACE = 0.06  # seconds between two chunks: longer than the window
 LIBRARIES = (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"))
 HERE = str(Path(__file__).parent.parent)
 Client = Callable[[str], Awaitable[None]]  # asks once at the server of that url, reads to the end
@@ -52,8 +55,9 @@ async def by_socket(url: str) -> None:
 CLIENTS: dict[str, Client] = {"SSE": by_sse, "Socket.IO": by_socket}
 
 
-async def measure(say: Say, folder: Path) -> None:
-    """Print the tables for one watcher over each transport."""
+async def measure(say: Say, folder: Path, *, write: bool = False) -> None:
+    """Print the tables for one watcher over each transport, and the sums beside the last ones."""
+    sums: dict[str, float] = {}
     async with simulator() as claude, aiohttp.ClientSession(claude) as http:
         settings = Settings(api_key="bench", base_url=claude, data=str(folder))
         app = create_app([Agent("assistant", prompt="You help.")], settings=settings)
@@ -62,7 +66,23 @@ async def measure(say: Say, folder: Path) -> None:
                 turn = _Turn(http, url, client)
                 await turn.calls(1)  # the first turn imports what the others need
                 one, short, long = [await turn.calls(n) for n in (1, CHUNKS, 2 * CHUNKS)]
-                _print(say, name, _each(short, long), one)
+                each = _each(short, long)
+                _print(say, name, each, one)
+                sums[f"{name}: a chunk"] = sum(each.values())
+                sums[f"{name}: a turn of one chunk"] = float(sum(one.values()))
+    _compare(say, sums)
+    if write:
+        LAST.write_text(json.dumps(sums, indent=1) + "\n")
+
+
+def _compare(say: Say, sums: dict[str, float]) -> None:
+    """Counts do not depend on the load of the machine. It warns; it never fails."""
+    last = json.loads(LAST.read_text()) if LAST.exists() else {}
+    say(head("Python calls beside the last ones", "now", "last"))
+    for name, calls in sums.items():
+        before = last.get(name)
+        note = "  MORE THAN BEFORE" if before and calls > before * TOO_MANY else ""
+        say(line(name, f"{calls:,.1f}", f"{before:,.1f}" if before else "-") + note)
 
 
 class _Turn:

@@ -1,0 +1,87 @@
+"""docs/benchmarks.md: the table and the plots, from what was measured."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from bench.beside.measure import Values
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+COLORS = {"floor": "#888888", "Socket.IO": "#1f6feb", "SSE": "#d2691e"}
+WIDTH, HEIGHT, LEFT, BOTTOM = 520, 240, 60, 30
+START, END = "<!-- measured: python -m bench.beside --write -->", "<!-- end -->"
+
+
+def table(values: dict[str, Values]) -> str:
+    """Medians over the rounds, with their ranges, and the ratio to the floor."""
+    lines = ["| | " + " | ".join(values) + " |", "|---" * (len(values) + 1) + "|"]
+    for key in values["floor"]:
+        floor = median(values["floor"][key])
+        cells = [_cell(values[name][key], floor, name == "floor") for name in values]
+        lines.append(f"| {key} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(rounds: Sequence[float], floor: float, is_floor: bool) -> str:
+    middle = median(rounds)
+    digits = 0 if middle >= 100 else 1
+    text = f"{middle:,.{digits}f} ({min(rounds):,.{digits}f}–{max(rounds):,.{digits}f})"
+    return text if is_floor or floor <= 0 else f"{text}, {middle / floor:.1f}×"
+
+
+def plot(title: str, across: Sequence[int], lines: dict[str, list[float]]) -> str:
+    """A line for each server, as SVG. Both axes begin at nothing: what is flat looks flat."""
+    most = max(value for line in lines.values() for value in line) or 1
+    far = max(across)
+
+    def place(x: float, y: float) -> str:
+        right, up = (WIDTH - LEFT - 10) * x / far, (HEIGHT - BOTTOM - 30) * y / most
+        return f"{LEFT + right:.1f},{HEIGHT - BOTTOM - up:.1f}"
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'font-family="sans-serif" font-size="12">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        f'<text x="{LEFT}" y="16">{title}</text>',
+        f'<text x="4" y="40">{most:,.0f}</text><text x="4" y="{HEIGHT - BOTTOM}">0</text>',
+        f'<path d="M{place(0, most)} L{place(0, 0)} L{place(far, 0)}" fill="none" stroke="#444"/>',
+    ]
+    for number, (name, line) in enumerate(lines.items()):
+        points = " ".join(place(x, y) for x, y in zip(across, line, strict=True))
+        color = COLORS[name]
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2"/>')
+        parts.append(f'<text x="{WIDTH - 90}" y="{30 + 16 * number}" fill="{color}">{name}</text>')
+    right = f'x="{WIDTH - 10}" y="{HEIGHT - 8}" text-anchor="end"'
+    return "\n".join([*parts, f"<text {right}>{far:,}</text>", "</svg>", ""])
+
+
+def write(
+    values: dict[str, Values],
+    machine: str,
+    load: float,
+    sessions: Sequence[int],
+    lengths: Sequence[int],
+) -> None:
+    def line(keys: Sequence[str]) -> dict[str, list[float]]:
+        return {name: [median(of[key]) for key in keys] for name, of in values.items()}
+
+    live = line([f"{n} sessions, us a chunk" for n in sessions])
+    long = line([f"{n} chunks, ms a turn" for n in lengths])
+    plots = {
+        "sessions": plot("CPU-µs a live chunk, by sessions at once", sessions, live),
+        "answers": plot("CPU-ms a turn, by chunks of its answer", lengths, long),
+    }
+    for name, svg in plots.items():
+        (DOCS / "pictures" / f"bench-{name}.svg").write_text(svg)
+    shown = {
+        name: {key: each for key, each in of.items() if not key.split(",")[0].split()[0].isdigit()}
+        | {key: each for key, each in of.items() if key.startswith(("200 ", "10 sessions at"))}
+        for name, of in values.items()
+    }
+    page = DOCS / "benchmarks.md"
+    before, _, rest = page.read_text().partition(START)
+    after = rest.partition(END)[2]
+    said = f"{machine}; the load of the machine was {load:.1f}."
+    pictures = "\n".join(f"![{name}](pictures/bench-{name}.svg)" for name in plots)
+    body = "\n\n".join([START, said, table(shown), pictures, END])
+    page.write_text(before + body + after)
