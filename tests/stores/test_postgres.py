@@ -7,6 +7,8 @@ import pytest
 
 from turnlog.cli import main
 from turnlog.errors import NotFound, NotStored, StoreUnusable, TooMany
+from turnlog.events.seal import Seals
+from turnlog.ports import AuditRead
 from turnlog.projections.proof import prove
 from turnlog.stores.postgres import pool
 from turnlog.stores.postgres.migrations import go_back, migrate, migrations
@@ -242,6 +244,7 @@ def test_every_command_works_on_it(database, monkeypatch, capsys):
         ["replay", "s"],
         ["export", "s"],
         ["bill"],
+        ["heads"],
         ["migrate"],
     ]
     for command in commands:
@@ -249,11 +252,15 @@ def test_every_command_works_on_it(database, monkeypatch, capsys):
     assert "1 sessions, 2 events: ok" in capsys.readouterr().out
 
 
-def test_an_installation_moves_from_sqlite_and_back(database, tmp_path, capsys):
+def test_an_installation_moves_from_sqlite_and_back(database, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("TURNLOG_SEAL_KEY", key := "a key of at least 32 characters, say")
+    read = AuditRead(at=s.AT, auditor="eve", session_id="s1", what="events")
     first, second = f"sqlite:{tmp_path / 'a'}", f"sqlite:{tmp_path / 'b'}"
 
     async def fill():
         async with open_store(first) as store:
+            store.seals = Seals(key)
+            await store.audit.add(read)
             for name in ("s1", "s2"):
                 turn = await begun(store, name)
                 events = EVERY_PROJECTION if name == "s1" else [s.said("Hello.")]
@@ -261,6 +268,7 @@ def test_an_installation_moves_from_sqlite_and_back(database, tmp_path, capsys):
 
     async def evidence(url):
         async with open_store(url, read_only=True) as store:
+            assert await store.audit.reads() == [read]
             return [await store.evidence(name) for name in ("s1", "s2")]
 
     asyncio.run(fill())
@@ -268,6 +276,7 @@ def test_an_installation_moves_from_sqlite_and_back(database, tmp_path, capsys):
     assert main(["copy", database, second]) == 0
     assert "2 sessions, 10 events, 0 files: the copy is proven." in capsys.readouterr().out
     assert asyncio.run(evidence(first)) == asyncio.run(evidence(second))
+    assert main(["verify", "--data", str(tmp_path / "b")]) == 0
     assert main(["copy", first, database]) == 2
     assert "is not empty" in capsys.readouterr().err
 

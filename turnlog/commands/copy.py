@@ -5,8 +5,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from turnlog.commands.shared import Add, say
+from turnlog.config import load
 from turnlog.errors import ConfigError
-from turnlog.ports import Evidence, Store
+from turnlog.ports import Evidence
 
 if TYPE_CHECKING:
     from turnlog.stores.sql.store import SqlStore
@@ -19,21 +20,24 @@ def copy(args: argparse.Namespace) -> int:
     from turnlog.stores.sql.store import SqlStore
     from turnlog.stores.urls import open_store
 
+    seals = load().seals
+
     async def run() -> int:
         async with (
             open_store(args.source, read_only=True) as source,
             open_store(args.target) as target,
         ):
-            if not isinstance(target, SqlStore):
+            if not isinstance(source, SqlStore) or not isinstance(target, SqlStore):
                 raise ConfigError("Copy into sqlite:FOLDER or postgresql://…: others do not last.")
             if await target.session_ids():
                 raise ConfigError(f"{target.url} is not empty. Name a new place for the copy.")
+            source.seals = target.seals = seals
             return await _copied(source, target)
 
     return asyncio.run(run())
 
 
-async def _copied(source: Store, target: "SqlStore") -> int:
+async def _copied(source: "SqlStore", target: "SqlStore") -> int:
     from turnlog.projections.proof import prove
 
     events = bad = 0
@@ -42,19 +46,26 @@ async def _copied(source: Store, target: "SqlStore") -> int:
         evidence = await source.evidence(session_id)
         await target.restore(evidence)
         there = await target.evidence(session_id)
-        problems = prove(there).problems + _differences(evidence, there)
+        problems = prove(there, target.seals).problems + _differences(evidence, there)
         for problem in problems:
             say(f"{session_id}  {problem}")
         events += len(there.log)
         bad += bool(problems)
     files = await _copy_files(source, target)
+    await target.audit.restore(await source.audit.trail())
+    for problem in (flaws := await target.audit.flaws()):
+        say(problem)
+    bad += bool(flaws)
     verdict = "the copy is proven" if not bad else f"{bad} not ok"
     say(f"{len(ids)} sessions, {events} events, {files} files: {verdict}.")
-    say("Not copied: the bytes of files, tasks, the library, tickets and webhooks on their way.")
+    say(
+        "Not copied: the bytes of files, tasks, the library, tickets, messages that wait in line,"
+        " deposits, and webhooks on their way."
+    )
     return 1 if bad else 0
 
 
-async def _copy_files(source: Store, target: "SqlStore") -> int:
+async def _copy_files(source: "SqlStore", target: "SqlStore") -> int:
     """What is known of users' files; their bytes stay where they are."""
     count, after = 0, ""
     while some := await source.files.every(limit=_MANY, after=after):

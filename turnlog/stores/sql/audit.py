@@ -1,6 +1,7 @@
 """The audit on a connection: the trail of reads, and rows that belong to nobody."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -42,6 +43,14 @@ class SqlAudit:
     async def reads(self, *, session_id: str | None = None, limit: int = 100) -> list[AuditRead]:
         values = {"session_id": session_id, "limit": limit}
         return await self._look(lambda db: _reads(db, values))
+
+    async def trail(self) -> list[dict[str, Any]]:
+        """All of it as it lies there, for a copy."""
+        return await self._look(lambda db: [dict(row) for row in db.execute(SQL["list_all_reads"])])
+
+    async def restore(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """The trail of another store, into one that has none."""
+        await self._change(lambda db: [db.execute(SQL["add_read"], row) for row in rows])
 
     async def sessions(
         self, *, user_id: str | None, search: str, limit: int, after: str | None
