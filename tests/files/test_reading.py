@@ -13,6 +13,7 @@ from PIL import Image
 from turnlog.errors import Unreadable
 from turnlog.files.formats import EXCEL, FORMATS, WORD
 from turnlog.files.inspection import Inspection
+from turnlog.files.reading import child
 from turnlog.files.workers import Workers
 from turnlog.testing import made_files as made
 
@@ -199,6 +200,14 @@ async def test_a_workbook_has_a_page_for_each_sheet(inspect, tmp_path):
 
 LAUGHS = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><x>&b;</x>'
 
+MANY_PARTS = (
+    b"""Subject: x
+Content-Type: multipart/mixed; boundary=b
+
+"""
+    + b"--b\n\nx\n" * 1_001
+)
+
 
 @pytest.mark.parametrize(
     ("content", "media_type", "why"),
@@ -207,10 +216,15 @@ LAUGHS = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&
         (made.packed(xl__workbook_xml=LAUGHS), EXCEL, "document type"),
         (made.packed(some__thing_xml=b"<a/>"), WORD, "not the kind"),
         (made.word("x")[:500], WORD, "damaged"),
-        (made.packed(word__document_xml=b"<x>" + bytes(201_000_000)), WORD, "too large"),
+        (made.packed(word__document_xml=b"<x>" + bytes(51_000_000)), WORD, "too large"),
+        (made.packed(xl__workbook_xml=b"<x>" + bytes(201_000_000)), EXCEL, "too large"),
         (b"no headers at all", "message/rfc822", "not an e-mail"),
+        (MANY_PARTS, "message/rfc822", "more than 1,000 parts"),
     ],
-    ids=["laughs", "laughing workbook", "another zip", "cut", "bomb", "no e-mail"],
+    ids=[
+        *("laughs", "laughing workbook", "another zip", "cut", "bomb", "large workbook"),
+        *("no e-mail", "many parts"),
+    ],
 )
 async def test_a_hostile_document_is_refused_with_a_sentence(inspect, content, media_type, why):
     with pytest.raises(Unreadable, match=why):
@@ -234,7 +248,7 @@ async def test_a_process_that_is_killed_costs_one_job_and_is_replaced(workers, t
 
 async def test_memory_is_bounded(tmp_path):
     (tmp_path / "a").write_bytes(made.picture("PNG", (7000, 7000)))
-    small = Workers(1, memory=400_000_000)
+    small = Workers(1, memory=200_000_000)
     with pytest.raises(Unreadable, match="memory|failed|read"):
         await small.run("image", path=tmp_path / "a", into=tmp_path, media_type="image/png", fit=99)
     await small.close()
@@ -247,6 +261,28 @@ async def test_a_process_that_reads_files_knows_no_secret(workers, tmp_path, mon
     pid = workers._idle[0]._process.pid
     environment = await asyncio.to_thread(Path(f"/proc/{pid}/environ").read_bytes)
     assert b"sk-secret" not in environment
+
+
+async def test_a_page_with_a_million_tags_is_read(inspect, tmp_path):
+    tags = b"<title>Tags</title>" + b"<b a=1>x</b>" * 400_000 + b"<div>" * 600_000 + b"end"
+    facts = await inspect(b"<!doctype html>" + tags, "text/html")
+    (page,) = pages_in(tmp_path)
+    assert page.startswith("xxx") and page.endswith("end")
+    assert (facts["metadata"], len(page.split()[0])) == ({"title": "Tags"}, 400_000)
+
+
+def test_a_document_has_so_much_of_the_processor_and_no_more(tmp_path, monkeypatch):
+    """By its own time, not by the clock: a busy machine refuses nothing."""
+    (tmp_path / "a").write_bytes(made.letter("Hello", "Hello. " * 1_000_000))
+    monkeypatch.setattr(child, "MOST_SECONDS", 0.001)
+    job = {"job": "document", "path": f"{tmp_path}/a", "into": str(tmp_path)}
+    before = signal.signal(signal.SIGVTALRM, child._too_slow)
+    try:
+        answer = child.answer(json.dumps(job | {"media_type": "message/rfc822"}).encode())
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+    assert answer == {"refused": "The file cannot be read: it takes too long."}
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 
 
 def test_every_document_format_has_a_reader():

@@ -18,14 +18,24 @@ from turnlog.files.reading import images, pdfs
 from turnlog.files.reading.refusal import Refused
 
 MOST_FILE = 300_000_000  # bytes that one output file may have
+MOST_SECONDS = 6.0  # of the processor, for one document: others wait for this process
 KINDNESS = 10  # chats go first
 Answer = dict[str, Any]
 
 
 def _document(path: Path, into: Path, media_type: str) -> Answer:
+    """Documents are read by loops, which can be ended. What is written in C ends by the clock."""
     from turnlog.files.reading import documents  # it needs more libraries than most files do
 
-    return documents.read(path, into, media_type)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
+    try:
+        return documents.read(path, into, media_type)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _too_slow(number: int, frame: object) -> None:
+    raise Refused("The file cannot be read: it takes too long.")
 
 
 JOBS: dict[str, Callable[..., Answer]] = {
@@ -63,6 +73,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    signal.signal(signal.SIGVTALRM, _too_slow)
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # libraries that print do not answer jobs
     for line in sys.stdin.buffer:

@@ -1,6 +1,7 @@
 """Images: upright, without metadata, and no larger than a model reads."""
 
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -96,15 +97,16 @@ def _is_turned(image: Image.Image) -> bool:
 def _fitted(image: Image.Image, fit: int) -> Image.Image:
     """Upright, in RGB or RGBA, without anything but pixels."""
     if image.format == "JPEG":
-        image.draft("RGB", (fit * 2, fit * 2))  # decoded at a fraction of its size
+        share = min(fit / max(image.size), 1.0)
+        wanted = (int(image.width * share), int(image.height * share))
+        image.draft("RGB", wanted)  # decoded at a half, a quarter or an eighth of its size
     image.seek(0)
     image.load()
-    try:
-        turned = ImageOps.exif_transpose(image)
-    except Exception:
-        turned = image
-    transparent = turned.mode in ("RGBA", "LA", "PA") or "transparency" in turned.info
-    plain = turned.convert("RGBA" if transparent else "RGB")
+    with suppress(Exception):  # broken EXIF is as good as none
+        ImageOps.exif_transpose(image, in_place=True)
+    transparent = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
+    mode = "RGBA" if transparent else "RGB"
+    plain = image if image.mode == mode else image.convert(mode)
     plain.thumbnail((fit, fit), Image.Resampling.LANCZOS, reducing_gap=2.0)
     bare = Image.new(plain.mode, plain.size)
     bare.paste(plain)
