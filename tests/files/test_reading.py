@@ -217,7 +217,7 @@ Content-Type: multipart/mixed; boundary=b
         (made.packed(some__thing_xml=b"<a/>"), WORD, "not the kind"),
         (made.word("x")[:500], WORD, "damaged"),
         (made.packed(word__document_xml=b"<x>" + bytes(51_000_000)), WORD, "too large"),
-        (made.packed(xl__workbook_xml=b"<x>" + bytes(201_000_000)), EXCEL, "too large"),
+        (made.packed(xl__workbook_xml=b"<x>" + bytes(51_000_000)), EXCEL, "too large"),
         (b"no headers at all", "message/rfc822", "not an e-mail"),
         (MANY_PARTS, "message/rfc822", "more than 1,000 parts"),
     ],

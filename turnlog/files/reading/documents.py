@@ -18,7 +18,7 @@ from turnlog.files.reading.refusal import Refused
 from turnlog.files.reading.text import decode, write_pages
 
 MOST_UNPACKED = 200_000_000  # bytes of a Word or Excel file
-MOST_TREE = 50_000_000  # bytes of XML that is held in memory as a tree: of a Word file
+MOST_XML = 50_000_000  # bytes of one part of it that is read: the text, or a sheet
 MOST_PARTS = 1_000  # of an e-mail
 MOST_ENTRIES = 5_000
 MOST_ROWS, MOST_COLUMNS = 50_000, 200  # of a sheet
@@ -61,11 +61,10 @@ def _html(path: Path) -> tuple[Iterable[str], Answer]:
 
 
 def _email(path: Path) -> tuple[Iterable[str], Answer]:
-    message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+    policy = email.policy.default.clone(message_factory=_Parts())
+    message = email.message_from_bytes(path.read_bytes(), policy=policy)
     if not isinstance(message, EmailMessage) or not message.keys():
         raise Refused("The file is not an e-mail.")
-    if sum(1 for _ in islice(message.walk(), MOST_PARTS + 1)) > MOST_PARTS:
-        raise Refused(f"The e-mail has more than {MOST_PARTS:,} parts.")
     names = ("From", "To", "Cc", "Date", "Subject")
     heads = [f"{name}: {message[name]}" for name in names if message[name]]
     body = message.get_body(("plain", "html"))
@@ -80,8 +79,21 @@ def _email(path: Path) -> tuple[Iterable[str], Answer]:
     return ["\n".join([*heads, "", text, *notes])], subject
 
 
+class _Parts:
+    """Makes the parts of one e-mail while it is read, and not more than it may have."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def __call__(self, policy: Any) -> EmailMessage:
+        self._count += 1
+        if self._count > MOST_PARTS:
+            raise Refused(f"The e-mail has more than {MOST_PARTS:,} parts.")
+        return EmailMessage(policy)
+
+
 def _word(path: Path) -> tuple[Iterable[str], Answer]:
-    _check_zip(path, "word/document.xml", most_of_one=MOST_TREE)
+    _check_zip(path, "word/document.xml")
     import docx
 
     document = docx.Document(str(path))
@@ -117,7 +129,7 @@ def _line(cells: Iterable[str]) -> str:
     return " | ".join(cell.replace("\n", " ") for cell in cells).rstrip(" |")
 
 
-def _check_zip(path: Path, needed: str, most_of_one: int = MOST_UNPACKED) -> None:
+def _check_zip(path: Path, needed: str) -> None:
     """Refuse bombs, and what is no such document, before a library looks at it."""
     with zipfile.ZipFile(path) as packed:
         entries = packed.infolist()
@@ -127,7 +139,7 @@ def _check_zip(path: Path, needed: str, most_of_one: int = MOST_UNPACKED) -> Non
             raise Refused(TOO_LARGE)
         for entry in entries:
             if entry.filename.endswith((".xml", ".rels")):
-                if entry.file_size > most_of_one:
+                if entry.file_size > MOST_XML:
                     raise Refused(TOO_LARGE)
                 with packed.open(entry) as part:
                     if _DTD.search(part.read(4096)):
