@@ -1,5 +1,6 @@
 """The bus in memory: its contract, its bounds, and what a watcher who is slow or silent costs."""
 
+import asyncio
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
 
@@ -9,6 +10,7 @@ import redis.asyncio as redis
 from turnlog.buses import channels
 from turnlog.buses.memory import MemoryBus
 from turnlog.buses.nodes import NodesBus
+from turnlog.buses.packing import pack
 from turnlog.buses.postgres.stream import PostgresStream
 from turnlog.buses.redis import RedisStream
 from turnlog.events import kinds as k
@@ -164,6 +166,66 @@ async def test_channels_of_turns_that_were_forgotten_go_when_they_are_over(monke
             bus.publish(str(n), [entry])
         bus.publish(str(n), [last])
     assert len(bus.channels) <= 3
+    await bus.close()
+
+
+def shown_in(channel):
+    return [live.entry.envelope.index for live in channel.events]
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_what_a_process_shows_that_has_lost_the_turn_is_not_shown(over):
+    there = channels.Channels(wire.encode, SMALL)
+    *begun, end = turn(chunk("a"), chunk("b"), s.broke())
+    there.add("s", begun)
+    if over:
+        there.add("s", [end])
+    before = shown_in(there["s"])
+    there.add_from_elsewhere("s", begun[1:])  # a zombie, and what is read once more
+    assert shown_in(there["s"]) == before
+    there.add_from_elsewhere("s", [end])
+    assert shown_in(there["s"]) == [*range(len(begun)), end.envelope.index]
+
+
+class OneParcel:
+    """A stream that has one parcel for whoever reads it first."""
+
+    def __init__(self, body):
+        self.body = [body]
+
+    async def open(self, on_nudge, *_):
+        self.nudge = on_nudge
+
+    async def watch(self, session_id):
+        pass
+
+    async def read(self, after):
+        bodies, self.body = self.body, []
+        return {"s": [(f"{n}", body) for n, body in enumerate(bodies)]}
+
+    async def unwatch(self, session_id):
+        pass
+
+    async def close(self):
+        pass
+
+
+async def test_what_cannot_be_read_of_another_node_ends_no_reading():
+    """Of a newer version, or too large and in a log that does not answer."""
+    stream = OneParcel(pack("other", turn(chunk("a"))))
+    bus = NodesBus(stream, wire.encode, recall)
+    await bus.open(deaf)
+    async with aclosing(bus.follow("s", BEGINNING)) as batches:
+        await anext(batches)
+        stream.body = [b"not a parcel"]
+        stream.nudge("s")
+        async with asyncio.timeout(60):
+            while await anext(batches) is not None:  # it is told to reload
+                pass
+    stream.body = [pack("other", turn(chunk("b"), after=9, turn_id="t2"))]
+    async with aclosing(bus.follow("s", Cursor(9, 0))) as batches:
+        (first, *_) = await anext(batches)
+        assert first.entry.turn_id == "t2"
     await bus.close()
 
 

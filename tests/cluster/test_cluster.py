@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import aiohttp
 import pytest
@@ -10,12 +10,13 @@ import pytest
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.urls import open_store
-from turnlog.testing.cluster import Person, cluster, until
+from turnlog.testing.cluster import Person, cluster, events_of, until
 from turnlog.testing.servers.valkey import Valkey
 
 pytestmark = pytest.mark.slow
 
 LONG = " ".join(f"word-{n}" for n in range(2_000))  # a minute, at this pace
+SHORT = " ".join(f"word-{n}" for n in range(30))  # a second
 HEALED_WITHIN = 15.0  # seconds, as promised
 APP = """
 from turnlog import Agent, create_app, tool
@@ -33,9 +34,11 @@ def answer(body):
     last = body["messages"][-1]["content"][-1]
     if last["type"] == "tool_result":
         return Reply("Done.")
-    return {"write": Reply(LONG), "pay": Reply(ToolCall("pay", {"amount": 5}))}.get(
-        last["text"], Reply("Fine.")
-    )
+    return {
+        "write": Reply(LONG),
+        "tell": Reply(SHORT),
+        "pay": Reply(ToolCall("pay", {"amount": 5})),
+    }.get(last["text"], Reply("Fine."))
 
 
 @pytest.fixture
@@ -95,6 +98,16 @@ async def test_any_node_shows_stops_and_decides(folder, database, redis_url):
             done = await until(events, "complete")
         result = next(e for e in done if e["type"] == "tool_result")
         assert (result["success"], result["result"]) == (True, "paid 5")
+
+        async with b.watch(session) as events:  # and goes on at the third node from where it was
+            turn = await a.send(session, "tell")
+            seen = await until(events, "message_chunk")
+            while seen[-1]["turnId"] != turn:  # of the turn before
+                seen = await until(events, "message_chunk")
+        async with c.watch(session, after=seen[-1]["cursor"]) as events:
+            seen += await until(events, "complete")
+        text = "".join(e["content"] for e in seen if e["type"] == "message_chunk")
+        assert text == seen[-2]["content"] == SHORT
         through_proxy = Person(a._http, nodes.url)
         pages = [shown(await through_proxy.reload(session)) for _ in range(3)]
         assert pages[0] == pages[1] == pages[2]
@@ -139,6 +152,50 @@ async def test_a_node_that_dies_or_hangs_loses_its_turn_to_another(folder, datab
         assert [row.event_id for row in after.log] == [row.event_id for row in before.log]
         assert shown(await b.reload(session)) == shown(seen)
         await b.send(session, "hello")  # the session goes on
+
+
+async def test_nodes_that_are_replaced_one_after_the_other_lose_nothing(folder, database, valkey):
+    """A rolling upgrade: SIGTERM, and a new one, while people talk through the proxy."""
+    async with office(folder, database, valkey.url) as (nodes, (a, *_)):
+        upgraded = asyncio.Event()
+        sessions = [await a.session() for _ in range(3)]
+        person = Person(a._http, nodes.url)
+        async with asyncio.TaskGroup() as tasks:
+            talks = [tasks.create_task(_talk(person, each, upgraded)) for each in sessions]
+            for place in range(3):
+                await nodes.nodes[place].stop()
+                await (await nodes.start_node(place)).ready()
+            upgraded.set()
+        for session, talk in zip(sessions, talks, strict=True):
+            evidence = await proven(database, session)
+            assert [turn.state for turn in evidence.turns] == ["done"] * talk.result()
+            assert {row.type for row in evidence.log} == {"user_message_sent", "message"}
+
+
+async def _talk(person, session, enough):
+    """Ask, and see each answer whole, wherever it comes from. How often that was."""
+    count = 0
+    while not enough.is_set():
+        count += 1
+        seen = await _answered(person, session, {"message": "tell", "requestId": f"r{count}"})
+        text = "".join(e["content"] for e in seen if e["type"] == "message_chunk")
+        assert (seen[-1]["type"], seen[-1]["reason"]) == ("complete", "success")
+        assert text in ("", SHORT) and seen[-2]["content"] == SHORT  # "": read from the log
+    return count
+
+
+async def _answered(person, session, body):
+    """The turn from its start to its end. A request is repeated where its answer breaks off."""
+    url = f"{person.url}/api/sessions/{session}/messages"
+    async with asyncio.timeout(60):
+        while True:
+            with suppress(aiohttp.ClientError):
+                headers = {"Accept": "text/event-stream"}
+                async with person._http.post(url, json=body, headers=headers) as response:
+                    assert response.status in (200, 503), await response.text()
+                    seen = [event async for event in events_of(response)]
+                    if seen and seen[-1]["type"] == "complete":
+                        return seen
 
 
 async def _draft_of(database, session):

@@ -3,7 +3,7 @@
 import secrets
 
 import pytest
-from faults import check, perform, place
+from faults import FAULTS, check, perform, place
 
 
 async def suffer(folder, count, capsys):
@@ -20,7 +20,7 @@ async def suffer(folder, count, capsys):
 
 @pytest.mark.slow
 async def test_each_fault_once(tmp_path, capsys):
-    await suffer(tmp_path, 7, capsys)
+    await suffer(tmp_path, len(FAULTS), capsys)
 
 
 @pytest.mark.soak

@@ -113,6 +113,15 @@ class Channel:
         last = self.events[-1].entry
         return last.turn_id != first.turn_id or index > (last.envelope.index or 0) + 1
 
+    def is_stale(self, entry: Stamped) -> bool:
+        """Whether one shows this who has lost the turn: its place is taken, or the turn over."""
+        if not self.events or entry.envelope.internal:
+            return False
+        last, index = self.events[-1].entry, entry.envelope.index
+        if last.turn_id != entry.turn_id:
+            return False
+        return self.over or (index is not None and index <= (last.envelope.index or 0))
+
     def begin_at(self, first: Stamped) -> None:
         """What was shown of this turn before this event is not here."""
         self._forgotten = Cursor(_known_before(first), (first.envelope.index or 0) - 1)
@@ -180,6 +189,7 @@ class Channels(OrderedDict[str, Channel]):
 
     def add_from_elsewhere(self, session_id: str, batch: Sequence[Stamped]) -> None:
         """The same, of another node: some of it may have been lost on the way."""
+        batch = [entry for entry in batch if not self[session_id].is_stale(entry)]
         first = next((entry for entry in batch if not entry.envelope.internal), None)
         if first is not None and self[session_id].misses(first):
             self.lose(session_id)

@@ -186,13 +186,18 @@ class NodesBus:
             self._read_up_to.pop(next(iter(self._read_up_to)))
 
     async def _show(self, session_id: str, body: bytes) -> None:
-        node, batch = unpack(session_id, body)
-        if node == self._me:
+        try:
+            node, batch = unpack(session_id, body)
+            if node == self._me:
+                return
+            entries = [
+                await self._recall(session_id, entry.seq) if isinstance(entry, Reference) else entry
+                for entry in batch
+            ]
+        except Exception:  # the store is away, or a newer node shows what this one cannot read
+            _log.exception("an event of another node could not be shown")
+            self._here.channels.lose(session_id)
             return
-        entries = [
-            await self._recall(session_id, entry.seq) if isinstance(entry, Reference) else entry
-            for entry in batch
-        ]
         if entries:
             self._running.pop(session_id, None)
         self._here.channels.add_from_elsewhere(session_id, entries)

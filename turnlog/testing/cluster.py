@@ -42,6 +42,8 @@ class Cluster:
             folder, self.claude, self.app, {**self.env, **self.env_of.get(place, {})}
         )
         self.nodes[place : place + 1] = [node]
+        if self.proxy is not None:
+            self.proxy.targets[place] = _address(node)
         return node
 
     def pause(self, place: int) -> None:
@@ -80,15 +82,16 @@ async def cluster(
         for place in range(size):
             await those.start_node(place)
         await asyncio.gather(*(node.ready() for node in those.nodes))
-        targets = [
-            (urlsplit(node.url).hostname or "", urlsplit(node.url).port or 0)
-            for node in those.nodes
-        ]
         async with AsyncExitStack() as stack:
-            those.proxy = await stack.enter_async_context(Proxy(targets).serve(port))
+            proxy = Proxy([_address(node) for node in those.nodes])
+            those.proxy = await stack.enter_async_context(proxy.serve(port))
             yield those
     finally:
         await those.end()
+
+
+def _address(node: ServerProcess) -> tuple[str, int]:
+    return urlsplit(node.url).hostname or "", urlsplit(node.url).port or 0
 
 
 class Person:
@@ -125,10 +128,10 @@ class Person:
         timeout = aiohttp.ClientTimeout(total=None)
         parameters = {} if after is None else {"after": after}
         async with self._http.get(path, timeout=timeout, params=parameters) as response:
-            yield _events(response)
+            yield events_of(response)
 
 
-async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[dict[str, Any]]:
+async def events_of(response: aiohttp.ClientResponse) -> AsyncIterator[dict[str, Any]]:
     from turnlog.transports import wire
 
     async for line in response.content:

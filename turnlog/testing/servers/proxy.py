@@ -14,8 +14,8 @@ class Proxy:
     def __init__(self, targets: Sequence[Target]) -> None:
         self.port = 0
         self.is_cut = False  # a cut network swallows: nobody is told
-        self._targets = cycle(targets)
-        self._count = len(targets)
+        self.targets = list(targets)  # one of them may be replaced
+        self._places = cycle(range(len(targets)))
         self._open: set[asyncio.Task[None]] = set()
         self._healed = asyncio.Event()
         self._healed.set()
@@ -59,8 +59,8 @@ class Proxy:
             writer.transport.abort()
 
     async def _next(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
-        for _ in range(self._count):
-            host, port = next(self._targets)
+        for _ in self.targets:
+            host, port = self.targets[next(self._places)]
             with suppress(OSError):
                 return await asyncio.open_connection(host, port)
         return None
