@@ -274,7 +274,7 @@ async def check(where: Place, people) -> Counter:
                     await asyncio.sleep(0.2)
         for person in people:
             evidence = await store.evidence(person.session)
-            assert prove(evidence).problems == []
+            assert prove(evidence).problems == [], prove(evidence).problems
             log = [stamped(row) for row in evidence.log]
             numbers = {e.envelope.event_id: (e.seq, e.event.type) for e in log}
             lost = {k: v for k, v in person.seen.items() if numbers.get(k) != v}
