@@ -6,8 +6,11 @@ from types import SimpleNamespace
 import hypothesis
 import pytest
 
+# No example has a deadline: a machine may be busy with something else.
+hypothesis.settings.register_profile("steady", deadline=None)
+hypothesis.settings.load_profile("steady")
 # For `make quick`: few examples where a test does not ask for more.
-hypothesis.settings.register_profile("quick", max_examples=20)
+hypothesis.settings.register_profile("quick", max_examples=20, deadline=None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

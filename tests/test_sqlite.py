@@ -1,15 +1,18 @@
 """SQLite: the database itself refuses, groups of writes, several processes."""
 
 import asyncio
+import os
 import sqlite3
 import sys
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from turnlog.errors import NotStored
 from turnlog.projections.proof import prove
+from turnlog.stores.sqlite.files import connect
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.stores.sqlite.writer import Writer
 from turnlog.testing import samples as s
@@ -284,3 +287,12 @@ async def test_a_store_that_is_closed_leaves_no_sign_of_life(tmp_path):
     assert len(list((tmp_path / "owners").iterdir())) == 1
     await store.close()
     assert list((tmp_path / "owners").iterdir()) == []
+
+
+def test_a_file_that_cannot_be_used_is_closed_again(tmp_path):
+    path = tmp_path / "turnlog.db"
+    path.write_bytes(b"no database" * 1000)
+    with pytest.raises(sqlite3.DatabaseError) as held:  # and with it whatever its frames hold
+        connect(path)
+    fds = Path("/proc/self/fd").iterdir()
+    assert str(path) not in {os.readlink(fd) for fd in fds if os.path.lexists(fd)}, held

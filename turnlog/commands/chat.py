@@ -11,6 +11,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from turnlog.commands.shared import Add, add_data, load_app, server_of, settings_of
 from turnlog.config import Settings
@@ -73,11 +74,34 @@ async def _server(args: argparse.Namespace, settings: Settings) -> AsyncIterator
     from turnlog.simulator.listener import listen
 
     app = await asyncio.to_thread(load_app, args.app)
+    log = _log_to_file(app)
     async with listen(app, "127.0.0.1", 0) as here:
         app.address = here  # a second chat in this folder finds this one
         async with app:
-            _write(f"This is {app_name or 'the demo'}, without a server.\n")
+            _write(f"This is {app_name or 'the demo'}, without a server.{log}\n")
             yield here
+
+
+def _log_to_file(app: Any) -> str:
+    """Log lines would stand between those of the talk. Says where they are."""
+    from turnlog.telemetry import logs
+
+    settings = app.settings
+    file = Path(settings.data) / "chat.log"
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        to = os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600), "a")
+    except OSError as error:
+        raise ConfigError(f"{str(file)!r} cannot be written: {error.strerror}.") from None
+    logs.set_up(
+        settings.log_format,
+        settings.log_level,
+        content=settings.log_content,
+        to=to,
+        tools=app.tools.modules,
+        development=settings.tells_errors,
+    )
+    return f" Its log is in {file}."
 
 
 async def _answers(url: str) -> bool:

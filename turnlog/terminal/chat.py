@@ -5,7 +5,8 @@ What people, models and tools say is printed without what could steer the termin
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from turnlog.client import AsyncClient, ServerError
@@ -92,18 +93,19 @@ class Chat:
         if waiting:
             await self._show(self._until_over(page["cursor"]))
 
-    async def _until_over(self, cursor: str) -> AsyncIterator[Mapping[str, Any]]:
+    async def _until_over(self, cursor: str) -> AsyncGenerator[Mapping[str, Any], None]:
         async for event in self._client.follow(self.session_id, after=cursor):
             yield event
             if event["type"] in ("complete", "error", "resync_required"):
                 return
 
-    async def _show(self, events: AsyncIterator[Any]) -> None:
+    async def _show(self, events: AsyncGenerator[Any, None]) -> None:
         self._answering = True
         try:
-            async for event in events:
-                if shower := SHOWERS.get(event["type"]):
-                    await shower(self, event)
+            async with aclosing(events):
+                async for event in events:
+                    if shower := SHOWERS.get(event["type"]):
+                        await shower(self, event)
         except ServerError as error:
             self._say(f"! {plain(str(error))}")
         finally:

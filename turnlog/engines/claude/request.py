@@ -4,11 +4,10 @@ The prompt is written so that each call re-reads what the one before it has writ
 provider's cache: tools in one order, then the system prompt, then a history that only grows.
 """
 
-import copy
-from collections.abc import Mapping
 from typing import Any
 
 from turnlog.engines.claude.models import BUDGET, WEB_SEARCH, thinking_parameters
+from turnlog.engines.claude.output_schema import strict
 from turnlog.events.content import Block
 from turnlog.ports import Prompt
 from turnlog.projections.history.clean import last_turn
@@ -53,7 +52,7 @@ def body_of(prompt: Prompt, cache: str = "off") -> dict[str, Any]:
     if tools := _tools(prompt, mark):
         body["tools"] = tools
     if prompt.output_schema is not None:
-        form = {"type": "json_schema", "schema": _strict(prompt.output_schema)}
+        form = {"type": "json_schema", "schema": strict(prompt.output_schema)}
         body["output_config"] = {**body.get("output_config", {}), "format": form}
     if prompt.container is not None:
         body["container"] = prompt.container
@@ -63,13 +62,6 @@ def body_of(prompt: Prompt, cache: str = "off") -> dict[str, Any]:
 def _compaction(prompt: Prompt) -> dict[str, Any]:
     """The API summarizes the messages, and answers with nothing else."""
     return {"type": "summarize", "instructions": prompt.compaction}
-
-
-def _strict(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """As the API takes it: closed objects, and bounds as words. The answer is checked here, too."""
-    from anthropic import transform_schema  # imported by now: only a call needs it
-
-    return transform_schema(copy.deepcopy(dict(schema)))
 
 
 def _fitting(body: dict[str, Any]) -> dict[str, Any]:

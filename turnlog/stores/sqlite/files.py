@@ -82,8 +82,12 @@ def open_file(path: Path | str, *, uri: bool = False) -> SqliteConnection:
 def connect(path: Path) -> SqliteConnection:
     """A connection that writes: each commit is on disk before it is answered."""
     db = open_file(path)
-    for statement in ("use_wal", "sync_fully", "check_references"):
-        db.execute(SQL[statement])
+    try:
+        for statement in ("use_wal", "sync_fully", "check_references"):
+            db.execute(SQL[statement])
+    except BaseException:
+        db.close()
+        raise
     add_functions(db)
     return db
 
