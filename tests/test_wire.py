@@ -36,7 +36,7 @@ FROZEN = {  # type: (persistenceState, its own fields)
                                          "description", "expiresAt", "mayDecide", "costSoFarUsd"}),
     "approval_resolved":  ("transient", {"approvalId", "approved", "decidedBy", "reason", "args"}),
     "tool_result":        ("persisted", {"toolUseId", "toolName", "result", "success", "error",
-                                         "duration"}),
+                                         "duration", "inDoubt"}),
     "agent_changed":      ("transient", {"from", "to"}),
     "complete":           ("transient", {"reason", "stopReason", "tokenUsage", "costUsd", "model",
                                          "toolsUsed"}),
@@ -64,7 +64,7 @@ SAMPLES = [
     s.used("a"),
     s.approval("ok?", "a"),
     msgspec.structs.replace(s.decision("ok?"), args={}),
-    s.failed("a"),
+    msgspec.structs.replace(s.failed("a"), in_doubt=True),
     k.AgentChanged(from_="one", to="other"),
     k.Complete(reason="success", stop_reason="", token_usage=USAGE, model="c", tools_used=[]),
     s.broke(),
@@ -89,6 +89,11 @@ def test_a_refused_message_says_why_and_nothing_else_that_is_for_the_log():
     refused = msgspec.structs.replace(s.said("No."), details={"stop_details": why, "id": "x"})
     assert shown(refused).keys() - shown(s.said("No.")).keys() == {"stopDetails"}
     assert shown(refused)["stopDetails"] == why
+
+
+def test_only_a_write_in_doubt_says_that_it_is():
+    assert shown(s.unclear("a"))["inDoubt"] is True
+    assert "inDoubt" not in shown(s.result("a"))
 
 
 @pytest.mark.parametrize("event", SAMPLES, ids=lambda event: event.type)

@@ -73,11 +73,18 @@ def _tools(go, made):
 
 
 @asynccontextmanager
-async def office(*entries, **settings):
+async def office(*entries, more=(), approver=None, **settings):
+    """`more`: further tools of the assistant; `approver`: who may decide there."""
     go, made = asyncio.Event(), []
     tools = _tools(go, made)
     agents = [
-        Agent("assistant", prompt="P", description="Answers and routes.", tools=tools),
+        Agent(
+            "assistant",
+            prompt="P",
+            description="Answers and routes.",
+            tools=[*tools, *more],
+            approver=approver,
+        ),
         Agent("erp", prompt="P", description="Customers, items, invoices.", tools=tools[:2]),
     ]
     async with (

@@ -64,6 +64,10 @@ async def test_a_state_is_there_and_everybody_can_read_it(
                 assert await offences(one.page) == []
                 if request.config.getoption("--accept") and name in PICTURED and width == WIDE[0]:
                     await pictures.take(one.page, f"{name}-{theme}")
+            await one.page.set_viewport_size({"width": 320, "height": 640})  # or 640 at 200 %
+            assert await sideways(one.page) == 0
+            composer = await one.page.locator(".composer-box").bounding_box()
+            assert composer["y"] + composer["height"] <= 640
         await here.app.stop_turn(USER, session)
 
 

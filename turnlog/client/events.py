@@ -170,6 +170,7 @@ class ToolResult(Envelope):
     success: bool
     duration: int
     error: NotRequired[str]
+    inDoubt: NotRequired[bool]
 
 
 AgentChanged = TypedDict(

@@ -228,7 +228,7 @@ class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):
 
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
-    log_only: ClassVar[frozenset[str]] = frozenset({"inDoubt", "note"})
+    log_only: ClassVar[frozenset[str]] = frozenset({"note"})
 
     tool_use_id: str
     tool_name: str
@@ -238,6 +238,12 @@ class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):
     error: str | UnsetType = UNSET
     in_doubt: bool = False  # a write that began, and nobody knows whether it took effect
     note: str | None = None  # for the model alone
+
+    def shown(self) -> dict[str, Any]:
+        fields = super().shown()
+        if not self.in_doubt:  # said only where it is so
+            del fields["inDoubt"]
+        return fields
 
 
 class AgentChanged(Event, frozen=True, kw_only=True, tag="agent_changed"):

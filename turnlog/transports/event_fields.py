@@ -25,7 +25,8 @@ REPLACED: dict[str, list[Field]] = {
         Field("content", str),
         Field("citations", list[dict[str, Any]]),
         Field("stopDetails", Any, optional=True),
-    ]
+    ],
+    "tool_result": [Field("inDoubt", bool, optional=True)],
 }
 ENVELOPE = [
     Field("eventId", str),

@@ -10,7 +10,7 @@ import { schemaOf } from "../wire/config";
 import { post, Problem, sentence } from "../wire/http";
 import { ArgumentFields } from "./ArgumentFields";
 import { changed, edited, fieldsOf } from "./edits";
-import { approveLabel, approvers, isDestructive, outcome, question } from "./words";
+import { approveLabel, approvers, mayAnswer, isDestructive, outcome, question } from "./words";
 
 const SOON = 600_000; // ms before the end from which the time is told live
 const answeredHere = new Set<string>();
@@ -46,10 +46,11 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
   const fields = fieldsOf(approval.args, schemaOf(approval.toolName));
   const changes = changed(approval.args, texts);
   const args = edited(approval.args, fields, texts);
-  const others = approvers(approval.mayDecide);
+  const mine = mayAnswer(approval.mayDecide);
+  const others = mine ? null : approvers(approval.mayDecide);
 
   const answer = async (approved: boolean): Promise<void> => {
-    if (busy.current || (approved && !args)) return;
+    if (!mine || busy.current || (approved && !args)) return;
     busy.current = true;
     setSending(approved ? "approve" : "reject");
     answeredHere.add(approval.key);
@@ -94,7 +95,7 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
         {json ? (
           <Json value={args ?? approval.args} />
         ) : (
-          <ArgumentFields args={approval.args} fields={fields} texts={texts} disabled={sending !== null} change={(name, text) => setTexts((now) => ({ ...now, [name]: text }))} />
+          <ArgumentFields args={approval.args} fields={fields} texts={texts} disabled={sending !== null || !mine} change={(name, text) => setTexts((now) => ({ ...now, [name]: text }))} />
         )}
         {rejecting && (
           <input type="text" className="reason" autoFocus value={reason} placeholder="Why not? The model is told." aria-label="Reason" onChange={(event) => setReason(event.target.value)} />
@@ -102,20 +103,23 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
         {failed && <p className="bad" role="alert">{failed}</p>}
       </div>
       <footer className="actions">
-        {!rejecting && (
+        {!mine && <span className="pill warn">Waits for {others}</span>}
+        {mine && !rejecting && (
           <button type="button" className={isDestructive(approval) ? "button primary destructive" : "button primary"} disabled={sending !== null || !args} onClick={() => void answer(true)}>
             {sending === "approve" && <span className="spinner" aria-hidden />}
             {approveLabel(approval, changes.length)}
           </button>
         )}
-        <button type="button" className="button danger" disabled={sending !== null} onClick={() => (rejecting ? void answer(false) : setRejecting(true))}>
-          {sending === "reject" && <span className="spinner" aria-hidden />}
-          {rejecting ? "Reject" : "Reject…"}
-        </button>
+        {mine && (
+          <button type="button" className="button danger" disabled={sending !== null} onClick={() => (rejecting ? void answer(false) : setRejecting(true))}>
+            {sending === "reject" && <span className="spinner" aria-hidden />}
+            {rejecting ? "Reject" : "Reject…"}
+          </button>
+        )}
         <button type="button" className="button ghost" onClick={() => (rejecting ? setRejecting(false) : setJson(!json))}>
           {rejecting ? "Back" : json ? "Show as fields" : "Show as JSON"}
         </button>
-        <small>Ctrl ↵ {rejecting ? "reject" : "approve"}</small>
+        {mine && <small>Ctrl ↵ {rejecting ? "reject" : "approve"}</small>}
       </footer>
     </section>
   );

@@ -35,6 +35,14 @@ export function approvers(mayDecide: unknown): string | null {
   return role ? `somebody with the role ${role}` : null;
 }
 
+/** Whether the user may answer it in a session of their own. The inbox has only what they may. */
+export function mayAnswer(mayDecide: unknown): boolean {
+  if (typeof mayDecide !== "string") return true;
+  const [who, role = ""] = mayDecide.split(":");
+  const roles = me.get()?.roles ?? [];
+  return who === "asker" || (who === "role" && (roles.includes(role) || roles.includes("admin")));
+}
+
 /** What became of it, in one line. */
 export function outcome(approval: Approval, at: string, elsewhere: boolean): string {
   const { decision } = approval;

@@ -6,6 +6,7 @@ import { useValue } from "../wire/observable";
 import type { Outbox } from "../wire/outbox";
 import { count } from "../ui/format";
 import { AttachButton } from "../files/AttachButton";
+import { useBigPaste } from "../files/BigPaste";
 import { FileChips } from "../files/FileChips";
 import { useUploads } from "../files/uploads";
 import { ThinkingMenu, type ThinkingChoice } from "./ThinkingMenu";
@@ -27,6 +28,7 @@ export function Composer(props: Props): ReactNode {
   const { outbox, busy, waits, offline, refused, thinking, send, stop, lastOwn, above } = props;
   const draft = useValue(outbox.draft);
   const uploads = useUploads(outbox);
+  const { pasted, offer } = useBigPaste(outbox, uploads);
   const field = useRef<HTMLTextAreaElement>(null);
   const most = config.get()?.limits.maxCharacters ?? 200_000;
   const loading = uploads.list.filter((one) => one.state === "uploading" || one.state === "reading").length;
@@ -59,7 +61,7 @@ export function Composer(props: Props): ReactNode {
   };
   const paste = (event: ClipboardEvent): void => {
     const files = [...event.clipboardData.files];
-    if (files.length === 0) return;
+    if (files.length === 0) return pasted(event.clipboardData.getData("text/plain"));
     event.preventDefault();
     uploads.add(files);
   };
@@ -67,6 +69,7 @@ export function Composer(props: Props): ReactNode {
   return (
     <div className="composer">
       {above}
+      {offer}
       <div className="composer-box">
         <FileChips outbox={outbox} uploads={uploads} />
         <textarea

@@ -2,10 +2,11 @@
 import { useState, type ReactNode } from "react";
 import { useValue } from "../wire/observable";
 import { connection } from "../wire/live";
-import { change, type Session } from "../wire/sessions";
+import type { Session } from "../wire/sessions";
 import type { Shown } from "../wire/conversation";
 import { isAuditor, me } from "../wire/config";
 import { Menu } from "../ui/Menu";
+import { TitleField } from "../ui/TitleField";
 import { count, money } from "../ui/format";
 import { clock } from "../ui/format";
 import { ConnectionDot } from "../ui/ConnectionDot";
@@ -32,37 +33,16 @@ export function Header({ sessionId, session, shown }: { sessionId: string; sessi
 }
 
 function Title({ sessionId, title }: { sessionId: string; title: string }): ReactNode {
-  const [text, setText] = useState<string | null>(null);
-  if (text === null) {
-    return (
-      <h1 className="title">
-        <button type="button" onClick={() => setText(title)} title="Rename">
-          {title || "New session"}
-        </button>
-      </h1>
-    );
-  }
-  const save = (): void => {
-    if (text.trim() && text !== title) void change(sessionId, { title: text.trim() });
-    setText(null);
-  };
+  const [editing, edit] = useState(false);
   return (
     <h1 className="title">
-      <input
-        autoFocus
-        aria-label="Title"
-        value={text}
-        maxLength={200}
-        onChange={(event) => setText(event.target.value)}
-        onBlur={save}
-        onKeyDown={(event) => {
-          if (event.key === "Enter") save();
-          if (event.key === "Escape") {
-            event.stopPropagation();
-            setText(null);
-          }
-        }}
-      />
+      {editing ? (
+        <TitleField sessionId={sessionId} title={title} done={() => edit(false)} />
+      ) : (
+        <button type="button" onClick={() => edit(true)} title="Rename">
+          {title || "New session"}
+        </button>
+      )}
     </h1>
   );
 }

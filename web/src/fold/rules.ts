@@ -65,7 +65,7 @@ function change<K extends Item["kind"]>(
 function returns(turn: Turn, event: E.ToolResult): void {
   const { result: value, success, duration } = event;
   change(turn, "tool", event.toolUseId, {
-    result: { value, success, error: event.error ?? null, duration },
+    result: { value, success, error: event.error ?? null, duration, inDoubt: event.inDoubt ?? false },
   });
 }
 

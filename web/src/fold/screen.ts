@@ -74,6 +74,7 @@ export interface ToolOutcome {
   success: boolean;
   error: string | null;
   duration: number;
+  inDoubt: boolean; // a write that began, and nobody knows whether it took effect
 }
 
 export interface Approval {

@@ -8,6 +8,7 @@ import { request } from "../wire/http";
 import { dayOf, grouped } from "./days";
 import { Menu } from "./Menu";
 import { saveAs } from "./save";
+import { TitleField } from "./TitleField";
 
 const AGAIN = 15_000; // ms between two looks at how sessions stand
 
@@ -74,14 +75,18 @@ const DOTS = { running: "running", waiting: "waits for you", idle: "" };
 function Entry({ session, on }: { session: Session; on: boolean }): ReactNode {
   const [, go] = useLocation();
   const state = session.state ?? "idle";
-  const rename = (): void => {
-    const title = window.prompt("Title", session.title ?? "");
-    if (title?.trim()) void change(session.id, { title: title.trim() });
-  };
+  const [editing, edit] = useState(false);
   const archive = async (): Promise<void> => {
     await change(session.id, { archived: true });
     if (on) go("/");
   };
+  if (editing) {
+    return (
+      <li className="entry">
+        <TitleField sessionId={session.id} title={session.title ?? ""} done={() => edit(false)} />
+      </li>
+    );
+  }
   return (
     <li className={on ? "entry on" : "entry"}>
       <Link href={`/s/${session.id}`} aria-current={on ? "page" : undefined} title={`${session.title ?? "New session"}, ${dayOf(session)}`}>
@@ -91,7 +96,7 @@ function Entry({ session, on }: { session: Session; on: boolean }): ReactNode {
       <Menu label={<Ellipsis aria-hidden />} name={`Menu of ${session.title ?? "New session"}`}>
         {(close) => (
           <>
-            <button type="button" className="menu-item" onClick={() => (close(), rename())}>Rename…</button>
+            <button type="button" className="menu-item" onClick={() => (close(), edit(true))}>Rename</button>
             <button type="button" className="menu-item" onClick={() => (close(), void exportLog(session))}>Export</button>
             <button type="button" className="menu-item" onClick={() => (close(), void archive())}>Archive</button>
           </>

@@ -154,6 +154,7 @@ export interface ToolResult extends Envelope {
   success: boolean;
   duration: number;
   error?: string;
+  inDoubt?: boolean;
 }
 
 /** Another agent took over. Shown as a signal; its record in the log is internal. */
