@@ -203,6 +203,8 @@ def shown_by_copying(event):
             "blocks": [span._asdict() for span in event.spans],
             "citations": event.citations,
         }
+    if isinstance(event, k.ToolResult) and not event.in_doubt:
+        del fields["inDoubt"]
     return fields
 
 

@@ -1,6 +1,7 @@
 /** A session: what was said, and where the user writes. */
 import { useCallback, useMemo, useState, type ReactNode } from "react";
 import { useLocation } from "wouter";
+import { mayAnswer } from "../approvals/words";
 import { useValue } from "../wire/observable";
 import { connection } from "../wire/live";
 import { post } from "../wire/http";
@@ -85,7 +86,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
           <Composer
             outbox={outbox}
             busy={isBusy}
-            waits={waitsFor.length > 0}
+            waits={waitsFor.length === 0 ? null : waitsFor.some((each) => mayAnswer(each.mayDecide)) ? "Waiting for your approval" : "Waiting for somebody else"}
             offline={state === "reconnecting" || state === "offline"}
             refused={session?.archived ? "This session is archived. It takes no messages." : budget.refused}
             thinking={thinking}

@@ -14,7 +14,7 @@ import { ThinkingMenu, type ThinkingChoice } from "./ThinkingMenu";
 interface Props {
   outbox: Outbox;
   busy: boolean; // a turn runs or waits
-  waits: boolean; // for a person
+  waits: string | null; // for whom, in words
   offline: boolean;
   refused: string | null; // why nothing can be sent
   thinking: ThinkingChoice;
@@ -93,7 +93,7 @@ export function Composer(props: Props): ReactNode {
             </span>
           )}
           {loading > 0 && <span className="pill">Sends when {loading === 1 ? "1 file is" : `${loading} files are`} ready</span>}
-          {waits && <span className="pill warn">Waiting for your approval</span>}
+          {waits && <span className="pill warn">{waits}</span>}
           {stop && (
             <button type="button" className="button" onClick={stop}>
               <Square aria-hidden /> Stop <kbd>Esc</kbd>

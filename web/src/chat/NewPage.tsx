@@ -78,7 +78,7 @@ export function NewPage(): ReactNode {
       <Composer
         outbox={outbox}
         busy={false}
-        waits={false}
+        waits={null}
         offline={state === "reconnecting" || state === "offline"}
         refused={null}
         thinking={{ ...thinking, once, set: (enabled, budget) => setChoice({ enabled, budget }), setOnce }}

@@ -14,7 +14,7 @@ export function FileCard({ file }: { file: FileRef }): ReactNode {
       <FileIcon file={file} />
       <span className="file-words">
         <span className="file-name">{marked(file.name)}</span>
-        <small>{[file.pages && `${file.pages} pages`, size(file.size)].filter(Boolean).join(" · ")}</small>
+        <small>{[file.pages && (file.pages === 1 ? "1 page" : `${file.pages} pages`), size(file.size)].filter(Boolean).join(" · ")}</small>
       </span>
     </button>
   );

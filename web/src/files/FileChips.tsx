@@ -19,7 +19,7 @@ export function FileChips({ outbox, uploads }: { outbox: Outbox; uploads: Upload
           <FileIcon file={file} />
           <span className="file-words">
             <span className="file-name">{file.name}</span>
-            <small>{[file.pages && `${file.pages} pages`, size(file.size)].filter(Boolean).join(" · ")}</small>
+            <small>{[file.pages && (file.pages === 1 ? "1 page" : `${file.pages} pages`), size(file.size)].filter(Boolean).join(" · ")}</small>
           </span>
           <button type="button" className="icon-button" aria-label={`Remove ${file.name}`} onClick={() => detach(file.id)}>
             <X aria-hidden />
