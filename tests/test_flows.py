@@ -33,6 +33,32 @@ COMBINATIONS = [
 ]
 
 
+# Of each kind one: a text, thoughts, an approval, an error, tools at once, citations, a team.
+KINDS = ("01", "04", "05", "10", "12", "26", "90")
+OTHER_ENGINE = list(product(STORES, ["sse", "resuming", "socket"], ["openai_agents"]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", ["sse", "socket"])
+@pytest.mark.parametrize("path", [p for p in PAGES if p.stem[:2] in KINDS], ids=lambda p: p.stem)
+async def test_a_page_of_each_kind_on_the_agents_sdk_over_the_wire(path, transport, tmp_path):
+    await check(path, SqliteStore(tmp_path), transport, "openai_agents")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("store", "transport", "engine"), OTHER_ENGINE)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+async def test_every_page_on_the_agents_sdk(path, store, transport, engine, tmp_path):
+    await check(path, STORES[store](tmp_path), transport, engine)
+
+
+async def check(path, store, transport, engine):
+    page = pages.read_page(path)
+    seen = await flows.perform(page, store, TRANSPORTS[transport], engine)
+    assert seen.broken == []
+    assert seen.rows == page.expected
+
+
 @pytest.mark.parametrize(("store", "transport", "engine"), COMBINATIONS)
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 async def test_flow(path, store, transport, engine, tmp_path, request):

@@ -24,6 +24,14 @@ class BadInput(TurnlogError):
     code = "bad_input"
 
 
+class BadParameter(BadInput):
+    """One parameter is wrong: it is named."""
+
+    def __init__(self, sentence: str, name: str) -> None:
+        super().__init__(sentence)
+        self.name = name
+
+
 class TooLarge(BadInput):
     """The request is understood but exceeds a limit."""
 

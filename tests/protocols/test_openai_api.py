@@ -159,6 +159,96 @@ async def test_a_response_can_be_cancelled_and_keeps_what_was_said():
         assert (cancelled.status, cancelled.output_text) == ("cancelled", "Before.")
 
 
+async def test_a_stream_that_broke_goes_on_after_a_number_and_says_every_letter_once():
+    words = "Ducks quack, and geese honk. " * 20
+    async with (
+        served(Reply(Thinking("Hm. " * 30), words, ToolCall("wait")), Reply("Bye.")) as server,
+        client(server) as ai,
+    ):
+        session = await server.session()
+        await server.http.patch(f"/api/sessions/{session}/thinking", json={"enabled": True})
+        seen = []
+        async for event in await ai.responses.create(
+            model="turnlog", input="Go", conversation=session, stream=True
+        ):
+            seen.append(event)
+            if event.type == "response.output_item.added" and event.item.type == "mcp_call":
+                break
+        name = seen[0].response.id
+        server.go.set()
+        await server.ended()  # from here on it is told from the log, in larger pieces
+        whole = [event async for event in await ai.responses.retrieve(name, stream=True)]
+        numbers = [event.sequence_number for event in seen]
+        for cut in (*numbers[::7], numbers[-1], 10, 100, 200):
+            rest = await ai.responses.retrieve(name, stream=True, starting_after=cut)
+            before = [event for event in whole if event.sequence_number <= cut]
+            after = [event async for event in rest]
+            assert all(event.sequence_number > cut for event in after)
+            if cut in numbers:
+                told = [event for event in seen if event.sequence_number <= cut]
+                assert letters(told) + letters(after) == letters(whole) == words + "Bye."
+            assert after[-1].type == "response.completed" and len(before) < len(whole)
+        with pytest.raises(openai.BadRequestError, match="goes with"):
+            await ai.responses.with_raw_response.retrieve(name, extra_query={"starting_after": 3})
+
+
+def letters(events):
+    return "".join(e.delta for e in events if e.type == "response.output_text.delta")
+
+
+REFUSED = [("temperature", 0.2), ("top_p", 0.5), ("max_output_tokens", 5), ("tool_choice", "none"),
+           ("store", False), ("user", "bob"), ("text", {"format": {"type": "json_object"}}),
+           ("service_tier", "flex"), ("no_such_thing", 1)]  # fmt: skip
+
+
+async def test_nothing_is_left_out_silently():
+    async with served(Reply("One."), Reply("Two.")) as server, client(server) as ai:
+        for name, value in REFUSED:
+            with pytest.raises(openai.BadRequestError, match=name) as refused:
+                await ai.responses.create(model="turnlog", input="Hi", extra_body={name: value})
+            body = refused.value.body
+            assert (body["type"], body["param"]) == ("invalid_request_error", name)
+        hi = [{"role": "user", "content": "Hi"}]
+        for name, value in (("n", 2), ("stop", ["x"]), ("seed", 1), ("max_tokens", 9)):
+            with pytest.raises(openai.BadRequestError, match=f"'{name}' is not honoured"):
+                await ai.chat.completions.create(model="turnlog", messages=hi, **{name: value})
+        harmless = {"temperature": 1, "top_p": 1.0, "n": 1, "seed": None, "store": True}
+        await ai.chat.completions.create(model="turnlog", messages=hi, **harmless)
+        two = await ai.responses.create(
+            model="turnlog", input="Hi", reasoning={"effort": "high"}, metadata={"a": "b"},
+            include=["reasoning.encrypted_content"],
+        )  # fmt: skip
+        assert two.metadata == {"a": "b"}
+        plain, thinking = server.sim.requests
+        assert "thinking" in thinking and plain.get("thinking") != thinking["thinking"]
+
+
+async def test_errors_have_the_shape_that_these_clients_know():
+    async with served(secret=SECRET) as server, client(server, "alice") as ai:
+        for attempt, kind, status in (
+            (ai.responses.create(model="gpt-5", input="Hi"), "invalid_request_error", 404),
+            (ai.get("/nothing", cast_to=object), "invalid_request_error", 404),
+            (ai.with_options(api_key="x").models.list(), "authentication_error", 401),
+        ):
+            with pytest.raises(openai.APIStatusError) as refused:
+                await attempt
+            error = refused.value
+            assert (error.status_code, error.type) == (status, kind)
+            assert (
+                error.body.keys() == {"message", "type", "code", "param"} and error.body["message"]
+            )
+
+
+async def test_a_response_in_the_background_is_looked_at_later():
+    script = [Reply("Slow.", ToolCall("wait")), Reply("Done.")]
+    async with served(*script) as server, client(server) as ai:
+        begun = await ai.responses.create(model="turnlog", input="Go", background=True)
+        assert begun.status == "in_progress"
+        server.go.set()
+        await server.ended()
+        assert (await ai.responses.retrieve(begun.id)).output_text == "Slow.Done."
+
+
 async def test_bob_sees_nothing_of_alices():
     async with served(Reply("For Alice."), secret=SECRET) as server:
         async with client(server, "alice") as alice, client(server, "bob") as bob:

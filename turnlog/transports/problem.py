@@ -27,7 +27,13 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
 _TITLES = {404: "Not found", 405: "Method not allowed"}
 
 
-def response(status: int, title: str, detail: str, code: str, path: str = "") -> Response:
+# The words of OpenAI's API, for its clients.
+OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+
+def response(
+    status: int, title: str, detail: str, code: str, path: str = "", param: str | None = None
+) -> Response:
     """Under /v1 it also says so as clients of OpenAI's API look for it."""
     document: dict[str, object] = {
         "type": f"urn:turnlog:problem:{code}",
@@ -36,7 +42,9 @@ def response(status: int, title: str, detail: str, code: str, path: str = "") ->
         "detail": detail,
     }
     if path.startswith("/v1/"):
-        document["error"] = {"message": detail, "type": code, "code": code, "param": None}
+        default = "invalid_request_error" if status < 500 else "server_error"
+        kind = OPENAI_TYPES.get(status, default)
+        document["error"] = {"message": detail, "type": kind, "code": code, "param": param}
     headers = {"www-authenticate": "Bearer"} if status == 401 else {}
     return Response(msgspec.json.encode(document), status, headers, "application/problem+json")
 
@@ -52,7 +60,8 @@ async def explained(request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.TurnlogError)
     for kind, (status, title) in STATUS.items():
         if isinstance(error, kind):
-            answer = response(status, title, str(error), error.code, request.url.path)
+            param = getattr(error, "name", None)
+            answer = response(status, title, str(error), error.code, request.url.path, param)
             if isinstance(error, errors.TooMany):
                 answer.headers["retry-after"] = str(error.retry_after)
             return answer
@@ -62,7 +71,8 @@ async def explained(request: Request, error: Exception) -> Response:
 async def unexplained(request: Request, error: Exception) -> Response:
     """A bug: recorded here, and no detail leaves the server."""
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return response(500, "Internal error", "Something went wrong. Try again.", "internal_error")
+    detail, path = "Something went wrong. Try again.", request.url.path
+    return response(500, "Internal error", detail, "internal_error", path)
 
 
 async def http(request: Request, error: Exception) -> Response:
@@ -70,6 +80,7 @@ async def http(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
     title = _TITLES.get(status, "Error")
     detail = f"{request.method} {request.url.path} is not something this server answers."
-    answer = response(status, title, detail, title.lower().replace(" ", "_"))
+    code = title.lower().replace(" ", "_")
+    answer = response(status, title, detail, code, request.url.path)
     answer.headers.update(getattr(error, "headers", None) or {})  # which methods it does answer
     return answer

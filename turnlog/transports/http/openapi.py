@@ -34,6 +34,7 @@ QUERY: dict[str, Json] = {
     "startDate": {"type": "string", "format": "date"},
     "status": {"type": "string", "enum": list(STATUSES)},
     "stream": {"type": "boolean"},
+    "starting_after": {"type": "integer", "minimum": 0},
     "timezone": {"type": "string"},
     "width": {"type": "integer", "minimum": 16, "maximum": 1600},
 }

@@ -15,6 +15,7 @@ from turnlog.ports import Backend, User
 MOST_BYTES = 1_000_000  # of a request's body
 SLOWEST_BODY = 30.0  # seconds
 NOBODY = User(id="")  # who asks for what is for everybody
+A = TypeVar("A")
 T = TypeVar("T", bound=msgspec.Struct)
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -67,19 +68,26 @@ class UserRequest:
 
     async def body(self, kind: type[T], most: int = MOST_BYTES) -> T:
         """The request's JSON, checked. An empty body is an empty object."""
-        raw = await self.raw(most)
-        try:
-            return msgspec.json.decode(raw or b"{}", type=kind)
-        except msgspec.ValidationError as error:
-            raise BadInput(f"The body does not fit: {error}.") from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise BadInput(f"The body is not valid JSON: {error}.") from None
-        except RecursionError:
-            raise BadInput("The body is nested too deep.") from None
+        return _decoded(await self.raw(most), kind)
+
+    async def object(self, most: int = MOST_BYTES) -> dict[str, Any]:
+        """The request's JSON, which must be an object, unchecked."""
+        return _decoded(await self.raw(most), dict[str, Any])
 
     async def raw(self, most: int = MOST_BYTES) -> bytes:
         """The request's body. Raises TooLarge."""
         return await _bounded(self.http, most)
+
+
+def _decoded(raw: bytes, kind: type[A]) -> A:
+    try:
+        return msgspec.json.decode(raw or b"{}", type=kind)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"The body does not fit: {error}.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"The body is not valid JSON: {error}.") from None
+    except RecursionError:
+        raise BadInput("The body is nested too deep.") from None
 
 
 def json_response(value: Any, status: int = 200) -> Response:

@@ -14,7 +14,6 @@ from turnlog.transports.protocols.files import file_ids
 from turnlog.transports.protocols.understanding import understood
 
 Json = dict[str, Any]
-MOST_BYTES = 16_000_000
 PREFIX = "resp_"
 DEFAULT = "turnlog"  # the model that is the server's first agent
 
@@ -87,7 +86,9 @@ def files_of(content: Any) -> list[str]:
 
 
 @understood
-def question(messages: Sequence[Json], *, new: bool, tools: Iterable[Json], key: str) -> Question:
+def question(
+    messages: Sequence[Json], *, new: bool, tools: Iterable[Json], key: str, **thinking: Any
+) -> Question:
     """The last message is asked. In a new session the ones before are told as what they are."""
     *before, last = messages
     if last.get("role") != "user":
@@ -101,6 +102,7 @@ def question(messages: Sequence[Json], *, new: bool, tools: Iterable[Json], key:
         file_ids=files_of(last.get("content")),
         request_id=key or None,
         client_tools=[_client_tool(tool) for tool in tools],
+        **thinking,
     )
 
 

@@ -16,8 +16,8 @@ from turnlog.ports import StartedTurn
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols import telling
-from turnlog.transports.protocols.openai_api import asking, items
-from turnlog.transports.protocols.openai_api.asking import MOST_BYTES, Json
+from turnlog.transports.protocols.openai_api import asking, items, parameters
+from turnlog.transports.protocols.openai_api.asking import Json
 from turnlog.transports.protocols.threads import session_of
 
 EXAMPLE = {"model": asking.DEFAULT, "messages": [{"role": "user", "content": "Hi"}]}
@@ -35,6 +35,7 @@ class NewCompletion(msgspec.Struct, kw_only=True):
     stream_options: Json | None = None
     tools: list[Json] | None = None
     metadata: dict[str, str] | None = None
+    reasoning_effort: str | None = None
 
 
 async def models(request: UserRequest) -> Response:
@@ -44,7 +45,7 @@ async def models(request: UserRequest) -> Response:
 
 
 async def create(request: UserRequest) -> Response:
-    wish = await request.body(NewCompletion, MOST_BYTES)
+    wish = await parameters.read(request, NewCompletion)
     backend, user_id = request.backend, request.user.id
     agent = asking.agent_of(backend, user_id, wish.model)
     turn, before = await _turn(request, wish, agent)
@@ -78,7 +79,8 @@ async def _turn(
     name = (wish.metadata or {}).get("conversation")
     key = asking.key_of(request)
     tools = wish.tools or []
-    question = asking.question(wish.messages, new=not name, tools=tools, key=key)
+    thought = parameters.thinking(wish.reasoning_effort)
+    question = asking.question(wish.messages, new=not name, tools=tools, key=key, **thought)
     if name:
         session = await session_of(backend, user_id, name, agent)
     else:

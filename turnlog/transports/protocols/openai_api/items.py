@@ -17,21 +17,43 @@ SERVER = "turnlog"  # who runs the tools
 class Teller:
     """Steps as streaming events; `response` is what has come of them so far."""
 
-    def __init__(self, turn: StartedTurn, model: str, created: float) -> None:
+    def __init__(
+        self,
+        turn: StartedTurn,
+        model: str,
+        created: float,
+        *,
+        after: int = -1,
+        metadata: dict[str, str] | None = None,
+    ) -> None:
+        """`after`: only events with a higher number are told."""
         self.response: Json = {
             "id": response_id(turn), "object": "response", "created_at": created, "model": model,
             "status": "in_progress", "output": [], "error": None, "incomplete_details": None,
             "conversation": {"id": turn.session_id}, "parallel_tool_calls": True,
-            "tool_choice": "auto", "tools": [], "metadata": {}, "instructions": None,
+            "tool_choice": "auto", "tools": [], "metadata": metadata or {}, "instructions": None,
             "temperature": None, "top_p": None, "usage": None,
         }  # fmt: skip
         self._number = 0
+        self._after = after
         self._began = False
         self._mine: set[str] = set()
         self._at: dict[str, int] = {}  # where an item stands
         self._blocks: dict[str, list[int]] = {}  # of a message, in order
 
     def tell(self, step: s.Step) -> Iterator[Json]:
+        """Numbers count the letters of deltas, so that they are the same however a text is cut:
+        live, for a slow client, and from the log.
+        """
+        for event in self._told(step):
+            new = event["sequence_number"] - self._after
+            if new <= 0:
+                continue
+            if isinstance(delta := event.get("delta"), str) and new < len(delta):
+                event = event | {"delta": delta[-new:]}
+            yield event
+
+    def _told(self, step: s.Step) -> Iterator[Json]:
         if not self._began:
             self._began = True
             for name in ("response.created", "response.in_progress"):
@@ -41,9 +63,8 @@ class Teller:
             yield from rule(self, step)
 
     def _event(self, type_: str, /, **fields: Any) -> Json:
-        event = {"type": type_, "sequence_number": self._number, **fields}
-        self._number += 1
-        return event
+        self._number += max(1, len(fields.get("delta", "")))
+        return {"type": type_, "sequence_number": self._number - 1, **fields}
 
     def _add(self, item: Json) -> Iterator[Json]:
         self._at[item["id"]] = len(self.response["output"])

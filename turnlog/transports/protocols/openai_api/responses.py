@@ -14,15 +14,15 @@ from turnlog.ports import Decision, StartedTurn
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import reading, telling
 from turnlog.transports.protocols import story as s
-from turnlog.transports.protocols.openai_api import asking, items
-from turnlog.transports.protocols.openai_api.asking import MOST_BYTES, Json
+from turnlog.transports.protocols.openai_api import asking, items, parameters
+from turnlog.transports.protocols.openai_api.asking import Json
 from turnlog.transports.protocols.threads import session_of
 
 EXAMPLE = {"model": asking.DEFAULT, "input": "Hi"}
 
 
 class NewResponse(msgspec.Struct, kw_only=True):
-    """POST /v1/responses. What is not named here has no meaning for an agent, and is not read."""
+    """POST /v1/responses. What is not named here is refused: see parameters.py."""
 
     input: str | list[Json]
     model: str = asking.DEFAULT
@@ -30,15 +30,23 @@ class NewResponse(msgspec.Struct, kw_only=True):
     previous_response_id: str | None = None
     conversation: str | Json | None = None
     stream: bool | None = False
-    tools: list[Json] = []
+    stream_options: Json | None = None
+    tools: list[Json] | None = None
+    reasoning: Json | None = None
+    include: list[str] | None = None
+    background: bool | None = False
+    metadata: dict[str, str] | None = None
 
 
 async def create(request: UserRequest) -> Response:
-    wish = await request.body(NewResponse, MOST_BYTES)
+    wish = await parameters.read(request, NewResponse)
+    parameters.check_included(wish.include)
     backend, user_id = request.backend, request.user.id
     agent = asking.agent_of(backend, user_id, wish.model)
     turn, before = await _turn(request, wish, agent)
-    teller = await _teller(request, turn, wish.model)
+    teller = await _teller(request, turn, wish.model, metadata=wish.metadata)
+    if wish.background and not wish.stream:
+        return json_response(teller.response)  # the turn goes on by itself; retrieve shows it
     steps = telling.told(backend, user_id, turn, before)
     if wish.stream:
         return telling.Frames(steps, teller.tell, backend.metrics, frame=_frame)
@@ -49,11 +57,16 @@ async def create(request: UserRequest) -> Response:
 
 
 async def retrieve(request: UserRequest) -> Response:
-    """A response as it is now; with `stream=true` from its start, as it goes on."""
+    """A response as it is now; with `stream=true` from its start, as it goes on, or after the
+    `sequence_number` that `starting_after` says.
+    """
     backend, user_id = request.backend, request.user.id
+    after = request.number("starting_after", -1, least=-1, most=2**53)
+    if after >= 0 and not request.flag("stream"):
+        raise BadInput("'starting_after' goes with 'stream=true'.")
     turn = await asking.turn_of(backend, user_id, request.id("response_id"))
     session = await backend.store.get_session(user_id, turn.session_id)
-    teller = await _teller(request, turn, session.agent_id)
+    teller = await _teller(request, turn, session.agent_id, after=after)
     newest = await backend.store.newest_turn(user_id, turn.session_id)
     running = newest is not None and newest.id == turn.turn_id and newest.state == "running"
     if request.flag("stream"):
@@ -153,9 +166,10 @@ async def _turn(
     if not messages:
         raise BadInput("'input' has no message.")
     new = not session_id
+    thought = parameters.thinking(parameters.effort_of(wish.reasoning))
     key = asking.key_of(request)
     question = asking.question(
-        messages, new=new or bool(wish.instructions), tools=wish.tools, key=key
+        messages, new=new or bool(wish.instructions), tools=wish.tools or [], key=key, **thought
     )
     if new:
         session_id = (await backend.create_session(user_id, agent=agent)).id
@@ -185,11 +199,11 @@ async def _answers(request: UserRequest, given: list[Json]) -> dict[str, Decisio
     return found
 
 
-async def _teller(request: UserRequest, turn: StartedTurn, model: str) -> items.Teller:
+async def _teller(request: UserRequest, turn: StartedTurn, model: str, **more: Any) -> items.Teller:
     first = await request.backend.store.read(
         request.user.id, turn.session_id, after=turn.first_seq - 1, limit=1
     )
-    return items.Teller(turn, model, items.created_at(first[0].envelope.time))
+    return items.Teller(turn, model, items.created_at(first[0].envelope.time), **more)
 
 
 def _run(teller: items.Teller, step: s.Step) -> None:
