@@ -37,6 +37,17 @@ const commands = {
   ask: (text) => chat.sendMessage({ text }),
   reload: async () => { chat = await fresh(); },
   resume: () => chat.resumeStream(),
+  lose: async (text) => {  // ask, and lose the connection in the middle of the answer
+    const asked = chat.sendMessage({ text });
+    while (!chat.lastMessage?.parts.some((part) => part.type === "dynamic-tool"))
+      await new Promise((done) => setTimeout(done, 5));
+    await chat.stop();
+    await asked;
+  },
+  comeBack: async () => {
+    if (chat.lastMessage?.role === "assistant") chat.messages = chat.messages.slice(0, -1);
+    await chat.resumeStream();
+  },
   decide: async (approved) => {
     const part = chat.lastMessage.parts.find((one) => one.state === "approval-requested");
     await chat.addToolApprovalResponse({ id: part.approval.id, approved, reason: "because" });

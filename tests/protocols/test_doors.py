@@ -8,6 +8,7 @@ import pytest
 
 from turnlog import Agent, tool
 from turnlog.simulator import Reply, Text, ToolCall
+from turnlog.testing import made_files as made
 from turnlog.testing.apps import SECRET, as_user, client_of, is_problem, scripted_app
 from turnlog.transports.protocols import carries
 from turnlog.transports.protocols import story as s
@@ -178,7 +179,8 @@ async def open_doors(*script, **settings):
     paid.clear()
     agents = [Agent("clerk", tools=[pay])]
     scripted = scripted_app(*script, agents=agents, **settings)
-    async with scripted as (app, _sim), client_of(app) as http:
+    async with scripted as (app, sim), client_of(app) as http:
+        app.sim = sim
         yield app, http
 
 
@@ -195,6 +197,83 @@ async def test_written_through_one_door_and_read_through_every_other(writer):
         for reader in READERS.values():
             seen = await reader(http, session)
             assert seen == {name: own[name] for name in seen}
+
+
+# A question with a picture: how each door names the file, and where it shows it.
+def ask_http(session, file):
+    return f"/api/sessions/{session}/messages", {"message": "Look", "fileIds": [file]}
+
+
+def ask_ui(session, file):
+    look = {"type": "file", "mediaType": "image/png", "url": f"/api/files/{file}/content"}
+    message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "Look"}, look]}
+    return f"/api/sessions/{session}/ui-stream", {"messages": [message]}
+
+
+def ask_agui(session, file):
+    source = {"type": "url", "value": f"/api/files/{file}/content"}
+    content = [{"type": "text", "text": "Look"}, {"type": "image", "source": source}]
+    return "/agui", {"threadId": session, "runId": "r1",
+                     "messages": [{"role": "user", "content": content}]}  # fmt: skip
+
+
+def ask_openai(session, file):
+    content = [{"type": "input_text", "text": "Look"}, {"type": "input_image", "file_id": file}]
+    given = [{"role": "user", "content": content}]
+    return "/v1/responses", {"model": "turnlog", "input": given, "conversation": session}
+
+
+def ask_chatkit(session, file):
+    given = {"content": [{"type": "input_text", "text": "Look"}], "attachments": [file],
+             "inference_options": {}}  # fmt: skip
+    params = {"thread_id": session, "input": given}
+    return "/chatkit", {"type": "threads.add_user_message", "params": params}
+
+
+async def shown_files(http, session):
+    """The files of the first question, as each door shows them."""
+    events = (await http.get(f"/api/sessions/{session}/messages")).json()["events"]
+    ui = (await http.get(f"/api/sessions/{session}/ui-messages")).json()["messages"]
+    look = {"threadId": session, "runId": "look", "messages": []}
+    agui = frames(await http.post("/agui", json=look))
+    (snapshot,) = [e["messages"] for e in agui if e["type"] == "MESSAGES_SNAPSHOT"]
+    path = f"/v1/conversations/{session}/items"
+    items = (await http.get(path, params={"order": "asc"})).json()["data"]
+    body = {"type": "threads.get_by_id", "params": {"thread_id": session}}
+    thread = (await http.post("/chatkit", json=body)).json()["items"]["data"]
+    return {
+        "http": [file["id"] for file in events[0]["files"]],
+        "ui": [p["url"].split("/")[3] for p in ui[0]["parts"] if p["type"] == "file"],
+        "agui": [p["source"]["value"].split("/")[3] for p in snapshot[0]["content"][1:]],
+        "openai": [part["file_id"] for part in items[0]["content"][1:]],
+        "chatkit": [attachment["id"] for attachment in thread[0]["attachments"]],
+    }
+
+
+ASKERS = {"http": ask_http, "ui": ask_ui, "agui": ask_agui, "openai": ask_openai,
+          "chatkit": ask_chatkit}  # fmt: skip
+
+
+@pytest.mark.parametrize("asker", ASKERS)
+async def test_a_file_that_comes_in_by_one_door_is_seen_by_the_model_and_through_every_other(asker):
+    async with open_doors(Reply("A square."), auth_secret=SECRET) as (app, http):
+        http.headers.update(as_user("alice"))
+        session = (await http.post("/api/sessions")).json()["id"]
+        picture = {"file": ("a.png", made.picture("PNG", (20, 20)), "image/png")}
+        sent = await http.post(f"/api/sessions/{session}/files", files=picture)
+        file = sent.json()["fileId"]
+        path, body = ASKERS[asker](session, file)
+        http.headers.update(as_user("bob"))
+        own = (await http.post("/api/sessions")).json()["id"]
+        stolen, theft = ASKERS[asker](own, file)
+        refused = await http.post(stolen, json=theft)
+        assert refused.status_code == 404 or "There is no file" in refused.text, refused.text
+        assert app.sim.accepted == 0
+        http.headers.update(as_user("alice"))
+        assert (await http.post(path, json=body)).status_code < 300
+        await app.rest()
+        assert '"image"' in json.dumps(app.sim.requests[0]["messages"])
+        assert await shown_files(http, session) == dict.fromkeys(ASKERS, [file])
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -228,6 +307,68 @@ async def test_nobody_writes_into_alices_session_through_any_door(writer, user):
                 await WRITERS[writer](http, session)
         assert (await app.store.evidence(session)).log == []
         assert paid == []
+
+
+@pytest.mark.parametrize("writer", [name for name in WRITERS if name != "http"])
+async def test_what_a_role_decides_is_decided_with_the_roles_of_the_token(writer):
+    options = {"auth_secret": SECRET, "approver": "role:boss"}
+    async with open_doors(script()[0], *script(), **options) as (app, http):
+        for roles, amounts in (([], []), (["boss"], [3])):
+            http.headers.update(as_user("alice", roles=roles))
+            session = (await http.post("/api/sessions")).json()["id"]
+            try:
+                await WRITERS[writer](http, session)
+            except (AssertionError, KeyError, ValueError):
+                assert not roles
+            await app.rest()
+            assert paid == amounts
+
+
+@pytest.mark.parametrize("writer", [name for name in WRITERS if name != "http"])
+async def test_an_approval_of_another_session_is_not_found_through_any_door(writer):
+    async with open_doors(script()[0], script()[0]) as (app, http):
+        sessions = [(await http.post("/api/sessions")).json()["id"] for _ in range(2)]
+        for session in sessions:
+            await http.post(f"/api/sessions/{session}/messages", json={"message": "Pay"})
+            await app.rest()
+        events = (await http.get(f"/api/sessions/{sessions[0]}/messages")).json()["events"]
+        (name,) = [e["approvalId"] for e in events if e["type"] == "approval_requested"]
+        session = sessions[1]
+        part = {"state": "approval-responded", "approval": {"id": name, "approved": True}}
+        entry = {"interruptId": name, "status": "resolved", "payload": {"approved": True}}
+        reply = {"type": "mcp_approval_response", "approve": True, "approval_request_id": name}
+        action = {"type": "turnlog.decide", "payload": {"approvalId": name, "approved": True}}
+        path, body = {
+            "ui": (f"/api/sessions/{session}/ui-stream",
+                   {"messages": [{"role": "assistant", "parts": [part]}]}),
+            "agui": ("/agui", {"threadId": session, "runId": "r", "resume": [entry]}),
+            "openai": ("/v1/responses", {"input": [reply], "conversation": session}),
+            "chatkit": ("/chatkit", {"type": "threads.custom_action", "params": {
+                "thread_id": session, "item_id": name, "action": action}}),
+        }[writer]  # fmt: skip
+        answer = await http.post(path, json=body)
+        assert answer.status_code == 404 or "There is no" in answer.text, answer.text
+        assert paid == []
+
+
+async def test_broken_and_huge_bodies_and_forged_ids_are_refused_at_every_door():
+    async with open_doors() as (app, http):
+        session = (await http.post("/api/sessions")).json()["id"]
+        paths = [f"/api/sessions/{session}/ui-stream", "/agui", "/v1/responses",
+                 "/v1/chat/completions", "/chatkit"]  # fmt: skip
+        for path in paths:
+            for broken in (b"{", b"[]", b"null", b'"x"', b"\xff", b"[" * 100_000):
+                answer = await http.post(path, content=broken)
+                assert answer.status_code == 400, (path, broken[:3], answer.text)
+            huge = b'{"input": "' + b"x" * 16_000_001 + b'"}'
+            assert (await http.post(path, content=huge)).status_code == 413, path
+        numbers = ("0", "-1", "9" * 400, "٣", "")
+        ours = [f"resp_{session}_{number}" for number in numbers]
+        for forged in ("x", "resp_", "resp__", "resp_%00_1", *ours):
+            for method, tail in (("GET", ""), ("POST", "/cancel")):
+                answer = await http.request(method, f"/v1/responses/{forged}{tail}")
+                assert answer.status_code == 404, forged
+        assert (await app.store.evidence(session)).log == []
 
 
 def test_every_protocol_has_a_cell_for_every_step_and_every_note_is_needed():

@@ -64,6 +64,30 @@ async def test_use_chat_resumes_an_answer_and_shows_it_once():
 
 
 @slow
+@pytest.mark.parametrize("over", [False, True], ids=["still written", "over by now"])
+async def test_a_tab_that_lost_its_stream_comes_back_without_a_reload_and_shows_it_once(over):
+    async with served(Reply("Before.", ToolCall("wait")), Reply("After.")) as server:
+        session = await server.session()
+        async with npm_talk("ui_chat.mjs", url(server), session) as chat:
+            lost = await chat.tell("lose", "Go")
+            assert texts(lost["messages"][1]) == ["Before."]
+            if over:
+                server.go.set()
+                await server.ended()
+                back = await chat.tell("comeBack")
+            else:
+                chat.say("comeBack")
+                server.go.set()
+                back = await chat.hear()
+            again = await chat.tell("reload")
+        assert back["problem"] is None
+        assert [m["role"] for m in back["messages"]] == ["user", "assistant"]
+        assert texts(back["messages"][1]) == ["Before.", "After."]
+        assert back["messages"][1]["parts"] == again["messages"][1]["parts"]
+        assert server.sim.accepted == 2
+
+
+@slow
 @pytest.mark.parametrize(("approved", "paid"), [(True, [("Bob", 3)]), (False, [])])
 @pytest.mark.parametrize("reloaded", [False, True])
 async def test_use_chat_decides_on_an_approval(approved, paid, reloaded):

@@ -16,7 +16,7 @@ from turnlog.ports import Decision, Question, StartedTurn
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import reading, telling
 from turnlog.transports.protocols import story as s
-from turnlog.transports.protocols.files import file_ids
+from turnlog.transports.protocols.files import address, file_ids
 from turnlog.transports.protocols.understanding import understood
 
 Json = dict[str, Any]
@@ -276,7 +276,7 @@ def _ui_messages(record: reading.TurnRecord, *, answered: bool) -> list[Json]:
 
 def _file(file: Json) -> Json:
     return {"type": "file", "mediaType": file.get("mediaType", ""), "filename": file.get("name"),
-            "url": f"/api/files/{file['id']}/content"}  # fmt: skip
+            "url": address(file)}  # fmt: skip
 
 
 def _text_parts(part: reading.Text) -> list[Json]:

@@ -10,6 +10,7 @@ from turnlog.events.kinds import ApprovalRequested
 from turnlog.ports import Session
 from turnlog.transports.protocols import reading, telling
 from turnlog.transports.protocols import story as s
+from turnlog.transports.protocols.files import address, is_image
 
 Json = dict[str, Any]
 RESPONSE = {
@@ -195,7 +196,10 @@ TABLE: dict[type[s.Step], Any] = {
 def thread_messages(record: reading.TurnRecord) -> list[Json]:
     """A turn as messages of a thread: the same ids as live."""
     question = record.question
-    shown: list[Json] = [{"id": question.message_id, "role": "user", "content": question.content}]
+    asked: Any = question.content
+    if question.files:
+        asked = [{"type": "text", "text": question.content}, *map(_attached, question.files)]
+    shown: list[Json] = [{"id": question.message_id, "role": "user", "content": asked}]
     answers: dict[str, Json] = {}
     for part in record.parts:
         match part:
@@ -216,6 +220,11 @@ def thread_messages(record: reading.TurnRecord) -> list[Json]:
                     result = _tool_message(part.result)
                     shown.append({"id": result.pop("messageId"), **result})
     return shown
+
+
+def _attached(file: Json) -> Json:
+    source = {"type": "url", "value": address(file), "mimeType": file.get("mediaType", "")}
+    return {"type": "image" if is_image(file) else "document", "source": source}
 
 
 def _answer(answers: dict[str, Json], message_id: str, shown: list[Json]) -> Json:

@@ -83,10 +83,12 @@ async def _answer(server: Any, raw: bytes, context: Any, request: UserRequest) -
 
 async def _frames(result: Any) -> AsyncIterator[bytes]:
     """What was refused after the stream began is an event of it."""
+    from chatkit.store import NotFoundError
+
     try:
         async for frame in result:
             yield frame
-    except TurnlogError as error:
+    except (TurnlogError, NotFoundError) as error:
         told = {"type": "error", "code": "custom", "message": str(error), "allow_retry": False}
         yield b"data: %s\n\n" % msgspec.json.encode(told)
 

@@ -14,6 +14,7 @@ from turnlog.ports import Decision, StartedTurn
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import reading, telling
 from turnlog.transports.protocols import story as s
+from turnlog.transports.protocols.files import is_image
 from turnlog.transports.protocols.openai_api import asking, items, parameters
 from turnlog.transports.protocols.openai_api.asking import Json
 from turnlog.transports.protocols.threads import session_of
@@ -130,12 +131,19 @@ def items_of(record: reading.TurnRecord) -> list[Json]:
     """The question, and the output of its response."""
     turn = StartedTurn(turn_id=record.turn_id, session_id="", first_seq=record.first_seq)
     teller = items.Teller(turn, "", 0)
-    content = [{"type": "input_text", "text": record.question.content}]
+    content: list[Json] = [{"type": "input_text", "text": record.question.content}]
+    content += [_attached(file) for file in record.question.files]
     asked = {"id": record.question.message_id, "type": "message", "role": "user",
              "status": "completed", "content": content}  # fmt: skip
     for step in record.steps:
         _run(teller, step)
     return [asked, *teller.response["output"]]
+
+
+def _attached(file: Json) -> Json:
+    if is_image(file):
+        return {"type": "input_image", "file_id": file["id"], "detail": "auto"}
+    return {"type": "input_file", "file_id": file["id"], "filename": file.get("name")}
 
 
 # inside
@@ -158,8 +166,8 @@ async def _turn(
     else:
         session_id = ""
     if answers := await _answers(request, given):
-        found = await _session_of(request, next(iter(answers)))
-        return await telling.decide(backend, request.user, found, answers)
+        asking_session = session_id or await _session_of(request, next(iter(answers)))
+        return await telling.decide(backend, request.user, asking_session, answers)
     messages = [item for item in given if item.get("role")]
     if wish.instructions:
         messages = [{"role": "system", "content": wish.instructions}, *messages]
