@@ -212,7 +212,8 @@ async def test_nothing_is_left_out_silently():
         for name, value in (("n", 2), ("stop", ["x"]), ("seed", 1), ("max_tokens", 9)):
             with pytest.raises(openai.BadRequestError, match=f"'{name}' is not honoured"):
                 await ai.chat.completions.create(model="turnlog", messages=hi, **{name: value})
-        harmless = {"temperature": 1, "top_p": 1.0, "n": 1, "seed": None, "store": True}
+        harmless = {"temperature": 1, "top_p": 1.0, "n": 1, "seed": None, "store": True,
+                    "max_tokens": 8192}  # fmt: skip
         await ai.chat.completions.create(model="turnlog", messages=hi, **harmless)
         two = await ai.responses.create(
             model="turnlog", input="Hi", reasoning={"effort": "high"}, metadata={"a": "b"},

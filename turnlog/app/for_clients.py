@@ -14,6 +14,7 @@ def settings(settings: Settings) -> dict[str, Any]:
         "simulated": settings.simulated,
         "limits": {
             "maxCharacters": settings.max_characters,
+            "maxTokens": settings.max_tokens,
             "turnsAtOnce": settings.turns_at_once,
             "messagesAMinute": settings.messages_a_minute,
             "searchesASession": settings.searches_a_session,

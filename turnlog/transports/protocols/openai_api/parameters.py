@@ -14,7 +14,6 @@ from turnlog.transports.http.request import UserRequest
 T = TypeVar("T", bound=msgspec.Struct)
 MOST_BYTES = 16_000_000
 _OWN = "The agent has its own settings for the model. Leave it out"
-_LIMIT = "The server limits answers by `max_tokens`. Leave it out"
 _TOKEN = "Who asks is said by the token. Leave it out"
 _KEPT = "Everything is kept in the log. Leave it out"
 _TEXT = "Answers are text. Leave it out"
@@ -34,9 +33,6 @@ REFUSED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "n":                      ("There is one answer", (1,)),
     "logprobs":               ("Claude does not tell probabilities", (False,)),
     "top_logprobs":           ("Claude does not tell probabilities", (0,)),
-    "max_tokens":             (_LIMIT, ()),
-    "max_completion_tokens":  (_LIMIT, ()),
-    "max_output_tokens":      (_LIMIT, ()),
     "max_tool_calls":         ("The server limits a turn by `max_calls`. Leave it out", ()),
     "tool_choice":            ("The agent chooses its tools", ("auto",)),
     "parallel_tool_calls":    ("The agent chooses its tools", (True,)),
@@ -63,6 +59,8 @@ REFUSED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "prompt":                 ("The agent has its own prompt. Leave it out", ()),
 }
 # fmt: on
+# An agent's answers have a limit of their own; one that is not lower changes nothing.
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 # A response always has these, where the model gives them.
 INCLUDED = ("reasoning.encrypted_content",)
 # How much a model may think, in tokens. None: not at all.
@@ -75,12 +73,21 @@ async def read(request: UserRequest, kind: type[T]) -> T:
     given = await request.object(MOST_BYTES)
     known = set(kind.__struct_fields__)
     for name, value in given.items():
-        if name not in known and value is not None:
+        if name in LIMITS and value is not None:
+            _check_limit(name, value, request)
+        elif name not in known and value is not None:
             _refuse(name, value)
     try:
         return msgspec.convert({name: given[name] for name in known & given.keys()}, kind)
     except msgspec.ValidationError as error:
         raise BadInput(f"The body does not fit: {error}.") from None
+
+
+def _check_limit(name: str, value: Any, request: UserRequest) -> None:
+    most: int = request.backend.config(request.user.id)["limits"]["maxTokens"]
+    if not isinstance(value, int) or value < most:
+        sentence = f"{name!r} is not honoured below {most}, which is the server's own limit."
+        raise BadParameter(f"{sentence} Leave it out.", name)
 
 
 def _refuse(name: str, value: Any) -> None:
