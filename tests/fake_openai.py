@@ -1,4 +1,7 @@
-"""OpenAI's Chat Completions on loopback, streamed: as much of it as chat models of others need."""
+"""OpenAI's APIs on loopback, streamed: Chat Completions, and Responses, each by itself.
+
+They share no code with turnlog's own `/v1`: what both got wrong in the same way is seen here.
+"""
 
 import json
 from contextlib import asynccontextmanager
@@ -9,6 +12,8 @@ from aiohttp import web
 class FakeOpenAI:
     """Gives these answers: a text, or (tool, id, arguments)."""
 
+    path = "/v1/chat/completions"
+
     def __init__(self, *answers):
         self.answers = list(answers)
         self.requests = []
@@ -16,7 +21,7 @@ class FakeOpenAI:
     @asynccontextmanager
     async def serve(self):
         app = web.Application()
-        app.router.add_post("/v1/chat/completions", self._complete)
+        app.router.add_post(self.path, self._complete)
         runner = web.AppRunner(app)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -30,10 +35,14 @@ class FakeOpenAI:
         self.requests.append(await request.json())
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)
-        for chunk in self._chunks(self.answers.pop(0)):
-            await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
-        await response.write(b"data: [DONE]\n\n")
+        for frame in self._frames(self.answers.pop(0)):
+            await response.write(frame)
         return response
+
+    def _frames(self, answer):
+        for chunk in self._chunks(answer):
+            yield f"data: {json.dumps(chunk)}\n\n".encode()
+        yield b"data: [DONE]\n\n"
 
     def _chunks(self, answer):
         about = {
@@ -59,3 +68,59 @@ class FakeOpenAI:
             yield chunk({}, "tool_calls")
         usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
         yield about | {"choices": [], "usage": usage}
+
+
+class FakeResponses(FakeOpenAI):
+    """The same answers by the Responses API."""
+
+    path = "/v1/responses"
+
+    def _frames(self, answer):
+        for number, event in enumerate(self._events(answer)):
+            event["sequence_number"] = number
+            yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+
+    def _events(self, answer):
+        number = len(self.requests)
+        head = {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": "gpt-fake",
+                "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}  # fmt: skip
+        item = self._item(answer, number)
+        place = {"output_index": 0, "item_id": item["id"]}
+        yield {"type": "response.created", "response": head | {"output": [], "status": "queued"}}
+        empty = {"content": []} if item["type"] == "message" else {"arguments": ""}
+        begun = item | empty | {"status": "in_progress"}
+        yield {"type": "response.output_item.added", "output_index": 0, "item": begun}
+        if item["type"] == "message":
+            (part,) = item["content"]
+            inside = place | {"content_index": 0}
+            yield {"type": "response.content_part.added", "part": part | {"text": ""}, **inside}
+            half = len(answer) // 2
+            for text in (answer[:half], answer[half:]):
+                yield {
+                    "type": "response.output_text.delta",
+                    "delta": text,
+                    "logprobs": [],
+                    **inside,
+                }
+            yield {"type": "response.output_text.done", "text": answer, "logprobs": [], **inside}
+            yield {"type": "response.content_part.done", "part": part, **inside}
+        else:
+            args = item["arguments"]
+            yield {"type": "response.function_call_arguments.delta", "delta": args, **place}
+            yield {"type": "response.function_call_arguments.done", "arguments": args,
+                   "name": item["name"], **place}  # fmt: skip
+        yield {"type": "response.output_item.done", "output_index": 0, "item": item}
+        usage = {"input_tokens": 20, "input_tokens_details": {"cached_tokens": 0},
+                 "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 0},
+                 "total_tokens": 25}  # fmt: skip
+        over = head | {"output": [item], "status": "completed", "usage": usage}
+        yield {"type": "response.completed", "response": over}
+
+    def _item(self, answer, number):
+        if isinstance(answer, str):
+            part = {"type": "output_text", "text": answer, "annotations": [], "logprobs": []}
+            return {"id": f"msg_{number}", "type": "message", "role": "assistant",
+                    "status": "completed", "content": [part]}  # fmt: skip
+        name, call, arguments = answer
+        return {"id": f"fc_{number}", "type": "function_call", "status": "completed",
+                "call_id": call, "name": name, "arguments": json.dumps(arguments)}  # fmt: skip

@@ -1,13 +1,14 @@
 """The OpenAI Agents SDK as an engine. `test_flows` plays every golden page on it, on Claude.
 
 Here it runs on models that speak OpenAI's API. The servers are turnlog's own `/v1`, which the
-official clients are tested against, in front of a scripted Claude.
+official clients are tested against, in front of a scripted Claude; and fakes of both APIs.
 """
 
 from contextlib import asynccontextmanager
 
 import agents as sdk
 import pytest
+from fake_openai import FakeOpenAI, FakeResponses
 
 from turnlog import Agent, Settings, create_app, tool
 from turnlog.engines.openai_agents.engine import OpenAIAgentsEngine
@@ -92,6 +93,37 @@ async def test_an_approval_interrupts_the_run_and_the_turn_goes_on(api):
         await app.rest()
         kept = await kept_events(app.store, asked.session_id)
         assert paid == [3] and kept[-1].content == "Done."
+
+
+@pytest.mark.parametrize(("api", "fake"), [("responses", FakeResponses), ("chat", FakeOpenAI)])
+async def test_a_server_of_somebody_else_is_asked_and_its_answers_are_kept(api, fake):
+    paid.clear()
+    server = fake(
+        ("look", "call_1", {"at": "ducks"}), "Ducks.", ("pay", "call_2", {"amount": 3}), "Done."
+    )
+    async with server.serve() as url:
+        app = create_app(
+            [Agent("clerk", prompt="Be brief.", tools=[pay, look])],
+            settings=Settings(api_key="none"),
+            store=MemoryStore(),
+            engine=OpenAIAgentsEngine(openai_model("gpt", base_url=url, api_key="k", api=api)),
+        )
+        async with app:
+            one = await app.run_turn("What is there?")
+            two = await app.run_turn("Pay", session_id=one.session_id)
+            (approval,) = two.waiting
+            assert (one.text, paid) == ("Ducks.", [])
+            await app.answer_approval("local", approval, Decision(approved=True))
+            await app.rest()
+            kept = await kept_events(app.store, one.session_id)
+    calls = [event.tool_use_id for event in kept if event.type == "tool_use"]
+    said = [event for event in kept if event.type == "message"]
+    assert (calls, paid, said[-1].content) == (["call_1", "call_2"], [3], "Done.")
+    assert len({message.message_id for message in said}) == len(said) == 4
+    assert said[1].token_usage.output_tokens == 5
+    assert server.answers == [] and "Be brief." in str(server.requests[0])
+    last = str(server.requests[-1])
+    assert all(words in last for words in ("ducks", "call_1", "paid 3", "What is there?"))
 
 
 async def test_a_refused_key_is_an_error_with_a_code():
