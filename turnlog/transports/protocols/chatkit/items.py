@@ -202,7 +202,9 @@ TABLE: dict[type[s.Step], Any] = {
 
 
 def items_of(record: reading.TurnRecord, thread_id: str) -> list[Any]:
-    """A turn as items: what the stream shows when it is done."""
+    """A turn as items, in the order in which the stream added them. What is still open is as the
+    stream left it: a tool that waits for an approval is there, too.
+    """
     time = datetime.fromisoformat(record.asked_at)
     question = record.question
     place: dict[str, Any] = {"thread_id": thread_id, "created_at": time}
@@ -219,7 +221,9 @@ def items_of(record: reading.TurnRecord, thread_id: str) -> list[Any]:
     teller = Teller(thread_id, lambda: datetime.fromisoformat(record.last_at))
     for step in record.steps:
         for event in teller.tell(step):
-            if isinstance(event, c.ThreadItemDoneEvent | c.ThreadItemReplacedEvent):
+            if isinstance(event, c.ThreadItemAddedEvent):
+                found.setdefault(event.item.id, event.item)
+            elif isinstance(event, c.ThreadItemDoneEvent | c.ThreadItemReplacedEvent):
                 found[event.item.id] = event.item
     return list(found.values())
 
