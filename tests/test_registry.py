@@ -7,9 +7,17 @@ import pytest
 from turnlog import Agent, create_app, tool
 from turnlog.config import load
 from turnlog.errors import BadInput, ConfigError, NotFound
+from turnlog.ports import Decision
 from turnlog.simulator import Reply, ToolCall, Usage
 from turnlog.stores.memory.store import MemoryStore
-from turnlog.testing.apps import kept_events, scripted_app
+from turnlog.testing.apps import (
+    SECRET,
+    STREAM,
+    as_user,
+    client_of,
+    kept_events,
+    scripted_app,
+)
 
 FILE = """
 [agents.supervisor]
@@ -126,6 +134,12 @@ async def look() -> str:
     return "seen"
 
 
+@tool(writes=True)
+async def write() -> str:
+    """Write."""
+    return "written"
+
+
 TEAM = [
     Agent("supervisor", prompt="S", hands_over_to=["erp"]),
     Agent("erp", prompt="E", tools=[look], users=["alice"]),
@@ -157,6 +171,68 @@ async def test_a_session_whose_agent_is_no_longer_the_users_says_so():
     async with scripted_app(agents=[Agent("erp", users=["alice"])], store=store) as (app, _):
         with pytest.raises(NotFound, match="erp"):
             await app.run_turn("Hi", session_id=session.id, user_id="bob")
+
+
+SALES = [
+    Agent("supervisor", prompt="S", hands_over_to=["erp"]),
+    Agent("erp", prompt="E", users=["alice"], roles=["sales"]),
+]
+
+
+async def test_a_role_opens_an_agent_and_counts_through_every_door():
+    async with (
+        scripted_app(*[Reply("Hi.")] * 9, agents=SALES, auth_secret=SECRET) as (app, sim),
+        client_of(app) as http,
+    ):
+        may = {
+            "alice": as_user("alice"),
+            "bob": as_user("bob", roles=["sales"]),
+            "root": as_user("root", roles=["admin"]),
+            "eve": as_user("eve", roles=["finance"]),
+        }
+        seen = {}
+        for name, headers in may.items():
+            config = (await http.get("/api/config", headers=headers)).json()
+            made = await http.post("/api/sessions", json={"agent": "erp"}, headers=headers)
+            plain = (await http.post("/api/sessions", headers=headers)).json()["id"]
+            path = f"/api/sessions/{plain}/messages"
+            await http.post(path, json={"message": "Hi"}, headers=headers | STREAM)
+            offered = [t["name"] for t in sim.requests[-1].get("tools", [])]
+            models = (await http.get("/v1/models", headers=headers)).json()["data"]
+            seen[name] = (
+                [agent["id"] for agent in config["agents"]],
+                made.status_code,
+                "transfer_to_erp" in offered,
+                "erp" in [model["id"] for model in models],
+            )
+    assert seen.pop("eve") == (["supervisor"], 400, False, False)
+    assert set(map(str, seen.values())) == {str((["supervisor", "erp"], 201, True, True))}
+
+
+async def test_the_roles_of_a_turn_are_kept_with_its_question():
+    """A turn that waits goes on with them, also in another process, which has no token."""
+    store = MemoryStore()
+    asking = Agent("erp", prompt="E", tools=[write], roles=["sales"])
+    call = Reply(ToolCall("write", {}, "toolu_1"))
+    async with scripted_app(call, agents=[asking], store=store) as (app, _):
+        waits = await app.run_turn("Write", user_id="bob", roles=["sales", "finance"])
+        (question, *_) = await kept_events(store, waits.session_id)
+        assert question.roles == ["sales"]
+    async with scripted_app(Reply("Done."), agents=[asking], store=store) as (app, _):
+        (approval,) = waits.waiting
+        await app.answer_approval("bob", approval, Decision(approved=True))
+        await app.rest()
+        assert (await kept_events(store, waits.session_id))[-1].content == "Done."
+        with pytest.raises(NotFound, match="erp"):
+            await app.run_turn("Again", session_id=waits.session_id, user_id="bob")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"users": "alice"}, {"roles": "sales"}, {"roles": [" sales"]}, {"roles": [1]}]
+)
+def test_users_and_roles_are_lists_of_names(wrong):
+    with pytest.raises(ConfigError, match="must be a list|cannot be a role"):
+        Agent("erp", **wrong)
 
 
 # what it may spend

@@ -7,6 +7,7 @@ from datetime import tzinfo
 from functools import partial
 from typing import Any, Self
 
+from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from turnlog.app import for_clients
@@ -29,7 +30,7 @@ from turnlog.errors import BadInput
 from turnlog.events.clock import now
 from turnlog.events.cursor import Cursor
 from turnlog.files.telling import Telling
-from turnlog.pipeline import turn as pipeline
+from turnlog.pipeline.parts import Parts
 from turnlog.ports import (
     Agent,
     Approval,
@@ -234,19 +235,20 @@ class Turnlog(RunsTurns):
 
     async def create_session(
         self,
-        user_id: str,
+        user: User | str,
         *,
         title: str | None = None,
         agent: str | None = None,
         engine: str | None = None,
         session_id: str | None = None,
     ) -> Session:
-        mine = self._roster.of(user_id)
+        user = User.named(user)
+        mine = self._roster.of(user.id, user.roles)
         if not mine or (agent is not None and agent not in mine):
             there = ", ".join(mine) or "none that you may use"
             raise BadInput(f"There is no agent {agent!r}. There are: {there}.")
         session = new_session(
-            user_id,
+            user.id,
             agent or next(iter(mine)),
             title,
             thinking_budget=self.settings.thinking_budget,
@@ -257,10 +259,12 @@ class Turnlog(RunsTurns):
         return session
 
     async def start_turn(
-        self, user_id: str, session_id: str, question: Question, *, on_line: OnLine = unheard
+        self, user: User | str, session_id: str, question: Question, *, on_line: OnLine = unheard
     ) -> StartedTurn:
         client_tools.check(question.client_tools)
-        return await self._turns.start(user_id, session_id, question, on_line)
+        user = User.named(user)
+        question = replace(question, roles=self._roster.roles(user.roles))
+        return await self._turns.start(user.id, session_id, question, on_line)
 
     async def change_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
         check_changes(changes, self._agents.values())
@@ -273,8 +277,7 @@ class Turnlog(RunsTurns):
         self, user: User | str, approval_id: str, decision: Decision
     ) -> Approval:
         self._turns.refuse_closing()
-        user = User(id=user) if isinstance(user, str) else user
-        return await self._decisions.decide(user, approval_id, decision)
+        return await self._decisions.decide(User.named(user), approval_id, decision)
 
     async def settle_doubt(
         self, user_id: str, session_id: str, tool_use_id: str, *, happened: bool, note: str | None
@@ -294,10 +297,11 @@ class Turnlog(RunsTurns):
     async def budgets(self, user_id: str, session_id: str | None = None) -> list[dict[str, Any]]:
         return await self._budgets.states(user_id, session_id)
 
-    def config(self, user_id: str = LOCAL_USER) -> dict[str, Any]:
+    def config(self, user: User | str = LOCAL_USER) -> dict[str, Any]:
+        user = User.named(user)
         agents = [
-            for_clients.agent(agent, self._mcp.known_tools(agent, user_id, self._offer.tools))
-            for agent in self._roster.of(user_id).values()
+            for_clients.agent(agent, self._mcp.known_tools(agent, user.id, self._offer.tools))
+            for agent in self._roster.of(user.id, user.roles).values()
         ]
         return for_clients.settings(self.settings) | {"agents": agents}
 
@@ -324,10 +328,10 @@ class Turnlog(RunsTurns):
 
     # inside
 
-    def _parts_for(self, session: Session, show: Show) -> pipeline.Parts:
-        return pipeline.Parts(
+    def _parts_for(self, session: Session, show: Show, roles: Sequence[str] | None = ()) -> Parts:
+        return Parts(
             session=session,
-            team=self._roster.of(session.user_id),
+            team=self._roster.of(session.user_id, roles),
             engine=self._engines.get(session.engine),
             store=self.store,
             limits=self._limits,

@@ -1,6 +1,6 @@
 """The agents of turnlog.toml, made of what they name; and who may use which agent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from turnlog.config import Settings
 from turnlog.config.agents import AgentEntry
 from turnlog.errors import ConfigError
-from turnlog.ports import Agent
+from turnlog.ports import ADMIN, Agent
 from turnlog.projections.billing.budgets import read_budgets
 from turnlog.tools.mcp.server import McpServer
 from turnlog.tools.tool import Tool
@@ -34,6 +34,7 @@ def _agent(entry: AgentEntry) -> Agent:
         hands_over_to=entry.hands_over_to,
         budget=entry.budget,
         users=entry.users,
+        roles=entry.roles,
     )
 
 
@@ -97,15 +98,30 @@ class Roster:
 
     def __init__(self, agents: Sequence[Agent]) -> None:
         self._all = {agent.id: agent for agent in agents}
-        self._limited = any(agent.users for agent in agents)
+        self._limited = any(agent.users or agent.roles for agent in agents)
+        self._roles = {role for agent in agents for role in agent.roles}
 
-    def of(self, user_id: str) -> Mapping[str, Agent]:
-        """By id. Nobody hands over to an agent that the user may not use."""
+    def of(self, user_id: str, roles: Collection[str] | None = ()) -> Mapping[str, Agent]:
+        """By id. Nobody hands over to an agent that the user may not use. `roles` None: all."""
         if not self._limited:
             return self._all
-        mine = {a.id for a in self._all.values() if not a.users or user_id in a.users}
+        mine = {name for name, agent in self._all.items() if _may_use(agent, user_id, roles)}
         return {
             name: replace(agent, hands_over_to=[o for o in agent.hands_over_to if o in mine])
             for name, agent in self._all.items()
             if name in mine
         }
+
+    def roles(self, roles: Collection[str]) -> list[str]:
+        """Those of a user that make a difference here: they are kept with the question."""
+        return sorted({ADMIN, *self._roles}.intersection(roles)) if self._roles else []
+
+
+def _may_use(agent: Agent, user_id: str, roles: Collection[str] | None) -> bool:
+    """As one of its users, or by a role; an admin has every role."""
+    if not agent.users and not agent.roles:
+        return True
+    by_role = bool(agent.roles) and (
+        roles is None or ADMIN in roles or not {*agent.roles}.isdisjoint(roles)
+    )
+    return user_id in agent.users or by_role

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from turnlog.errors import BadInput, NotFound
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Stamped
-from turnlog.ports import Agent, Question, Session, StartedTurn, TurnResult
+from turnlog.ports import Agent, Question, Session, StartedTurn, TurnResult, User
 from turnlog.projections.outcome import outcome, refused
 from turnlog.tools import outputs
 from turnlog.transports import wire
@@ -151,11 +151,11 @@ class _App(Protocol):
     _following: Following
 
     async def create_session(
-        self, user_id: str, *, title: str | None = None, agent: str | None = None
+        self, user: User | str, *, title: str | None = None, agent: str | None = None
     ) -> Session: ...
 
     async def start_turn(
-        self, user_id: str, session_id: str, question: Question
+        self, user: User | str, session_id: str, question: Question
     ) -> StartedTurn: ...
 
     def follow_turn(self, user_id: str, turn: StartedTurn) -> Live: ...
@@ -172,6 +172,7 @@ class RunsTurns:
         *,
         session_id: str | None = None,
         user_id: str = LOCAL_USER,
+        roles: Sequence[str] = (),
         agent: str | None = None,
         on_event: Callable[[TurnEvent], None] | None = None,
         files: Sequence[str | Path] = (),
@@ -180,21 +181,23 @@ class RunsTurns:
         """Ask. `await` it for the result, when the turn is over or waits for a person; or iterate
         over its events with `async for`.
 
-        Without a session a new one is made, for `agent` if one is named. `files` are ids, or paths
-        to upload; one that is not the user's is denied, and nothing is asked. `options` are those
-        of a question: enable_thinking, thinking_budget, request_id, on_busy.
+        Without a session a new one is made, for `agent` if one is named. `roles` are the user's.
+        `files` are ids, or paths to upload; one that is not the user's is denied, and nothing is
+        asked. `options` are those of a question: enable_thinking, thinking_budget, request_id,
+        on_busy.
         """
         if session_id is not None and agent is not None:
             raise BadInput("A session has its agent: name the session or the agent, not both.")
 
         async def start() -> Begun:
-            session = session_id or (await self.create_session(user_id, agent=agent)).id
+            user = User(id=user_id, roles=frozenset(roles))
+            session = session_id or (await self.create_session(user, agent=agent)).id
             try:
                 file_ids = await self.files.ids(user_id, session, files)
             except NotFound as denied:
                 return refused(session, denied)
             question = Question(message=prompt, file_ids=file_ids, **options)
-            started: StartedTurn = await self.start_turn(user_id, session, question)
+            started: StartedTurn = await self.start_turn(user, session, question)
             return started
 
         return TurnRun(self, user_id, start()).telling(on_event)

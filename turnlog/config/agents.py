@@ -31,6 +31,7 @@ class AgentEntry:
     hands_over_to: tuple[str, ...] = ()
     budget: dict[str, Any] | None = None
     users: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
 
 
 def entries(table: Any, folder: Path) -> tuple[AgentEntry, ...]:

@@ -54,7 +54,7 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
     log_only: ClassVar[frozenset[str]] = frozenset(
-        {"clientTools", "enableThinking", "requestId", "fileDetails", "thinkingBudget"}
+        {"clientTools", "enableThinking", "requestId", "fileDetails", "roles", "thinkingBudget"}
     )
 
     message_id: str
@@ -65,6 +65,7 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
     thinking_budget: int | None = None
     client_tools: list[dict[str, Any]] = []  # that the client runs in this turn
     request_id: str | None | UnsetType = UNSET  # that the client gave; UNSET: older than this field
+    roles: list[str] | UnsetType = UNSET  # of whoever asked, where agents are for roles
 
 
 class ThinkingStart(Event, frozen=True, kw_only=True, tag="thinking_start"):

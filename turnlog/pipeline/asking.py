@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import UNSET
+
 from turnlog.events import kinds as k
 from turnlog.pipeline.admission import Limits, admit, admit_files
 from turnlog.pipeline.turn_state import new_id
@@ -31,4 +33,5 @@ def sent(question: Question, files: Sequence[File]) -> k.UserMessageSent:
         request_id=question.request_id,
         thinking_budget=question.thinking_budget,
         client_tools=question.client_tools,
+        roles=question.roles or UNSET,
     )

@@ -11,105 +11,39 @@ so that `work` can go on with it in any process.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-from turnlog.errors import Archived, NotFound, TurnOver
+from turnlog.errors import Archived, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Envelope
 from turnlog.events.clock import now
-from turnlog.pipeline.admission import Limits
 from turnlog.pipeline.asking import admitted_files, sent
 from turnlog.pipeline.citing import followed
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.ending import UNEXPLAINED, complete, error_of, left_open, show_unkept
-from turnlog.pipeline.execution import ClaimId, execute
+from turnlog.pipeline.execution import execute
 from turnlog.pipeline.normalization import normalize
+from turnlog.pipeline.parts import DraftKeeper, Parts
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import Append, emit, store_and_emit
 from turnlog.pipeline.turn_state import TurnState, resumed
 from turnlog.ports import (
-    NO_ATTACHMENTS,
-    NO_GUARD,
-    NOBODY,
     Agent,
     Ask,
-    Attachments,
     Batch,
     CallGuard,
-    Engine,
-    Model,
     Question,
-    Rate,
     Seat,
-    Session,
-    Show,
-    Standing,
     Store,
     Summarizer,
-    ToolBox,
     ToolStarted,
     Turn,
-    no_price,
 )
-from turnlog.projections.history.clean import CleanHistories
 
 _log = logging.getLogger(__name__)
-
-
-class Pacer(Protocol):
-    """Holds chunks back for a moment, so that those which come together are shown together."""
-
-    def takes(self, batch: Batch) -> bool: ...
-    def add(self, batch: Batch) -> None: ...
-    def flush(self) -> None: ...
-    def close(self) -> None: ...
-
-
-class DraftKeeper(Protocol):
-    """Saves what was shown of unfinished answers."""
-
-    def touch(self) -> None: ...
-    async def close(self) -> None: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parts:
-    """What a turn works with. Many turns share these, and no turn changes them."""
-
-    session: Session
-    team: Mapping[str, Agent]
-    engine: Model | Engine
-    store: Store
-    limits: Limits
-    show: Show
-    tools_for: Callable[[Agent, Turn, Standing], Awaitable[ToolBox]]
-    claim_id: ClaimId
-    pacer_for: Callable[[Callable[[Batch], None]], Pacer]
-    drafts_for: Callable[[TurnState], DraftKeeper]
-    guard_for: Callable[[Turn], CallGuard] = lambda turn: NO_GUARD
-    rate: Rate = no_price  # what a model call costs
-    note: Callable[[Sequence[Envelope]], None] = lambda placed: None  # what was stored, for logs
-    files: Attachments = NO_ATTACHMENTS
-    summarizer: Summarizer = NOBODY  # of what leaves a long conversation's window
-    clean: CleanHistories = field(default_factory=CleanHistories)  # what agents were told before
-
-    @property
-    def agent(self) -> Agent:
-        """The agent that is asked first."""
-        return self.member(self.session.agent_id)
-
-    def member(self, agent_id: str) -> Agent:
-        """The agent. Raises NotFound if this server no longer has it."""
-        if agent_id not in self.team:
-            raise NotFound(f"The agent {agent_id!r} of this turn is not here any more.")
-        return self.team[agent_id]
-
-
-PartsFor = Callable[[Session, Show], Parts]
 
 
 async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
@@ -149,6 +83,7 @@ async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:
         enable_thinking=first.enable_thinking,
         thinking_budget=first.thinking_budget,
         request_id=turn.request_id,
+        roles=first.roles or [],
     )
     state = resumed(turn, events)
     state.file_ids = question.file_ids

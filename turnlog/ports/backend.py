@@ -46,7 +46,7 @@ class Estimate(Value, frozen=True, kw_only=True):
 class Estimating(Protocol):
     """Tells what a message would cost, before it is sent."""
 
-    async def of(self, user_id: str, session_id: str, question: Question) -> Estimate:
+    async def of(self, user: User | str, session_id: str, question: Question) -> Estimate:
         """Raises what sending the message would raise: NotFound, BadInput, TooLarge."""
         ...
 
@@ -125,7 +125,7 @@ class Backend(Protocol):
 
     async def create_session(
         self,
-        user_id: str,
+        user: User | str,
         *,
         title: str | None = None,
         agent: str | None = None,
@@ -138,11 +138,12 @@ class Backend(Protocol):
         ...
 
     async def start_turn(
-        self, user_id: str, session_id: str, question: Question, *, on_line: OnLine = unheard
+        self, user: User | str, session_id: str, question: Question, *, on_line: OnLine = unheard
     ) -> StartedTurn:
         """Returns once the user's message is on disk. The turn goes on without the caller.
 
-        `on_line` is called where the question must wait, once its place in the line is kept.
+        `on_line` is called where the question must wait, once its place in the line is kept. The
+        roles of the user are those of the turn, also where another process goes on with it.
         """
         ...
 
@@ -158,7 +159,7 @@ class Backend(Protocol):
     @property
     def estimates(self) -> Estimating: ...
 
-    def config(self, user_id: str) -> dict[str, Any]:
+    def config(self, user: User | str) -> dict[str, Any]:
         """What a user interface needs to know: model, agents with their tools as far as they are
         known now, limits, simulated or not.
         """

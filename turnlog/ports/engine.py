@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from turnlog.errors import ConfigError
 from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import TokenUsage
 from turnlog.events.internal import HANDOVER
@@ -16,6 +17,7 @@ from turnlog.ports.guard import NO_GUARD, CallGuard
 from turnlog.ports.model import CallStarted, Prompt
 from turnlog.ports.store import Session
 from turnlog.ports.tools import Standing, ToolBox, ToolStarted
+from turnlog.ports.user import is_role
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +50,19 @@ class Agent:
     thinking: bool = True  # False: it does not think, whatever the session says
     hands_over_to: Sequence[str] = ()  # ids of agents
     budget: Any = None  # what it may spend: {"per": "day", "usd": 5}, as in [[budgets]]
-    users: Sequence[str] = ()  # ids of the users who may use it; none: everybody
+    users: Sequence[str] = ()  # ids of the users who may use it
+    roles: Sequence[str] = ()  # of users who may use it; neither: everybody may
     deps: Any = None  # what its tools and its prompt need: ToolContext.deps, PromptContext.deps
     output: Any = None  # a type: its answers are JSON of this, and `TurnResult.output` is one
     output_schema: Mapping[str, Any] | None = None  # made of `output` by create_app
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a rule that nobody knows."""
+        for name in ("users", "roles"):
+            if isinstance(getattr(self, name), str):  # its letters would be users
+                raise ConfigError(f"agent {self.id!r}: {name!r} must be a list.")
+        if wrong := [role for role in self.roles if not is_role(role)]:
+            raise ConfigError(f"agent {self.id!r}: {wrong[0]!r} cannot be a role.")
         check_rule(self.approval, f"agent {self.id!r}")
         check_approver(self.approver, f"agent {self.id!r}")
 

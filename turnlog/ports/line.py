@@ -19,6 +19,7 @@ class Question(Value, frozen=True, kw_only=True):
     on_busy: Literal["reject", "enqueue"] = "reject"
     message_id: str | None = None  # made by our side, where a protocol shows it first
     client_tools: list[dict[str, Any]] = []  # that the client runs: name, description, parameters
+    roles: list[str] = []  # of whoever asks, as far as agents are for roles; set by the server
 
 
 class Waiting(Value, frozen=True, kw_only=True):

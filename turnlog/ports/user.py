@@ -17,6 +17,11 @@ class User:
     roles: frozenset[str] = frozenset()
     until: float | None = field(default=None, compare=False)  # when the token ends, since 1970
 
+    @classmethod
+    def named(cls, user: "User | str") -> "User":
+        """Somebody of whom only the id is known has no role."""
+        return user if isinstance(user, User) else cls(id=user)
+
     @property
     def admin(self) -> bool:
         return ADMIN in self.roles

@@ -19,6 +19,7 @@ from turnlog.telemetry.logs import belonging_to
 from turnlog.telemetry.metrics import Metrics
 
 _log = logging.getLogger(__name__)
+Called = k.Message | k.HistorySummarized  # what a model call leaves in the log
 CHUNKS: dict[type, str] = {k.MessageChunk: "text", k.ThinkingChunk: "thinking"}
 Show = Callable[[Sequence[Stamped]], None]
 End = Callable[[BaseException | None], Awaitable[None]]
@@ -70,7 +71,7 @@ class TurnWatch:
         for placed in stored:
             began = self._steps.get(placed.agent.id, self.began)
             self._steps[placed.agent.id] = time.time_ns()
-            if isinstance(placed.event, k.Message) and placed.event.model:
+            if isinstance(placed.event, Called) and placed.event.model:
                 facts = _call_facts(placed.event, (time.time_ns() - began) // 1_000_000)
                 _log.info("model call", extra={"facts": {"agent": placed.agent.id, **facts}})
                 _count(self.metrics, placed.event, placed.agent.id)
@@ -156,16 +157,20 @@ class TurnWatch:
         self.tracer.end(span, time.time_ns(), {}, error)
 
 
-def _call_facts(message: k.Message, ms: int) -> dict[str, object]:
+def _call_facts(message: Called, ms: int) -> dict[str, object]:
     """What is said of a model call: names and numbers, never content. `ms`: since the agent's step
     before."""
     cost = None if message.cost_usd is None else f"{message.cost_usd:f}"
     numbers = {**_tokens(message), "cost_usd": cost, "ms": ms}
-    return {"model": message.model, **numbers, "stop_reason": message.stop_reason}
+    return {"model": message.model, **numbers, "stop_reason": _stop_reason(message)}
 
 
-def _count(metrics: Metrics, message: k.Message, agent_id: str) -> None:
-    metrics.model_calls.add(1, message.model, message.stop_reason)
+def _stop_reason(message: Called) -> str:
+    return message.stop_reason if isinstance(message, k.Message) else "summary"
+
+
+def _count(metrics: Metrics, message: Called, agent_id: str) -> None:
+    metrics.model_calls.add(1, message.model, _stop_reason(message))
     metrics.agent_calls.add(1, agent_id)
     for kind, count in _tokens(message).items():
         metrics.tokens.add(count, message.model, kind)
@@ -209,7 +214,7 @@ def _error(watch: TurnWatch, error: k.Error) -> None:
     watch.metrics.errors.add(1, error.code)
 
 
-def _tokens(message: k.Message) -> dict[str, int]:
+def _tokens(message: Called) -> dict[str, int]:
     used = message.token_usage
     return {
         "input": used.input_tokens,

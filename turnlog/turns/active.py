@@ -14,6 +14,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.pipeline import turn as pipeline
 from turnlog.pipeline.ending import ShuttingDown
+from turnlog.pipeline.parts import Parts, PartsFor
 from turnlog.pipeline.turn_state import TurnState, new_id
 from turnlog.ports import (
     Bus,
@@ -51,7 +52,7 @@ class RunningTurns:
     def __init__(
         self,
         store: Store,
-        parts_for: pipeline.PartsFor,
+        parts_for: PartsFor,
         bus: Bus,
         limits: UserLimits,
         longest: float,
@@ -146,7 +147,7 @@ class RunningTurns:
         live = LiveTurn(turn_id or new_id(), session.id)
         if live.turn_id in self._live:  # a question in line that begins at this moment
             raise Busy(live.turn_id)
-        watch, parts = self._prepared(live, session)
+        watch, parts = self._prepared(live, session, question.roles)
         self._limits.start(user_id, with_files=bool(question.file_ids))
         self._live[live.turn_id] = live
         try:
@@ -178,8 +179,8 @@ class RunningTurns:
         self._limits.resume(turn.user_id)
         try:
             session = await self._store.get_session(turn.user_id, turn.session_id)
-            watch, parts = self._prepared(live, session)
             question, state = await pipeline.resume(turn, self._store)
+            watch, parts = self._prepared(live, session, question.roles)
             drafts = unkept(turn, state)  # of agents that were writing when the process died
             state.index = max(state.index, drafts.index)
             await pipeline.deliver([*draft_events(drafts), state.from_outside(first)], state, parts)
@@ -262,8 +263,8 @@ class RunningTurns:
         self._limits.resume(user_id)
         try:
             session = await self._store.get_session(user_id, session_id)
-            _, parts = self._prepared(live, session)
-            _, state = await pipeline.resume(turn, self._store)
+            question, state = await pipeline.resume(turn, self._store)
+            _, parts = self._prepared(live, session, question.roles)
             await pipeline.end(state, asyncio.CancelledError(), parts)
         finally:
             self._rest(live, user_id)
@@ -271,10 +272,12 @@ class RunningTurns:
 
     # inside
 
-    def _prepared(self, live: LiveTurn, session: Session) -> tuple[TurnWatch, pipeline.Parts]:
+    def _prepared(
+        self, live: LiveTurn, session: Session, roles: Sequence[str]
+    ) -> tuple[TurnWatch, Parts]:
         show = partial(self._bus.publish, session.id)
         watch = TurnWatch(session.id, live.turn_id, self._metrics, show, installed_tracer())
-        parts = self._parts_for(session, watch.show)
+        parts = self._parts_for(session, watch.show, roles)
         return watch, replace(parts, note=watch.note, clean=self._clean)
 
     def _set_off(
@@ -283,7 +286,7 @@ class RunningTurns:
         watch: TurnWatch,
         question: Question,
         state: TurnState,
-        parts: pipeline.Parts,
+        parts: Parts,
     ) -> None:
         """Let the turn run by itself."""
         live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))
@@ -294,9 +297,7 @@ class RunningTurns:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _end(
-        self, state: TurnState, parts: pipeline.Parts, failure: BaseException | None
-    ) -> None:
+    async def _end(self, state: TurnState, parts: Parts, failure: BaseException | None) -> None:
         if await pipeline.end(state, failure, parts):
             for follow_up in self._on_end:
                 follow_up.add(state)

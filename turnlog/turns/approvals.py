@@ -16,7 +16,7 @@ from turnlog.events.base import Event
 from turnlog.events.clock import now, seconds_until
 from turnlog.events.content import hash_of
 from turnlog.pipeline.admission import check_texts
-from turnlog.pipeline.turn import PartsFor
+from turnlog.pipeline.parts import PartsFor
 from turnlog.ports import Approval, Decision, Store, Turn, User
 from turnlog.turns.active import RunningTurns
 from turnlog.turns.edits import check_edit

@@ -4,7 +4,7 @@ from typing import Any
 
 from turnlog.errors import BadInput, NotFound, ToolError
 from turnlog.events import kinds as k
-from turnlog.pipeline.turn import PartsFor
+from turnlog.pipeline.parts import PartsFor
 from turnlog.ports import Approval, EventLog, Standing, Store, Turn
 
 PAGE = 100  # events that are read at once
@@ -15,7 +15,7 @@ async def check_edit(
 ) -> None:
     """Raises BadInput where the tool would not take these arguments."""
     session = await store.get_session(user_id, approval.session_id)
-    parts = parts_for(session, lambda batch: None)
+    parts = parts_for(session, lambda batch: None, None)  # the call was made: it is there
     agent = parts.member(await _asker(store, user_id, approval))
     turn = Turn(id=approval.turn_id, session_id=session.id, user_id=user_id)
     call = k.ToolUse(tool_use_id=approval.tool_use_id, tool_name=approval.tool_name, args=args)

@@ -14,7 +14,7 @@ from turnlog.events.money import picousd, total, usd
 from turnlog.events.record import numbered
 from turnlog.pipeline.asking import admitted_files, sent
 from turnlog.pipeline.context_building import build_context, prompt_of
-from turnlog.pipeline.turn import Parts, PartsFor
+from turnlog.pipeline.parts import Parts, PartsFor
 from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import (
     Engine,
@@ -29,6 +29,7 @@ from turnlog.ports import (
     Standing,
     Store,
     Turn,
+    User,
 )
 from turnlog.projections.billing.budgets import estimated_tokens
 from turnlog.turns.budgets import Budgets, size_of
@@ -45,10 +46,12 @@ class Estimates:
         self._budgets = budgets
         self._rate = rate
 
-    async def of(self, user_id: str, session_id: str, question: Question) -> Estimate:
+    async def of(self, user: User | str, session_id: str, question: Question) -> Estimate:
         """Raises what sending the message would raise: NotFound, BadInput, TooLarge."""
+        asker = User.named(user)
+        user_id = asker.id
         session = await self._store.get_session(user_id, session_id)
-        parts = self._parts_for(session, lambda batch: None)
+        parts = self._parts_for(session, lambda batch: None, sorted(asker.roles))
         files = await admitted_files(question, parts.limits, user_id, parts.files)
         turn = Turn(id=new_id(), session_id=session.id, user_id=user_id)
         prompt = await self._prompt(question, files, turn, parts)

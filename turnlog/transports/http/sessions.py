@@ -38,7 +38,7 @@ class ThinkingChange(msgspec.Struct, kw_only=True, rename="camel", forbid_unknow
 
 async def create(request: UserRequest) -> Response:
     wishes = msgspec.structs.asdict(await request.body(NewSession))
-    session = await request.backend.create_session(request.user.id, **wishes)
+    session = await request.backend.create_session(request.user, **wishes)
     return json_response(shown(session), 201)
 
 

@@ -35,9 +35,9 @@ async def config(request: UserRequest) -> Response:
     """Whoever is not signed in is told that, and nothing about agents, tools and the store."""
     backend, user = request.backend, request.user
     if user == NOBODY:
-        simulated = backend.config(user.id)["simulated"]
+        simulated = backend.config(user)["simulated"]
         return json_response({"user": None, "simulated": simulated})
-    facts = backend.describe() | backend.config(user.id)
+    facts = backend.describe() | backend.config(user)
     who = {"id": user.id, "roles": sorted(user.roles)}
     return json_response(facts | {"user": who, "internalPrefixes": RESERVED_PREFIXES})
 

@@ -32,7 +32,7 @@ async def send(request: UserRequest) -> Response:
     """The answer streams until `complete` or `error`, also while a person must decide."""
     question = Question(**msgspec.structs.asdict(await request.body(NewMessage)))
     backend, user_id = request.backend, request.user.id
-    turn = await backend.start_turn(user_id, request.id("session_id"), question)
+    turn = await backend.start_turn(request.user, request.id("session_id"), question)
     if request.accepts("text/event-stream"):
         return sse.EventStream(backend.follow_turn(user_id, turn), backend.metrics)
     return json_response({"turnId": turn.turn_id}, 202)
@@ -42,7 +42,7 @@ async def estimate(request: UserRequest) -> Response:
     """What a message would cost, before it is sent."""
     question = Question(**msgspec.structs.asdict(await request.body(NewMessage)))
     session_id = request.id("session_id")
-    return json_response(await request.backend.estimates.of(request.user.id, session_id, question))
+    return json_response(await request.backend.estimates.of(request.user, session_id, question))
 
 
 async def stop(request: UserRequest) -> Response:

@@ -47,7 +47,7 @@ async def send(request: UserRequest) -> Response:
     await request.backend.store.get_session(request.user.id, session_id)
     if last.get("role") == "user":
         question = _question(last)
-        turn = await request.backend.start_turn(request.user.id, session_id, question)
+        turn = await request.backend.start_turn(request.user, session_id, question)
         return _stream(request, turn)
     decisions = _decisions(last)
     if not decisions:

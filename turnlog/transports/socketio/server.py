@@ -238,10 +238,10 @@ class Sockets:
         if request.on_busy == "enqueue":
             async with client.in_line(session_id) as joined:
                 turn = await self._backend.start_turn(
-                    client.user.id, session_id, question, on_line=joined
+                    client.user, session_id, question, on_line=joined
                 )
         else:
-            turn = await self._backend.start_turn(client.user.id, session_id, question)
+            turn = await self._backend.start_turn(client.user, session_id, question)
         return {"turnId": turn.turn_id}
 
     async def _stop(self, client: Client, request: requests.Stop) -> Answer:

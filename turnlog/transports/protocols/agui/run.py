@@ -45,7 +45,7 @@ async def run(request: UserRequest) -> Response:
     backend, user_id = request.backend, request.user.id
     props = given.forwarded_props if isinstance(given.forwarded_props, dict) else {}
     agent = props.get("agent")
-    session = await session_of(backend, user_id, given.thread_id, agent)
+    session = await session_of(backend, request.user, given.thread_id, agent)
     teller = Teller(given.thread_id, given.run_id, session)
     turn, before = await _turn(request, given, session)
     if turn is None:
@@ -65,7 +65,7 @@ async def _turn(
     last = given.messages[-1] if given.messages else {}
     if last.get("role") == "user":
         question = _question(given, last)
-        return await backend.start_turn(user_id, session.id, question), None
+        return await backend.start_turn(request.user, session.id, question), None
     if await telling.is_running(backend, user_id, session.id):
         return await telling.newest(backend, user_id, session.id), None
     return None, None

@@ -57,7 +57,7 @@ class LogStore(Store[Context]):
         try:
             session = await context.backend.store.get_session(context.user_id, thread.id)
         except NotFound:
-            await context.backend.create_session(context.user_id, session_id=thread.id)
+            await context.backend.create_session(context.user, session_id=thread.id)
             return
         if thread.title and thread.title != session.title:
             await context.backend.change_session(context.user_id, thread.id, title=thread.title)
@@ -126,7 +126,7 @@ class LogStore(Store[Context]):
         """A question begins a turn; everything else was in the log before it was shown."""
         if isinstance(item, c.UserMessageItem):
             question = _question(item)
-            context.turn = await context.backend.start_turn(context.user_id, thread_id, question)
+            context.turn = await context.backend.start_turn(context.user, thread_id, question)
 
     async def save_item(self, thread_id: str, item: Any, context: Context) -> None:
         """It was replaced because of what the log says."""

@@ -18,13 +18,12 @@ PREFIX = "resp_"
 DEFAULT = "turnlog"  # the model that is the server's first agent
 
 
-def agents(backend: Backend, user_id: str) -> list[str]:
-    """Those that this user may use."""
-    return [agent["id"] for agent in backend.config(user_id)["agents"]]
+def agents(request: UserRequest) -> list[str]:
+    return [agent["id"] for agent in request.backend.config(request.user)["agents"]]
 
 
-def agent_of(backend: Backend, user_id: str, model: str) -> str | None:
-    known = agents(backend, user_id)
+def agent_of(request: UserRequest, model: str) -> str | None:
+    known = agents(request)
     if model != DEFAULT and model not in known:
         names = ", ".join([DEFAULT, *known])
         raise NotFound(

@@ -39,7 +39,7 @@ class NewCompletion(msgspec.Struct, kw_only=True):
 
 
 async def models(request: UserRequest) -> Response:
-    names = [asking.DEFAULT, *asking.agents(request.backend, request.user.id)]
+    names = [asking.DEFAULT, *asking.agents(request)]
     rows = [{"id": n, "object": "model", "created": 0, "owned_by": "turnlog"} for n in names]
     return json_response({"object": "list", "data": rows})
 
@@ -47,7 +47,7 @@ async def models(request: UserRequest) -> Response:
 async def create(request: UserRequest) -> Response:
     wish = await parameters.read(request, NewCompletion)
     backend, user_id = request.backend, request.user.id
-    agent = asking.agent_of(backend, user_id, wish.model)
+    agent = asking.agent_of(request, wish.model)
     turn, before = await _turn(request, wish, agent)
     teller = Teller(turn, wish)
     steps = telling.told(backend, user_id, turn, before)
@@ -82,10 +82,10 @@ async def _turn(
     thought = parameters.thinking(wish.reasoning_effort)
     question = asking.question(wish.messages, new=not name, tools=tools, key=key, **thought)
     if name:
-        session = await session_of(backend, user_id, name, agent)
+        session = await session_of(backend, request.user, name, agent)
     else:
-        session = await backend.create_session(user_id, agent=agent)
-    return await backend.start_turn(user_id, session.id, question), None
+        session = await backend.create_session(request.user, agent=agent)
+    return await backend.start_turn(request.user, session.id, question), None
 
 
 class Teller:

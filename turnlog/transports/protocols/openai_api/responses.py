@@ -43,7 +43,7 @@ async def create(request: UserRequest) -> Response:
     wish = await parameters.read(request, NewResponse)
     parameters.check_included(wish.include)
     backend, user_id = request.backend, request.user.id
-    agent = asking.agent_of(backend, user_id, wish.model)
+    agent = asking.agent_of(request, wish.model)
     turn, before = await _turn(request, wish, agent)
     teller = await _teller(request, turn, wish.model, metadata=wish.metadata)
     if wish.background and not wish.stream:
@@ -108,7 +108,7 @@ async def create_conversation(request: UserRequest) -> Response:
     wish = await request.body(NewConversation)
     about = wish.metadata or {}
     session = await request.backend.create_session(
-        request.user.id, title=about.get("title"), agent=about.get("agent")
+        request.user, title=about.get("title"), agent=about.get("agent")
     )
     return json_response(_conversation(session.id, session.created_at, session.title))
 
@@ -162,7 +162,7 @@ async def _turn(
     if wish.previous_response_id:
         session_id = await asking.session_after(backend, user_id, wish.previous_response_id)
     elif name:
-        session_id = (await session_of(backend, user_id, str(name), agent)).id
+        session_id = (await session_of(backend, request.user, str(name), agent)).id
     else:
         session_id = ""
     if answers := await _answers(request, given):
@@ -180,8 +180,8 @@ async def _turn(
         messages, new=new or bool(wish.instructions), tools=wish.tools or [], key=key, **thought
     )
     if new:
-        session_id = (await backend.create_session(user_id, agent=agent)).id
-    return await backend.start_turn(user_id, session_id, question), None
+        session_id = (await backend.create_session(request.user, agent=agent)).id
+    return await backend.start_turn(request.user, session_id, question), None
 
 
 async def _session_of(request: UserRequest, approval_id: str) -> str:

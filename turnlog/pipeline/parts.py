@@ -1,0 +1,87 @@
+"""What a turn works with: the session, the team, who answers, where it is kept and shown."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from turnlog.errors import NotFound
+from turnlog.events.base import Envelope
+from turnlog.pipeline.admission import Limits
+from turnlog.pipeline.execution import ClaimId
+from turnlog.pipeline.turn_state import TurnState
+from turnlog.ports import (
+    NO_ATTACHMENTS,
+    NO_GUARD,
+    NOBODY,
+    Agent,
+    Attachments,
+    Batch,
+    CallGuard,
+    Engine,
+    Model,
+    Rate,
+    Session,
+    Show,
+    Standing,
+    Store,
+    Summarizer,
+    ToolBox,
+    Turn,
+    no_price,
+)
+from turnlog.projections.history.clean import CleanHistories
+
+
+class Pacer(Protocol):
+    """Holds chunks back for a moment, so that those which come together are shown together."""
+
+    def takes(self, batch: Batch) -> bool: ...
+    def add(self, batch: Batch) -> None: ...
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class DraftKeeper(Protocol):
+    """Saves what was shown of unfinished answers."""
+
+    def touch(self) -> None: ...
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a turn works with. Many turns share these, and no turn changes them."""
+
+    session: Session
+    team: Mapping[str, Agent]
+    engine: Model | Engine
+    store: Store
+    limits: Limits
+    show: Show
+    tools_for: Callable[[Agent, Turn, Standing], Awaitable[ToolBox]]
+    claim_id: ClaimId
+    pacer_for: Callable[[Callable[[Batch], None]], Pacer]
+    drafts_for: Callable[[TurnState], DraftKeeper]
+    guard_for: Callable[[Turn], CallGuard] = lambda turn: NO_GUARD
+    rate: Rate = no_price  # what a model call costs
+    note: Callable[[Sequence[Envelope]], None] = lambda placed: None  # what was stored, for logs
+    files: Attachments = NO_ATTACHMENTS
+    summarizer: Summarizer = NOBODY  # of what leaves a long conversation's window
+    clean: CleanHistories = field(default_factory=CleanHistories)  # what agents were told before
+
+    @property
+    def agent(self) -> Agent:
+        """The agent that is asked first."""
+        return self.member(self.session.agent_id)
+
+    def member(self, agent_id: str) -> Agent:
+        """The agent. Raises NotFound if this server no longer has it."""
+        if agent_id not in self.team:
+            raise NotFound(f"The agent {agent_id!r} of this turn is not here any more.")
+        return self.team[agent_id]
+
+
+class PartsFor(Protocol):
+    """Gathers them. `roles` are those of the asker; None: the agents of all roles are there."""
+
+    def __call__(self, session: Session, show: Show, roles: Sequence[str] | None = ()) -> Parts: ...
