@@ -34,6 +34,19 @@ async def test_a_person_is_told_what_they_are_asked_to_allow():
         assert desk.world.paid == []
 
 
+async def test_a_person_is_not_shown_whom_the_model_wished_to_act_for():
+    """It is dropped before the call runs: so it is not among what is allowed."""
+    wishes = {"amount": 5, "user_id": "bob", "USER-ID": "bob"}
+    async with office(Reply(ToolCall("pay", wishes, "toolu_pay")), DONE) as desk:
+        session, (asked,) = await desk.asked()
+        assert (asked["args"], asked["argsHash"]) == ({"amount": 5}, hash_of({"amount": 5}))
+        assert "bob" not in asked["description"]
+        await desk.answer(asked)
+        await desk.rest()
+        assert desk.world.paid == [("Bob", 5)]
+        await desk.kept(session)
+
+
 async def test_an_allowed_call_runs_once_and_the_turn_goes_on():
     async with office(PAY, DONE) as desk:
         session, (asked,) = await desk.asked()

@@ -72,9 +72,36 @@ async def test_flow(path, store, transport, engine, tmp_path, request):
     assert seen.rows == page.expected
 
 
+# The whole matrix: the other engines over every store and transport.
+ENGINES = ("langgraph", "openai_agents")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("store", "transport", "engine"),
+    [each for each in product(STORES, TRANSPORTS, ENGINES) if each not in OTHERS],
+)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+async def test_flow_on_every_engine(path, store, transport, engine, tmp_path):
+    page = pages.read_page(path)
+    seen = await flows.perform(page, STORES[store](tmp_path), TRANSPORTS[transport], engine)
+    assert seen.broken == []
+    assert seen.rows == page.expected
+
+
 # A stream that is cut off at once loses the bytes that nobody has read yet, and whether somebody
 # has depends on how quickly the store answers: the pages are written for one that takes no time.
 WHOLE = [path for path in PAGES if "_cut_" not in path.stem]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.stem)
+async def test_flow_on_postgres_on_every_engine(path, engine, database):
+    page = pages.read_page(path)
+    seen = await flows.perform(page, PostgresStore(database), flows.by_library, engine)
+    assert seen.broken == []
+    assert seen.rows == page.expected
 
 
 @pytest.mark.slow

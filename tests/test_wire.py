@@ -183,6 +183,14 @@ def test_an_internal_event_has_no_index_and_is_still_json():
     assert shown(k.HistoryAnchored(anchor=3))["eventIndex"] is None
 
 
+def test_an_auditor_is_told_why_another_agent_was_chosen_and_nobody_else_is():
+    change = k.AgentChanged(from_="supervisor", to="erp", reason="It is about an invoice.")
+    (placed,) = s.placed(change)
+    at = Stamped(session_id="s", turn_id="t", envelope=placed, seq=3, position=3)
+    assert "reason" not in wire.decode(wire.encode(at))
+    assert wire.decode(wire.encode_for_audit(at))["reason"] == "It is about an invoice."
+
+
 def test_a_frame_carries_cursor_type_and_event():
     (placed,) = s.placed(s.asked("two\nlines"))
     at = Stamped(session_id="s", turn_id="t", envelope=placed, seq=0, position=0)

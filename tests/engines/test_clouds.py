@@ -80,7 +80,7 @@ async def test_a_failure_in_mid_stream_at_bedrock_ends_the_turn_and_keeps_what_w
     async with on("bedrock", Reply("Half of it is here."), breaks=breaks) as (app, _):
         result = await app.run_turn("Go")
         events = await kept_events(app.store, result.session_id)
-    assert events[-1].code == "rate_limited" or events[-1].retryable
+    assert (events[-1].code, events[-1].retryable) == ("rate_limited", True)
     assert [e.stop_reason for e in events if e.type == "message"] == ["interrupted"]
 
 

@@ -10,9 +10,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from turnlog import Agent
 from turnlog.engines.langgraph.graph import GraphEngine
+from turnlog.engines.langgraph.pauses import Interrupted
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
-from turnlog.ports import Ask, OpenCall, Standing
+from turnlog.ports import ApprovalState, Ask, OpenCall, Standing
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
@@ -90,6 +91,46 @@ async def test_the_middleware_for_people_in_the_loop_gets_its_decisions():
             await check(app, session.id, live)
     result = next(e for e in live if e["type"] == "tool_result")
     assert not result["success"] and "Too hot" in result["error"]
+
+
+async def test_arguments_can_be_changed_for_the_middleware():
+    script = [Reply(ToolCall("get_weather", {"city": "sf"}, "toolu_1")), Reply("Ok.")]
+    async with claude(*script) as model:
+        middleware = HumanInTheLoopMiddleware(interrupt_on={"get_weather": True})
+        graph = create_agent(model, tools=[get_weather], middleware=[middleware])
+        async with (app := app_of(graph)):
+            session, live = await talk(app, "weather?")
+            asked = next(e for e in live if e["type"] == "approval_requested")
+            live += await decided(app, session, live, asked, approved=True, args={"city": "Rome"})
+            await check(app, session.id, live)
+    result = next(e for e in live if e["type"] == "tool_result")
+    assert result["success"] and "Rome" in result["result"]
+
+
+def several(args):
+    requests = [{"name": "pay", "args": {"amount": n}} for n in (1, 2)]
+    value = {"action_requests": requests, "review_configs": []}
+    decision = ApprovalState(
+        approval_id="a", args=args, args_hash="", outcome="approved", edited=True
+    )
+    return Interrupted("i", value).answer(decision)["decisions"]
+
+
+def test_several_calls_are_changed_together_or_not_at_all():
+    wanted = [{"name": "pay", "args": {"amount": n}} for n in (1, 3)]
+    edits = [each["edited_action"] for each in several({"action_requests": wanted})]
+    assert edits == wanted
+    for wrong in ({"action_requests": wanted[:1]}, {"action_requests": "x"}, {"amount": 3}):
+        assert {each["type"] for each in several(wrong)} == {"reject"}
+
+
+async def test_arguments_that_a_person_changed_are_what_interrupt_returns():
+    async with (app := app_of(asking_graph())):
+        session, live = await talk(app, "Hi")
+        asked = next(e for e in live if e["type"] == "approval_requested")
+        live += await decided(app, session, live, asked, approved=True, args={"name": "Eve"})
+        await check(app, session.id, live)
+    assert "Eve" in [e["content"] for e in live if e["type"] == "message"][-1]
 
 
 # a process that died

@@ -21,6 +21,7 @@ class Event(Value, frozen=True, kw_only=True, tag_field="type"):
     internal: ClassVar[bool] = False  # for the audit only, never on a user's wire
     shown_as: ClassVar[str] = "transient"  # persistenceState on the wire
     log_only: ClassVar[frozenset[str]] = frozenset()  # wire names that stay in the log
+    audited: ClassVar[frozenset[str]] = frozenset()  # those of them that auditors see
     version: ClassVar[int] = 1  # of the stored form; codec.UPGRADES reads older ones
 
     @property

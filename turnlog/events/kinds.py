@@ -251,6 +251,7 @@ class AgentChanged(Event, frozen=True, kw_only=True, tag="agent_changed"):
     """Another agent took over. Shown as a signal; its record in the log is internal."""
 
     log_only: ClassVar[frozenset[str]] = frozenset({"reason"})
+    audited: ClassVar[frozenset[str]] = frozenset({"reason"})
 
     from_: str = msgspec.field(name="from")
     to: str

@@ -49,16 +49,17 @@ class Policy:
 
 
 def request(call: ToolUse, tool: Tool, approval_id: str, policy: Policy) -> ApprovalRequested:
-    """The question that a person is asked."""
+    """The question that a person is asked: about the arguments as they would take effect."""
+    args = tool.identity.cleaned(call.args)
     return ApprovalRequested(
         approval_id=approval_id,
         tool_use_id=call.tool_use_id,
         tool_name=call.tool_name,
-        args=call.args,
-        description=description(tool, call.args),
+        args=args,
+        description=description(tool, args),
         expires_at=in_seconds(policy.seconds),
         may_decide=policy.approver(tool),
-        args_hash=hash_of(call.args),
+        args_hash=hash_of(args),
     )
 
 

@@ -148,6 +148,17 @@ class Identity:
         sources = {name: self.source(name) for name in place.properties}
         return {n: known(s, context) for n, s in sources.items() if s and s != WITHHELD}
 
+    def cleaned(self, value: Any, depth: int = 0) -> Any:
+        """The arguments without what is not the model's to set: as they can take effect."""
+        if depth > _DEEPEST:
+            return None
+        if isinstance(value, list):
+            return [self.cleaned(each, depth + 1) for each in value]
+        if not isinstance(value, dict):
+            return value
+        mine = ((name, each) for name, each in value.items() if not self._is_ours(name))
+        return {name: self.cleaned(each, depth + 1) for name, each in mine}
+
     def report(self, tool: str, arguments: dict[str, Any]) -> None:
         """Say in the log what the model tried to set. Only our name for it: its own is content."""
         for name in sorted(set(map(plain, self.foreign(arguments)))):

@@ -36,6 +36,10 @@ def encode_for_audit(entry: Stamped) -> bytes:
     marks = f',"isInternal":{internal}'
     if entry.envelope.event.shown_as != "persisted":
         marks += f',"sequenceNumber":{entry.seq}'
+    event = entry.envelope.event
+    for name, value in msgspec.to_builtins(event).items() if event.audited else ():
+        if name in event.audited:
+            marks += f',"{name}":{_encode(value).decode()}'
     return encode(entry)[:-1] + f"{marks}}}".encode()
 
 

@@ -45,12 +45,21 @@ INTERRUPTED = "The server stopped while the graph ran. Please ask again."
 class GraphEngine:
     """Runs one compiled graph."""
 
+    checks_edits = True  # its tools are its own: they check arguments that a person has changed
+
     def __init__(self, graph: Any, *, approval_timeout: float = 86_400.0) -> None:
         """Raises ConfigError for what is no compiled graph of messages."""
         if not hasattr(graph, "astream") or not hasattr(graph, "get_input_jsonschema"):
             raise ConfigError(f"{graph!r} is no compiled graph: call .compile() on it.")
-        if "messages" not in graph.get_input_jsonschema().get("properties", {}):
+        values = graph.get_input_jsonschema().get("properties", {})
+        if "messages" not in values:
             raise ConfigError("The graph takes no `messages`: build it on MessagesState.")
+        if more := sorted(values.keys() - {"messages"}):
+            _log.warning(
+                "the graph's state has %s beside `messages`: they begin anew with each turn."
+                " Keep what must last in messages, or in a store of your own.",
+                ", ".join(more),
+            )
         self._graph = graph
         self._seconds = approval_timeout
 

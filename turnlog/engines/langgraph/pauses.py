@@ -5,6 +5,7 @@ The state is kept with the approvals, so any process can go on, also after a res
 | the person | what `interrupt()` returns |
 |---|---|
 | approves | True; with a reason, that text |
+| changes the arguments, and approves | the changed arguments, a dictionary |
 | refuses, or does not answer in time | False |
 
 An interrupt of LangChain's HumanInTheLoopMiddleware gets its decisions in the form it expects.
@@ -27,6 +28,7 @@ from turnlog.events.content import TokenUsage, hash_of
 from turnlog.ports import ApprovalState
 
 ASKS = "interrupt"  # the name of a call that is made of an interrupt outside of any tool
+MISFIT = "The changed arguments do not belong to these calls. Nothing was run."
 LONGEST = 300  # characters of what a person is asked
 
 
@@ -74,11 +76,36 @@ class Interrupted:
     def answer(self, decision: ApprovalState) -> Any:
         """What `interrupt()` returns."""
         approved, reason = decision.outcome == "approved", decision.reason
+        edited = decision.args if approved and decision.edited else None
         if self.actions is not None:
-            told = {"type": "approve"} if approved else {"type": "reject"}
-            told |= {"message": reason or "User rejected"} if not approved else {}
-            return {"decisions": [told] * len(self.actions)}
+            rejected = {"type": "reject", "message": reason or "User rejected"}
+            if not approved:
+                return {"decisions": [rejected] * len(self.actions)}
+            return {"decisions": self._approved(edited)}
+        if edited is not None:
+            return edited
         return (reason or True) if approved else False
+
+    def _approved(self, edited: dict[str, Any] | None) -> list[dict[str, Any]]:
+        """A decision for each action. Arguments that do not fit the actions approve nothing."""
+        actions = self.actions or []
+        if edited is None:
+            return [{"type": "approve"}] * len(actions)
+        if self.call is None and "action_requests" in edited:  # about several calls at once
+            wanted = edited["action_requests"]
+        else:
+            wanted = [{"name": action.get("name"), "args": edited} for action in actions[:1]]
+        names = [action.get("name") for action in actions]
+        fits = isinstance(wanted, list) and all(isinstance(each, dict) for each in wanted)
+        if not fits or [each.get("name") for each in wanted] != names:
+            return [{"type": "reject", "message": MISFIT}] * len(actions)
+        return [
+            {
+                "type": "edit",
+                "edited_action": {"name": each["name"], "args": each.get("args") or {}},
+            }
+            for each in wanted
+        ]
 
 
 def message_of(call: k.ToolUse) -> k.Message:

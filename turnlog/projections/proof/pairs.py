@@ -37,6 +37,22 @@ def orphan_approvals(log: Sequence[Stamped], running: set[str]) -> Iterator[str]
     yield from (f"{a} was decided {times} times" for a, times in decided.items() if times > 1)
 
 
+def wrong_deciders(log: Sequence[Stamped], owner: str) -> Iterator[str]:
+    """Decisions of people who may not. Which roles somebody had, the log does not say."""
+    rules = {
+        entry.event.approval_id: entry.event.may_decide
+        for entry in log
+        if isinstance(entry.event, k.ApprovalRequested)
+    }
+    for entry in log:
+        match entry.event:
+            case k.ApprovalResolved(approval_id=name, decided_by=who, outcome=outcome):
+                kind = rules.get(name, "").partition(":")[0]
+                wrong = {"asker": who != owner, "others": who == owner}.get(kind, False)
+                if outcome in ("approved", "rejected") and wrong:
+                    yield f"{name} was decided by {who!r}, who may not: it is for {rules[name]!r}"
+
+
 def disorder(log: Sequence[Stamped]) -> Iterator[str]:
     turns: defaultdict[str, list[Stamped]] = defaultdict(list)
     for entry in log:

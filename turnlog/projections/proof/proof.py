@@ -70,7 +70,10 @@ def prove(evidence: Evidence, seals: Seals | None = None) -> Proof:
         gaps=list(islice(chain.gaps(sorted(set(numbers))), 1000)),
         duplicates=list(chain.duplicates(stored, log)),
         unpaired_tools=list(pairs.unpaired_tools(log, running)),
-        orphan_approvals=list(pairs.orphan_approvals(log, running)),
+        orphan_approvals=[
+            *pairs.orphan_approvals(log, running),
+            *pairs.wrong_deciders(log, owner),
+        ],
         changed=[*unreadable, *chain.changed(stored, owner, seals or Seals())],
         disorder=list(pairs.disorder(log)),
         mismatches=[

@@ -86,9 +86,9 @@ class AgentTools:
     def all_tools(self) -> list[OfferedTool]:
         return [_offered(name, agent, "") for name, agent in self._agents.items()]
 
-    def tools(self, user_id: str) -> list[OfferedTool]:
+    def tools(self, user: User) -> list[OfferedTool]:
         """Those that this user may use."""
-        mine = {agent["id"]: agent for agent in self._backend.config(user_id)["agents"]}
+        mine = {agent["id"]: agent for agent in self._backend.config(user)["agents"]}
         return [
             _offered(name, mine[agent]["name"], mine[agent]["description"])
             for name, agent in self._agents.items()
@@ -134,10 +134,10 @@ class AgentTools:
         if session_id:
             await self._check(user, session_id, self._agents[caller.name])
         else:
-            made = await backend.create_session(user.id, agent=self._agents[caller.name])
+            made = await backend.create_session(user, agent=self._agents[caller.name])
             session_id = made.id
         question = Question(message=message, request_id=key or None)
-        return await backend.start_turn(user.id, session_id, question), None
+        return await backend.start_turn(user, session_id, question), None
 
     async def _check(self, user: User, session_id: str, agent: str) -> None:
         session = await self._backend.store.get_session(user.id, session_id)

@@ -45,7 +45,7 @@ class _Handlers:
 
     def _tools(self, user: User) -> Sequence[OfferedTool]:
         own = [tool for tool in self._offer.tools if not tool.users or user.id in tool.users]
-        return own if self._agents is None else [*own, *self._agents.tools(user.id)]
+        return own if self._agents is None else [*own, *self._agents.tools(user)]
 
     async def list_tools(self, ctx: Any, params: Any) -> Any:
         return m.ListToolsResult(tools=[_tool(each) for each in self._tools(_user(ctx))])
