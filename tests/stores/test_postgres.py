@@ -228,8 +228,9 @@ async def test_a_database_that_does_not_come_back_is_told_in_a_sentence(mortal, 
 # commands
 
 
-def test_every_command_works_on_it(database, monkeypatch, capsys):
+def test_every_command_works_on_it(database, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("TURNLOG_DATABASE_URL", database)
+    monkeypatch.setenv("TURNLOG_DATA", str(tmp_path))
 
     async def fill():
         async with open_store(database) as store:
@@ -297,6 +298,7 @@ def test_a_dump_is_restored_and_proven(mortal, tmp_path, monkeypatch, capsys):
     restored = mortal.url.removesuffix("postgres") + "restored"
     mortal.run("pg_restore", "--exit-on-error", f"--dbname={restored}", dump)
     monkeypatch.setenv("TURNLOG_DATABASE_URL", restored)
+    monkeypatch.setenv("TURNLOG_DATA", str(tmp_path))
     assert main(["verify"]) == 0
     assert "1 sessions, 4 events: ok" in capsys.readouterr().out
 

@@ -83,7 +83,7 @@ async def test_a_line_of_a_megabyte_leaves_the_page_alive(browser):
             await one.ask("One")
             await one.ended()
             await one.ask("Two")
-            await one.page.get_by_text("Still here.").wait_for()
+            await one.page.get_by_text("Still here.", exact=True).wait_for()
 
 
 async def test_internal_events_are_not_drawn_even_if_one_comes(browser):

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import aiohttp
@@ -56,25 +57,27 @@ class Performance:
 async def perform(page: Page, store: Store, send: Send, engine: str = "claude") -> Performance:
     """Play the page over this store, this transport and this engine."""
     sim = SimulatedClaude(pace=0)
-    async with sim.serve() as url, stage_for(page) as stage:
-        settings = Settings(
-            api_key="test",
-            base_url=url,
-            approval_timeout=patience(page),
-            tool_errors="type",  # as on a server with users
-            **page.settings,
-        )
-        connections = stage.connections
-        app = create_app(
-            stage.agents,
-            settings=settings,
-            store=store,
-            connections=connections,
-            engine=engine,
-        )
-        async with app:
-            await add_tasks(page, app.tasks)
-            return await _perform(page, app, sim, send)
+    with TemporaryDirectory() as data:  # for what a shared store does not hold
+        async with sim.serve() as url, stage_for(page) as stage:
+            settings = Settings(
+                api_key="test",
+                base_url=url,
+                data=data,
+                approval_timeout=patience(page),
+                tool_errors="type",  # as on a server with users
+                **page.settings,
+            )
+            connections = stage.connections
+            app = create_app(
+                stage.agents,
+                settings=settings,
+                store=store,
+                connections=connections,
+                engine=engine,
+            )
+            async with app:
+                await add_tasks(page, app.tasks)
+                return await _perform(page, app, sim, send)
 
 
 async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -> Performance:
