@@ -143,3 +143,9 @@ def test_settings_of_contrib_are_carried_by_name(file):
 def test_an_app_refuses_an_unknown_setting_of_contrib():
     with pytest.raises(ConfigError, match="'bc_tennant'. Did you mean 'bc_tenant'"):
         create_app([Agent("a")], settings=Settings(contrib={"bc_tennant": "t"}), store="memory:")
+
+
+def test_who_may_send_more_messages_may_change_more(file):
+    assert load({"TURNLOG_MESSAGES_A_MINUTE": "1000"}, file).most_writes == 5_000
+    few = {"TURNLOG_MESSAGES_A_MINUTE": "1000", "TURNLOG_WRITES_A_MINUTE": "7"}
+    assert load(few, file).most_writes == 7

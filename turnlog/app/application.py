@@ -133,7 +133,7 @@ class Turnlog(RunsTurns):
         auth = authentication(settings)
         origins = settings.origins
         self._offer = tasks.offer(self.tasks)
-        writes = WriteLimits(settings.writes_a_minute)
+        writes = WriteLimits(settings.most_writes)
         self._door = mcp_door(self, agents, settings, self._offer, auth, writes)
         self._asgi = http_app(
             self, auth, self.lifespan, self._door, origins, settings.metrics_token, writes

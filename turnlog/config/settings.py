@@ -16,6 +16,7 @@ from turnlog.transports.jwks import Issuer
 from turnlog.webhooks.endpoint import Endpoint
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
+WRITES_A_MESSAGE = 5  # a session, a file, an approval, a title: what comes with a message
 
 
 def address_of(host: str, port: int) -> str:
@@ -47,7 +48,8 @@ class Settings:
     turn_timeout: float = 900.0  # seconds that one turn may take
     turns_at_once: int = 20  # of one user
     messages_a_minute: int = 120  # of one user
-    writes_a_minute: int = 600  # of one user: everything that changes anything, messages too
+    # of one user: everything that changes anything, messages too; default: 5 for each message
+    writes_a_minute: int | None = None
     approval: ApprovalRule = "writes"  # when tools ask a person first: always, never, or writes
     approver: str = ASKER  # who may decide: asker, others, role:NAME, others:NAME
     files_url: str | None = None  # file:FOLDER, s3://BUCKET/PREFIX; default: beside the log
@@ -108,6 +110,11 @@ class Settings:
     @property
     def address(self) -> str:
         return address_of(self.host, self.port)
+
+    @property
+    def most_writes(self) -> int:
+        """A minute. Who may send more messages may change more."""
+        return self.writes_a_minute or WRITES_A_MESSAGE * self.messages_a_minute
 
     @property
     def seals(self) -> Seals:
