@@ -112,12 +112,15 @@ async def test_a_write_in_doubt_is_settled_once_and_for_everybody(browser):
 async def test_a_budget_that_is_used_up_closes_the_composer_and_nothing_else(browser):
     spent = Usage(input_tokens=25_000, output_tokens=5_000)  # 0.1 dollars
     budget = Budget(per="session", usd=Decimal("0.1"))
-    hello = Reply("Hello.", usage=spent)
-    async with office(hello, budgets=(budget,)) as here, tab(browser, here.url) as one:
+    says = [Reply(ToolCall("wait")), Reply("Hello.", usage=spent)]
+    async with office(*says, budgets=(budget,)) as here, tab(browser, here.url) as one:
         await one.go(f"/s/{await here.session()}")
         await one.ask("Hi")
-        await one.ended()
+        await one.page.locator('[data-outcome="running"]').wait_for()
         field = one.page.get_by_label("Message", exact=True)
+        assert await field.is_enabled()
+        here.go.set()  # what it costs is known at the end of the turn
+        await one.ended()
         await one.page.wait_for_function("() => document.querySelector('textarea').disabled")
         assert "budget of this session is used up" in await field.get_attribute("placeholder")
         assert await one.page.get_by_text("Hello.", exact=True).is_visible()

@@ -28,7 +28,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
   const session = useValue(list).sessions.find((one) => one.id === id);
   const state = useValue(connection);
   const [once, setOnce] = useState<number | null>(null);
-  const budget = useBudget(id, shown.screen.turns.length);
+  const budget = useBudget(id, `${shown.screen.turns.length} ${isBusy}`);
   const fill = useCallback((text: string) => outbox.write(text), [outbox]);
   const again = chat.again;
   const actions = useMemo(() => ({ fill, again }), [fill, again]);

@@ -19,7 +19,8 @@ export interface Standing {
 
 const FINE: Standing = { refused: null, warning: null };
 
-export function useBudget(sessionId: string, turns: number): Standing {
+/** `stand`: how the turns stand. When one is over, it has cost something. */
+export function useBudget(sessionId: string, stand: string): Standing {
   const [standing, setStanding] = useState(FINE);
   useEffect(() => {
     let gone = false;
@@ -27,7 +28,7 @@ export function useBudget(sessionId: string, turns: number): Standing {
       .then((bill) => gone || setStanding(standingOf(bill.budgets ?? [])))
       .catch(() => {});
     return () => void (gone = true);
-  }, [sessionId, turns]);
+  }, [sessionId, stand]);
   return standing;
 }
 
