@@ -5,8 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 from websockets.frames import Frame, Opcode
+from websockets.protocol import CLOSING
+from websockets.server import ServerProtocol
 
-from turnlog.transports.frames import frame_of
+from turnlog.transports.frames import FramedWebSocket, frame_of
 from turnlog.transports.socketio.line import Line, Parcel
 
 
@@ -48,6 +50,18 @@ async def test_what_goes_straight_and_what_goes_by_the_queue_keep_their_order():
     socket.queue.put_nowait(None)
     await writing
     assert socket.sent == [f"42{number}" for number in range(300)]
+
+
+def test_a_server_that_stops_hangs_up_on_who_is_hanging_up():
+    websocket = FramedWebSocket.__new__(FramedWebSocket)
+    websocket.close_sent, websocket.handshake_complete = False, True
+    websocket.stop_keepalive, websocket.queue = lambda: None, asyncio.Queue()
+    websocket.conn = ServerProtocol()
+    websocket.conn.state = CLOSING  # the client's word has come, and is not handled yet
+    closed = []
+    websocket.transport = SimpleNamespace(close=lambda: closed.append(True))
+    websocket.shutdown()
+    assert closed == [True]
 
 
 async def test_a_client_that_polls_gets_its_packets_by_the_queue():

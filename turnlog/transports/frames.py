@@ -7,9 +7,12 @@ none, send as they always did.
 
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.exceptions import InvalidState
+from websockets.protocol import OPEN
 
 EXTENSION = "turnlog.frames"
 TEXT = 0x81  # RFC 6455, 5.2: a text, whole; what servers send is not masked
@@ -24,9 +27,15 @@ class FramedWebSocket(WebSocketsSansIOProtocol):
         if hasattr(self, "scope"):  # it was not refused
             self.scope["extensions"][EXTENSION] = {"write": self.write_frame}
 
+    def shutdown(self) -> None:
+        """Hang up, also where the client does so at the same moment: uvicorn's own raises then."""
+        with suppress(InvalidState):
+            super().shutdown()
+        self.transport.close()
+
     def write_frame(self, frame: bytes) -> bool:
         """Write the frame, if that can be done at once. Says whether it was."""
-        ready = self.handshake_complete and not self.disconnected and not self.close_sent
+        ready = self.handshake_complete and self.conn.state is OPEN and not self.close_sent
         packed = bool(self.conn.extensions)  # what one client is sent is then no other's
         if not ready or packed or not self.writable.is_set() or self.transport.is_closing():
             return False

@@ -162,7 +162,7 @@ def _tag(route: "Route") -> str:
 
 
 def _name(route: "Route") -> str:
-    own = "call" if route.handler is None else route.handler.__name__
+    own = route.method.lower() if route.handler is None else route.handler.__name__
     return f"{_tag(route)}_{own}"
 
 
