@@ -150,7 +150,8 @@ class Sessions(Protocol):
     ) -> list[Session]:
         """The user's sessions, newest first; those that come after the one with id `after`.
 
-        `search`: whose titles hold these words, in whatever case.
+        `search`: whose titles hold these words, in whatever case, or whose questions and
+        answers do: the newest ones, within the bounds of the store.
         """
         ...
 

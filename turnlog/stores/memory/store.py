@@ -32,6 +32,7 @@ from turnlog.ports import (
 )
 from turnlog.projections import approvals as permits
 from turnlog.projections import tables
+from turnlog.stores import texts
 from turnlog.stores.leases import NO_LEASE, lease_lost, leased
 from turnlog.stores.memory import approvals, billing
 from turnlog.stores.memory.attached import AttachedFiles
@@ -178,17 +179,18 @@ class MemoryStore(MemoryTickets, MemoryCitations, MemoryEvidence):
         archived: bool = False,
         search: str = "",
     ) -> list[Session]:
-        mine = [
-            self._seen(s)
-            for s in self._sessions.values()
-            if (s.user_id, s.archived) == (user_id, archived)
-            and search.casefold() in s.title.casefold()
-        ]
-        mine.sort(key=lambda s: (s.created_at, s.id), reverse=True)
+        owned = (
+            s for s in self._sessions.values() if (s.user_id, s.archived) == (user_id, archived)
+        )
+        mine = sorted(owned, key=lambda s: (s.created_at, s.id), reverse=True)
+        if search:
+            logs = (self._log.get(s.id, []) for s in mine)
+            said = texts.sessions_with(search, texts.newest(logs))
+            mine = [s for s in mine if s.id in said or search.casefold() in s.title.casefold()]
         if after is not None:
             last = await self.get_session(user_id, after)
             mine = [s for s in mine if (s.created_at, s.id) < (last.created_at, last.id)]
-        return mine[:limit]
+        return [self._seen(s) for s in mine[:limit]]
 
     async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
         await self.get_session(user_id, session_id)

@@ -4,6 +4,7 @@ from typing import Any
 
 from turnlog.errors import NotFound
 from turnlog.ports import Session
+from turnlog.stores import texts
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.statements import SQL, insert, update
 
@@ -48,8 +49,15 @@ def page(
         "archived": archived,
         "limit": limit,
         "search": search.casefold(),
+        "said": f"|{'|'.join(_said(db, user_id, archived, search))}|" if search else "",
     }
     return [_session(row) for row in db.execute(_LIST, place | bounds)]
+
+
+def _said(db: Connection, user_id: str, archived: bool, search: str) -> set[str]:
+    """Sessions of the user in whose questions and answers the words are."""
+    asked = {"user_id": user_id, "archived": archived} | texts.BOUNDS
+    return texts.sessions_with(search, db.execute(SQL["list_newest_texts"], asked))
 
 
 def audited(

@@ -131,6 +131,45 @@ class SessionsContract(Contract):
         listed = await store.list_sessions("alice", limit=9, search=search)
         assert "".join(session.id for session in listed) == found
 
+    @pytest.mark.parametrize(
+        ("search", "found"),
+        [
+            ("straße", "a"),
+            ("STRASSE", "a"),
+            ("MALLARDS", "b"),
+            ("a drake", "b"),  # across two blocks of text
+            ("ducks", "ba"),
+            ('say "quack"', "a"),  # escaped in the log
+            ("type", ""),  # in the log, but nobody said it
+            ("secret", ""),  # thought, done by a tool, or told to nobody
+            ("%", ""),
+            ("|", ""),
+        ],
+    )
+    async def test_sessions_are_found_by_what_was_asked_and_answered(
+        self, store: Store, search: str, found: str
+    ) -> None:
+        await self._made(store, "abc")
+        thought = {"type": "thinking", "thinking": "secret", "signature": "x"}
+        for name, user, question, *answer in (
+            ("a", "alice", 'Ducks in the Straße?\nThey say "quack".', "No."),
+            ("b", "alice", "Ducks?", thought, "Mallards: a dr", "ake.", s.call("t", "secret")),
+            ("his", "bob", "My ducks of the Straße", "Mallards, a drake"),
+        ):
+            if user == "bob":
+                await store.create_session(s.new_session(name, user))
+            turn = s.new_turn(f"t-{name}", name, user)
+            turn = await store.begin_turn(turn, s.placed(s.asked(question)))
+            (hidden,) = s.placed(s.said("secret"))
+            hidden = msgspec.structs.replace(hidden, internal=True, index=None)
+            await store.append(turn, [*s.placed(s.said(*answer, stop="tool_use")), hidden])
+        listed = await store.list_sessions("alice", limit=9, search=search)
+        assert "".join(session.id for session in listed) == found
+        assert await store.list_sessions("nobody", limit=9, search=search) == []
+        assert await store.list_sessions("alice", limit=9, search=search, archived=True) == []
+        after = await store.list_sessions("alice", limit=1, after="b", search=search)
+        assert "".join(session.id for session in after) == found.removeprefix("b")
+
     async def test_a_session_is_named_once(self, store: Store) -> None:
         nameless = msgspec.structs.replace(s.new_session("s"), title="")
         await store.create_session(nameless)

@@ -8,7 +8,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from turnlog.errors import BadInput, TooLarge
+from turnlog.errors import BadInput, NotFound, TooLarge
 from turnlog.net import TooMuch, read_bounded
 from turnlog.ports import Backend, User
 
@@ -29,12 +29,17 @@ class UserRequest:
     backend: Backend
 
     def id(self, name: str) -> str:
-        """An id of the path."""
+        """An id of the path. One with NUL is nobody's, and PostgreSQL takes none."""
         value: str = self.http.path_params[name]
+        if "\0" in value:
+            raise NotFound("No id has a NUL character in it.")
         return value
 
     def query(self, name: str) -> str | None:
-        return self.http.query_params.get(name)
+        text = self.http.query_params.get(name)
+        if text and "\0" in text:
+            raise BadInput(f"{name!r} has a NUL character in it.")
+        return text
 
     def number(self, name: str, default: int, *, least: int, most: int) -> int:
         """A whole number of the query, within its bounds."""
