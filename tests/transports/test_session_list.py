@@ -31,6 +31,28 @@ async def test_what_was_said_is_found_by_its_user_and_nobody_else():
 
 async def test_nul_is_refused_before_a_database_is_asked():
     async with served() as server:
-        for query in ("search=a%00b", "cursor=a%00b"):
+        is_problem(await server.http.get("/api/sessions?search=a%00b"), 400, "bad_input")
+        for unknown in ("?cursor=a%00b", "/a%00b"):
+            told = is_problem(await server.http.get(f"/api/sessions{unknown}"), 404, "not_found")
+            assert "NUL" in told
+
+
+async def test_the_list_by_activity_has_each_session_once():
+    async with served(Reply("Yes."), Reply("Yes."), secret=SECRET) as server:
+        alice = as_user("alice")
+        made = [await server.session(**alice) for _ in range(3)]
+        await server.ask(made[0], headers=alice | STREAM)
+        await server.session(**as_user("bob"))
+        asked = {"order": "activity", "limit": "2"}
+        first = (await server.http.get("/api/sessions", params=asked, headers=alice)).json()
+        await server.ask(first["sessions"][1]["id"], headers=alice | STREAM)  # the cursor's own
+        asked["cursor"] = first["cursor"]
+        second = (await server.http.get("/api/sessions", params=asked, headers=alice)).json()
+        found = [session["id"] for session in first["sessions"] + second["sessions"]]
+        assert (found[0], sorted(found), second["cursor"]) == (made[0], sorted(made), None)
+
+
+async def test_an_unknown_order_or_place_is_refused():
+    async with served() as server:
+        for query in ("order=desc", "order=activity&cursor=here"):
             is_problem(await server.http.get(f"/api/sessions?{query}"), 400, "bad_input")
-        is_problem(await server.http.get("/api/sessions/a%00b"), 404, "not_found")

@@ -80,6 +80,19 @@ WHERE sessions.user_id = :user_id AND archived = :archived
        OR instr(:said, '|' || sessions.id || '|') > 0)
 ORDER BY created_at DESC, sessions.id DESC LIMIT :limit
 
+-- list_active_sessions --
+-- A page of a user's sessions, those where something went on last first, below the place (at, id).
+SELECT * FROM (
+    SELECT {columns}
+    FROM sessions LEFT JOIN turns AS open_turn
+      ON open_turn.session_id = sessions.id AND open_turn.state IN ('running', 'waiting')
+    WHERE sessions.user_id = :user_id AND archived = :archived
+      AND (:search = '' OR instr(folded(title), :search) > 0
+           OR instr(:said, '|' || sessions.id || '|') > 0)
+) AS listed
+WHERE (coalesce(nullif(last_activity_at, ''), created_at), id) < (:at, :id)
+ORDER BY coalesce(nullif(last_activity_at, ''), created_at) DESC, id DESC LIMIT :limit
+
 -- list_newest_texts --
 -- Questions and answers of a user's newest sessions, as far as the bounds go: see stores/texts.py.
 WITH newest AS (

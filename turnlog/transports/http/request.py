@@ -31,9 +31,12 @@ class UserRequest:
     def id(self, name: str) -> str:
         """An id of the path. One with NUL is nobody's, and PostgreSQL takes none."""
         value: str = self.http.path_params[name]
-        if "\0" in value:
-            raise NotFound("No id has a NUL character in it.")
-        return value
+        return _without_nul(value)
+
+    def cursor(self) -> str | None:
+        """Where the page begins: what the page before has named."""
+        text = self.http.query_params.get("cursor")
+        return None if text is None else _without_nul(text)
 
     def query(self, name: str) -> str | None:
         text = self.http.query_params.get(name)
@@ -82,6 +85,12 @@ class UserRequest:
     async def raw(self, most: int = MOST_BYTES) -> bytes:
         """The request's body. Raises TooLarge."""
         return await _bounded(self.http, most)
+
+
+def _without_nul(id: str) -> str:
+    if "\0" in id:
+        raise NotFound("No id has a NUL character in it.")
+    return id
 
 
 def _decoded(raw: bytes, kind: type[A]) -> A:
