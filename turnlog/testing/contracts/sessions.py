@@ -151,9 +151,19 @@ class SessionsContract(Contract):
     ) -> None:
         await self._made(store, "abc")
         thought = {"type": "thinking", "thinking": "secret", "signature": "x"}
+        other = {"type": "of_tomorrow", "text": "secret"}
         for name, user, question, *answer in (
             ("a", "alice", 'Ducks in the Straße?\nThey say "quack".', "No."),
-            ("b", "alice", "Ducks?", thought, "Mallards: a dr", "ake.", s.call("t", "secret")),
+            (
+                "b",
+                "alice",
+                "Ducks?",
+                thought,
+                other,
+                "Mallards: a dr",
+                "ake.",
+                s.call("t", "secret"),
+            ),
             ("his", "bob", "My ducks of the Straße", "Mallards, a drake"),
         ):
             if user == "bob":
@@ -179,9 +189,10 @@ class SessionsContract(Contract):
             await self._asked(store, name, minute)
         assert await self._active(store) == "abdc"
         first = await store.list_active_sessions("alice", limit=2)
+        below = (first[-1].active_at, first[-1].id)
+        assert await self._active(store, below=below) == "dc"
         await self._asked(store, "c", 4)  # not seen yet: moves up
         await self._asked(store, "b", 5)  # the last one of the page
-        below = (first[-1].active_at, first[-1].id)
         assert await self._active(store, below=below) == "d"
         assert await self._active(store) == "bcad"
         assert await self._active(store, search="minute 2") == "a"
