@@ -8,13 +8,41 @@ import pytest
 from turnlog.contrib.tasks.memory import MemoryTasks
 from turnlog.contrib.tasks.postgres import PostgresTasks
 from turnlog.contrib.tasks.sqlite import SqliteTasks
+from turnlog.stores import texts
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.postgres.store import PostgresStore
 from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing import samples as s
 from turnlog.testing.contracts import StoreContract, TasksContract
 
 
-class TestMemoryStore(StoreContract):
+class OurStoreContract(StoreContract):
+    """What ours promise beyond the ports: how far back a search in texts goes."""
+
+    @pytest.mark.parametrize(
+        ("bounds", "asked", "answered"),
+        [
+            ({}, "ba", "ba"),
+            ({"sessions": 1}, "b", "b"),
+            ({"events": 1}, "", "ba"),
+            ({"size": "the newest answer"}, "", "b"),
+        ],
+    )
+    async def test_texts_are_searched_within_bounds(
+        self, store, monkeypatch, bounds, asked, answered
+    ):
+        for name in "ab":
+            turn = await self.begun(store, name)
+            await store.append(turn, s.placed(s.said("Goose.")))
+        if "size" in bounds:
+            bounds = {"size": len((await store.evidence("b")).log[-1].body)}
+        monkeypatch.setattr(texts, "BOUNDS", texts.BOUNDS | bounds)
+        for search, found in (("hello", asked), ("goose", answered)):
+            listed = await store.list_sessions("alice", limit=9, search=search)
+            assert "".join(session.id for session in listed) == found
+
+
+class TestMemoryStore(OurStoreContract):
     @pytest.fixture
     def opened(self):
         stores = []
@@ -31,7 +59,7 @@ class TestMemoryStore(StoreContract):
         await store.close()
 
 
-class TestSqliteStore(StoreContract):
+class TestSqliteStore(OurStoreContract):
     @pytest.fixture
     async def opened(self, tmp_path):
         stores = []
@@ -52,7 +80,7 @@ class TestSqliteStore(StoreContract):
 
 
 @pytest.mark.slow
-class TestPostgresStore(StoreContract):
+class TestPostgresStore(OurStoreContract):
     @pytest.fixture
     async def opened(self, database):
         stores = []

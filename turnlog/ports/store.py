@@ -42,6 +42,11 @@ class Session(Value, frozen=True, kw_only=True):
     turn_id: str | None = None  # of the turn that runs or waits
     last_activity_at: str = ""  # the time of its newest event; "": nothing has happened
 
+    @property
+    def active_at(self) -> str:
+        """When something went on in it last; when it was made, if nothing did."""
+        return self.last_activity_at or self.created_at
+
 
 class Turn(Value, frozen=True, kw_only=True):
     """One question and all that was done to answer it."""
@@ -150,7 +155,24 @@ class Sessions(Protocol):
     ) -> list[Session]:
         """The user's sessions, newest first; those that come after the one with id `after`.
 
-        `search`: whose titles hold these words, in whatever case.
+        `search`: whose titles hold these words, in whatever case, or whose questions and
+        answers do: the newest ones, within the bounds of the store.
+        """
+        ...
+
+    async def list_active_sessions(
+        self,
+        user_id: str,
+        *,
+        limit: int,
+        below: tuple[str, str] | None = None,
+        archived: bool = False,
+        search: str = "",
+    ) -> list[Session]:
+        """The same sessions, those where something went on last first.
+
+        `below`: (`active_at`, `id`) of the last one of the page before, as they were then. What
+        goes on meanwhile moves up, so that no session is on two pages.
         """
         ...
 

@@ -39,11 +39,12 @@ from turnlog.stores.memory.audit import MemoryAudit, MemoryEvidence
 from turnlog.stores.memory.citations import MemoryCitations
 from turnlog.stores.memory.deposits import MemoryDeposits
 from turnlog.stores.memory.line import MemoryLine
+from turnlog.stores.memory.lists import MemoryLists
 from turnlog.stores.memory.outbox import MemoryOutbox
 from turnlog.stores.memory.tickets import MemoryTickets
 
 
-class MemoryStore(MemoryTickets, MemoryCitations, MemoryEvidence):
+class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
     """A Store without a disk. A process that "dies" leaves its owner name behind."""
 
     def __init__(self, owner: str = "memory", beside: "MemoryStore | None" = None) -> None:
@@ -168,27 +169,6 @@ class MemoryStore(MemoryTickets, MemoryCitations, MemoryEvidence):
             turn_id=turn.id if turn else None,
             last_activity_at=log[-1].at if log else "",
         )
-
-    async def list_sessions(
-        self,
-        user_id: str,
-        *,
-        limit: int,
-        after: str | None = None,
-        archived: bool = False,
-        search: str = "",
-    ) -> list[Session]:
-        mine = [
-            self._seen(s)
-            for s in self._sessions.values()
-            if (s.user_id, s.archived) == (user_id, archived)
-            and search.casefold() in s.title.casefold()
-        ]
-        mine.sort(key=lambda s: (s.created_at, s.id), reverse=True)
-        if after is not None:
-            last = await self.get_session(user_id, after)
-            mine = [s for s in mine if (s.created_at, s.id) < (last.created_at, last.id)]
-        return mine[:limit]
 
     async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
         await self.get_session(user_id, session_id)

@@ -70,14 +70,45 @@ open_turn.id AS turn_id, coalesce((
 ), '') AS last_activity_at
 
 -- list_sessions --
--- A page of a user's sessions, newest first, below the place (created_at, id).
+-- A page of a user's sessions, newest first, below the place (created_at, id). `said`: |id|id|.
 SELECT {columns}
 FROM sessions LEFT JOIN turns AS open_turn
   ON open_turn.session_id = sessions.id AND open_turn.state IN ('running', 'waiting')
 WHERE sessions.user_id = :user_id AND archived = :archived
   AND (created_at, sessions.id) < (:created_at, :id)
-  AND (:search = '' OR instr(folded(title), :search) > 0)
+  AND (:search = '' OR instr(folded(title), :search) > 0
+       OR instr(:said, '|' || sessions.id || '|') > 0)
 ORDER BY created_at DESC, sessions.id DESC LIMIT :limit
+
+-- list_active_sessions --
+-- A page of a user's sessions, those where something went on last first, below the place (at, id).
+SELECT * FROM (
+    SELECT {columns}
+    FROM sessions LEFT JOIN turns AS open_turn
+      ON open_turn.session_id = sessions.id AND open_turn.state IN ('running', 'waiting')
+    WHERE sessions.user_id = :user_id AND archived = :archived
+      AND (:search = '' OR instr(folded(title), :search) > 0
+           OR instr(:said, '|' || sessions.id || '|') > 0)
+) AS listed
+WHERE (coalesce(nullif(last_activity_at, ''), created_at), id) < (:at, :id)
+ORDER BY coalesce(nullif(last_activity_at, ''), created_at) DESC, id DESC LIMIT :limit
+
+-- list_newest_texts --
+-- Questions and answers of a user's newest sessions, as far as the bounds go: see stores/texts.py.
+WITH newest AS (
+    SELECT id, created_at FROM sessions WHERE user_id = :user_id AND archived = :archived
+    ORDER BY created_at DESC, id DESC LIMIT :sessions
+), said AS (
+    SELECT session_id, seq, sum(length(body))
+           OVER (ORDER BY newest.created_at DESC, session_id DESC, seq DESC) AS size
+    FROM newest JOIN events ON events.session_id = newest.id
+    WHERE type IN ('user_message_sent', 'message') AND is_internal = 0 AND seq > (
+        SELECT max(seq) FROM events AS last WHERE last.session_id = newest.id
+    ) - :events
+)
+SELECT events.session_id, body
+FROM said JOIN events ON events.session_id = said.session_id AND events.seq = said.seq
+WHERE size <= cast(:size AS bigint)
 
 -- name_session --
 -- A title for a session that has none.

@@ -4,15 +4,16 @@ from typing import Any
 
 from turnlog.errors import NotFound
 from turnlog.ports import Session
+from turnlog.stores import texts
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.statements import SQL, insert, update
 
 _SEEN = ("state", "turn_id", "last_activity_at")  # of the turns and the log: never set
 _FIELDS = Session.__struct_fields__  # the statements list them in this order
 _COLUMNS = tuple(name for name in _FIELDS if name not in _SEEN)
-_GET, _LIST, _AUDITED = (
+_GET, _LIST, _ACTIVE, _AUDITED = (
     SQL[name].format(columns=SQL["session_columns"])
-    for name in ("get_session", "list_sessions", "list_audited_sessions")
+    for name in ("get_session", "list_sessions", "list_active_sessions", "list_audited_sessions")
 )
 _FLAGS = ("archived", "thinking_enabled", "web_search")
 _NEWEST = {"created_at": "\U0010ffff", "id": ""}  # a place before every session
@@ -43,13 +44,38 @@ def page(
     if after is not None:
         last = find(db, user_id, after)
         place = {"created_at": last.created_at, "id": last.id}
-    bounds = {
+    bounds = _fitting(db, user_id, archived, search) | {"limit": limit}
+    return [_session(row) for row in db.execute(_LIST, place | bounds)]
+
+
+def active(
+    db: Connection,
+    user_id: str,
+    limit: int,
+    below: tuple[str, str] | None,
+    archived: bool,
+    search: str,
+) -> list[Session]:
+    at, session_id = below or (_NEWEST["created_at"], "")
+    place = {"at": at, "id": session_id, "limit": limit}
+    bounds = _fitting(db, user_id, archived, search)
+    return [_session(row) for row in db.execute(_ACTIVE, place | bounds)]
+
+
+def _fitting(db: Connection, user_id: str, archived: bool, search: str) -> dict[str, Any]:
+    said = _said(db, user_id, archived, search) if search else ()
+    return {
         "user_id": user_id,
         "archived": archived,
-        "limit": limit,
         "search": search.casefold(),
+        "said": f"|{'|'.join(said)}|",
     }
-    return [_session(row) for row in db.execute(_LIST, place | bounds)]
+
+
+def _said(db: Connection, user_id: str, archived: bool, search: str) -> set[str]:
+    """Sessions of the user in whose questions and answers the words are."""
+    asked = {"user_id": user_id, "archived": archived} | texts.BOUNDS
+    return texts.sessions_with(search, db.execute(SQL["list_newest_texts"], asked))
 
 
 def audited(

@@ -149,6 +149,18 @@ class SqlStore:
         asked = (user_id, limit, after, archived, search)
         return await self._look(lambda db: sessions.page(db, *asked))
 
+    async def list_active_sessions(
+        self,
+        user_id: str,
+        *,
+        limit: int,
+        below: tuple[str, str] | None = None,
+        archived: bool = False,
+        search: str = "",
+    ) -> list[Session]:
+        asked = (user_id, limit, below, archived, search)
+        return await self._look(lambda db: sessions.active(db, *asked))
+
     async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
         return await self._change(lambda db: sessions.change(db, user_id, session_id, changes))
 

@@ -131,6 +131,87 @@ class SessionsContract(Contract):
         listed = await store.list_sessions("alice", limit=9, search=search)
         assert "".join(session.id for session in listed) == found
 
+    @pytest.mark.parametrize(
+        ("search", "found"),
+        [
+            ("straße", "a"),
+            ("STRASSE", "a"),
+            ("MALLARDS", "b"),
+            ("a drake", "b"),  # across two blocks of text
+            ("ducks", "ba"),
+            ('say "quack"', "a"),  # escaped in the log
+            ("type", ""),  # in the log, but nobody said it
+            ("secret", ""),  # thought, done by a tool, or told to nobody
+            ("%", ""),
+            ("|", ""),
+        ],
+    )
+    async def test_sessions_are_found_by_what_was_asked_and_answered(
+        self, store: Store, search: str, found: str
+    ) -> None:
+        await self._made(store, "abc")
+        thought = {"type": "thinking", "thinking": "secret", "signature": "x"}
+        other = {"type": "of_tomorrow", "text": "secret"}
+        for name, user, question, *answer in (
+            ("a", "alice", 'Ducks in the Straße?\nThey say "quack".', "No."),
+            (
+                "b",
+                "alice",
+                "Ducks?",
+                thought,
+                other,
+                "Mallards: a dr",
+                "ake.",
+                s.call("t", "secret"),
+            ),
+            ("his", "bob", "My ducks of the Straße", "Mallards, a drake"),
+        ):
+            if user == "bob":
+                await store.create_session(s.new_session(name, user))
+            turn = s.new_turn(f"t-{name}", name, user)
+            turn = await store.begin_turn(turn, s.placed(s.asked(question)))
+            (hidden,) = s.placed(s.said("secret"))
+            hidden = msgspec.structs.replace(hidden, internal=True, index=None)
+            await store.append(turn, [*s.placed(s.said(*answer, stop="tool_use")), hidden])
+        listed = await store.list_sessions("alice", limit=9, search=search)
+        assert "".join(session.id for session in listed) == found
+        assert await store.list_sessions("nobody", limit=9, search=search) == []
+        assert await store.list_sessions("alice", limit=9, search=search, archived=True) == []
+        after = await store.list_sessions("alice", limit=1, after="b", search=search)
+        assert "".join(session.id for session in after) == found.removeprefix("b")
+
+    async def test_sessions_are_listed_by_activity(self, store: Store) -> None:
+        """Each is on one page, also when one of them goes on between the pages."""
+        await self._made(store, "abcd")  # in the first seconds of a minute
+        await store.create_session(s.new_session("his", "bob"))
+        minutes = {"b": 1, "a": 2, "his": 3}
+        for name, minute in minutes.items():
+            await self._asked(store, name, minute)
+        assert await self._active(store) == "abdc"
+        first = await store.list_active_sessions("alice", limit=2)
+        below = (first[-1].active_at, first[-1].id)
+        assert await self._active(store, below=below) == "dc"
+        await self._asked(store, "c", 4)  # not seen yet: moves up
+        await self._asked(store, "b", 5)  # the last one of the page
+        assert await self._active(store, below=below) == "d"
+        assert await self._active(store) == "bcad"
+        assert await self._active(store, search="minute 2") == "a"
+        assert await self._active(store, archived=True) == ""
+        listed = await store.list_active_sessions("alice", limit=9)
+        assert listed == [await store.get_session("alice", session.id) for session in listed]
+
+    async def _active(self, store: Store, **asked: Any) -> str:
+        listed = await store.list_active_sessions("alice", limit=9, **asked)
+        return "".join(session.id for session in listed)
+
+    async def _asked(self, store: Store, name: str, minute: int) -> None:
+        """A whole turn in this minute."""
+        session = s.new_session(name, "bob" if name == "his" else "alice")
+        (question,) = s.placed(s.asked(f"In minute {minute}"))
+        question = msgspec.structs.replace(question, time=f"2026-11-15T12:0{minute}:00.000Z")
+        turn = s.new_turn(f"t-{name}-{minute}", name, session.user_id)
+        await store.finish_turn(await store.begin_turn(turn, [question]))
+
     async def test_a_session_is_named_once(self, store: Store) -> None:
         nameless = msgspec.structs.replace(s.new_session("s"), title="")
         await store.create_session(nameless)

@@ -18,7 +18,7 @@ async def sessions(request: UserRequest) -> Response:
     store = request.backend.store
     await keep(store, request.user, "", f"sessions of {user or 'everybody'}")
     found = await store.audit.sessions(
-        user_id=user, search=search, limit=limit + 1, after=request.query("cursor")
+        user_id=user, search=search, limit=limit + 1, after=request.cursor()
     )
     cursor = found[limit - 1].id if len(found) > limit else None
     page = [shown(session) | {"userId": session.user_id} for session in found[:limit]]

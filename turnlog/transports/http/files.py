@@ -50,7 +50,7 @@ async def find(request: UserRequest) -> Response:
     """The user's files, page by page."""
     limit = request.number("limit", 50, least=1, most=200)
     files = await request.backend.files.page(
-        request.user.id, limit=limit + 1, after=request.query("cursor")
+        request.user.id, limit=limit + 1, after=request.cursor()
     )
     cursor = files[limit - 1].id if len(files) > limit else None
     return json_response({"files": [shown(file) for file in files[:limit]], "cursor": cursor})

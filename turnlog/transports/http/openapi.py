@@ -11,12 +11,13 @@ from turnlog.transports.http import answers
 from turnlog.transports.http.answers import answer_of
 from turnlog.transports.http.approvals import STATUSES
 from turnlog.transports.http.event_schemas import EVENT, event_schemas
+from turnlog.transports.http.sessions import ORDERS
 
 if TYPE_CHECKING:  # the table has a route for the document
     from turnlog.transports.http.routes import Route
 
 Json = dict[str, Any]
-QUERY: dict[str, Json] = {
+QUERY: dict[str, Json] = {  # by name, or by path and name
     "after": {"type": ["string", "integer"]},
     "archived": {"type": "boolean"},
     "before": {"type": "integer", "minimum": 0},
@@ -29,6 +30,7 @@ QUERY: dict[str, Json] = {
     "page": {"type": "integer", "minimum": 1},
     "pages": {"type": "string", "pattern": r"^\d+(-\d+)?(,\d+(-\d+)?)*$"},
     "order": {"type": "string", "enum": ["asc", "desc"]},
+    "/api/sessions order": {"type": "string", "enum": list(ORDERS)},
     "session": {"type": "string", "maxLength": 200},
     "user": {"type": "string", "maxLength": 200},
     "startDate": {"type": "string", "format": "date"},
@@ -108,7 +110,7 @@ def _operation(route: "Route") -> Json:
         "tags": [_tag(route)],
         "summary": route.summary,
         "parameters": [_in_path(name) for name in re.findall(r"{(\w+)}", route.path)]
-        + [_in_query(name) for name in route.query],
+        + [_in_query(route.path, name) for name in route.query],
         "responses": {str(route.status): _answer(route), **_streamed(route), "default": wrong},
     }
     if route.body:
@@ -170,8 +172,9 @@ def _in_path(name: str) -> Json:
     return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
 
 
-def _in_query(name: str) -> Json:
-    return {"name": name, "in": "query", "required": False, "schema": QUERY[name]}
+def _in_query(path: str, name: str) -> Json:
+    schema = QUERY.get(f"{path} {name}") or QUERY[name]
+    return {"name": name, "in": "query", "required": False, "schema": schema}
 
 
 def page(routes: "Sequence[Route]") -> str:

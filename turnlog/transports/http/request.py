@@ -8,7 +8,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from turnlog.errors import BadInput, TooLarge
+from turnlog.errors import BadInput, NotFound, TooLarge
 from turnlog.net import TooMuch, read_bounded
 from turnlog.ports import Backend, User
 
@@ -29,12 +29,20 @@ class UserRequest:
     backend: Backend
 
     def id(self, name: str) -> str:
-        """An id of the path."""
+        """An id of the path. One with NUL is nobody's, and PostgreSQL takes none."""
         value: str = self.http.path_params[name]
-        return value
+        return _without_nul(value)
+
+    def cursor(self) -> str | None:
+        """Where the page begins: what the page before has named."""
+        text = self.http.query_params.get("cursor")
+        return None if text is None else _without_nul(text)
 
     def query(self, name: str) -> str | None:
-        return self.http.query_params.get(name)
+        text = self.http.query_params.get(name)
+        if text and "\0" in text:
+            raise BadInput(f"{name!r} has a NUL character in it.")
+        return text
 
     def number(self, name: str, default: int, *, least: int, most: int) -> int:
         """A whole number of the query, within its bounds."""
@@ -77,6 +85,12 @@ class UserRequest:
     async def raw(self, most: int = MOST_BYTES) -> bytes:
         """The request's body. Raises TooLarge."""
         return await _bounded(self.http, most)
+
+
+def _without_nul(id: str) -> str:
+    if "\0" in id:
+        raise NotFound("No id has a NUL character in it.")
+    return id
 
 
 def _decoded(raw: bytes, kind: type[A]) -> A:

@@ -93,7 +93,7 @@ ROUTES: tuple[Route, ...] = (
           body=tickets.NewTicket, example={"path": "/api/sessions/ID/stream"}),
 
     Route("GET",   "/api/sessions", "user", sessions.find, "The user's sessions, newest first.",
-          "{sessions, cursor}", query=("limit", "cursor", "archived", "search")),
+          "{sessions, cursor}", query=("limit", "cursor", "archived", "search", "order")),
     Route("POST",  "/api/sessions", "user", sessions.create, "Start a conversation.",
           "The session.", 201, body=sessions.NewSession, example={"title": "Ducks"}),
     Route("GET",   SESSION, "user", sessions.get, "One session.", "The session."),

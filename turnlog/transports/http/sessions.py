@@ -6,11 +6,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
+from turnlog.errors import BadInput
 from turnlog.ports import Session
 from turnlog.transports.http.request import UserRequest, json_response
 
 UNTITLED = "New conversation"  # until its first question names it
 MOST_SEARCH = 200  # characters
+ORDERS = ("created", "activity")  # of the list; the first one unless another is asked for
 
 
 class NewSession(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -45,16 +47,43 @@ async def create(request: UserRequest) -> Response:
 async def find(request: UserRequest) -> Response:
     """The user's sessions, page by page."""
     limit = request.number("limit", 50, least=1, most=200)
-    sessions = await request.backend.store.list_sessions(
-        request.user.id,
-        limit=limit + 1,
-        after=request.query("cursor"),
-        archived=request.flag("archived"),
-        search=request.text("search", most=MOST_SEARCH),
+    order = request.query("order") or ORDERS[0]
+    if order not in ORDERS:
+        raise BadInput(f"'order' must be one of {', '.join(ORDERS)}.")
+    by_activity = order == "activity"
+    sessions = await (_active if by_activity else _created)(request, limit + 1)
+    more = len(sessions) > limit
+    page = sessions[:limit]
+    cursor = (_place(page[-1]) if by_activity else page[-1].id) if more else None
+    return json_response({"sessions": [shown(session) for session in page], "cursor": cursor})
+
+
+async def _created(request: UserRequest, limit: int) -> list[Session]:
+    return await request.backend.store.list_sessions(
+        request.user.id, limit=limit, after=request.cursor(), **_wanted(request)
     )
-    cursor = sessions[limit - 1].id if len(sessions) > limit else None
-    page = [shown(session) for session in sessions[:limit]]
-    return json_response({"sessions": page, "cursor": cursor})
+
+
+async def _active(request: UserRequest, limit: int) -> list[Session]:
+    """The cursor is a place, not a session: where a session stands changes."""
+    below = None
+    if (cursor := request.cursor()) is not None:
+        at, divided, session_id = cursor.partition("_")
+        if not divided:
+            raise BadInput("This 'cursor' is not one of a list by activity. Begin without one.")
+        below = at, session_id
+    return await request.backend.store.list_active_sessions(
+        request.user.id, limit=limit, below=below, **_wanted(request)
+    )
+
+
+def _place(session: Session) -> str:
+    return f"{session.active_at}_{session.id}"
+
+
+def _wanted(request: UserRequest) -> dict[str, Any]:
+    search = request.text("search", most=MOST_SEARCH)
+    return {"archived": request.flag("archived"), "search": search}
 
 
 async def get(request: UserRequest) -> Response:
@@ -92,7 +121,7 @@ def shown(session: Session) -> dict[str, Any]:
         "agent": session.agent_id,
         "engine": session.engine,
         "createdAt": session.created_at,
-        "lastActivityAt": session.last_activity_at or session.created_at,
+        "lastActivityAt": session.active_at,
         "state": session.state,
         "turnId": session.turn_id,
         "archived": session.archived,
