@@ -29,7 +29,7 @@ export const list = new Observable<List>({ sessions: [], cursor: null, search: "
 
 export async function refresh(search = list.get().search): Promise<void> {
   const query = search ? `&search=${encodeURIComponent(search)}` : "";
-  const page = await get<Page>(`/api/sessions?limit=50${query}`);
+  const page = await get<Page>(`/api/sessions?limit=50&order=activity${query}`);
   list.set({ ...page, search, loaded: true });
 }
 
@@ -37,7 +37,7 @@ export async function more(): Promise<void> {
   const { sessions, cursor, search } = list.get();
   if (!cursor) return;
   const query = search ? `&search=${encodeURIComponent(search)}` : "";
-  const page = await get<Page>(`/api/sessions?limit=50&cursor=${encodeURIComponent(cursor)}${query}`);
+  const page = await get<Page>(`/api/sessions?limit=50&order=activity&cursor=${encodeURIComponent(cursor)}${query}`);
   list.update((now) => ({ ...now, sessions: [...sessions, ...page.sessions], cursor: page.cursor }));
 }
 
