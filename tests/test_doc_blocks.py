@@ -80,6 +80,7 @@ async def run_awaiting(block, page):
     """As a notebook would run it, beside a server."""
     async with serving(page.folder, "", env={"ANTHROPIC_API_KEY": ""}) as server:
         source = f"{block.before}\n{block.code}".replace(SERVER, server.url)
+        source = source.replace("asyncio.run(main())", "await main()")  # a loop runs already
         code = compile(source, str(page.path), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         running = eval(code, page.names)
         if running is not None:

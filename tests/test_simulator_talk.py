@@ -11,6 +11,8 @@ from sim_tools import ALL_TOOLS, ERP_TOOLS, OTHER_TOOLS, TASK_TOOLS, Chat, spec,
 
 from turnlog import Agent, create_app
 from turnlog.config import Settings
+from turnlog.events import kinds as k
+from turnlog.projections.history.messages import finding
 from turnlog.simulator import Failure, Text, Thinking
 
 
@@ -36,6 +38,16 @@ def test_a_greeting_is_answered_without_tools(question, answer):
     chat = Chat(ALL_TOOLS)
     assert answer in chat.say(question)
     assert chat.called() == []
+
+
+def test_what_a_person_found_out_about_a_call_is_no_part_of_the_question():
+    chat = Chat(ALL_TOOLS)
+    chat.say("hello")
+    settled = k.ToolSettled(
+        tool_use_id="toolu_1", tool_name="t" * 64, happened=True, decided_by="alice", note="Seen."
+    )
+    blocks = [{"type": "text", "text": text} for text in (finding(settled), "Thank you very much")]
+    assert "You're welcome!" in chat.say(blocks)
 
 
 def test_who_it_is_comes_from_the_system_prompt_and_the_tools():

@@ -58,13 +58,14 @@ def _claude(
 
 @asynccontextmanager
 async def leaving_files(
-    settings: Settings, key: str, url: str | None, store: Store, library: FileLibrary
+    settings: Settings, key: str, url: str | None, store: Store | None, library: FileLibrary
 ) -> AsyncIterator["ProviderFiles | None"]:
     """Where files are left that are sent again and again; None: they are sent each time.
 
     Without days in the settings, what was left before is still removed.
     """
-    if settings.provider != "anthropic" or (settings.simulated and not settings.deposit_days):
+    unused = settings.simulated and not settings.deposit_days
+    if store is None or settings.provider != "anthropic" or unused:
         yield None
         return
     from turnlog.engines.claude.provider_files import ProviderFiles

@@ -174,7 +174,7 @@ class Turnlog(RunsTurns):
             await stack.enter_async_context(self._notes)
             await stack.enter_async_context(self.tasks)
             await stack.enter_async_context(self.files)
-            await stack.enter_async_context(self._answering())
+            await stack.enter_async_context(self._answering(self.store))
             await stack.enter_async_context(self._door)
             await stack.enter_async_context(self._mcp)
             await stack.enter_async_context(self.tools)
@@ -200,8 +200,8 @@ class Turnlog(RunsTurns):
             self._open = None
 
     @asynccontextmanager
-    async def _answering(self) -> AsyncIterator[None]:
-        """The engines, and the simulated Claude where there is no real one."""
+    async def _answering(self, store: Store | None = None) -> AsyncIterator[None]:
+        """The engines, and the simulated Claude where there is no real one. `store`: it is open."""
         async with AsyncExitStack() as stack:
             base_url = self.settings.base_url
             if self.settings.simulated:
@@ -211,7 +211,7 @@ class Turnlog(RunsTurns):
                 base_url = await stack.enter_async_context(sim.serve())
             key = self._sim_key if self.settings.simulated else self.settings.api_key or "none"
             raw = await stack.enter_async_context(keeping_raw(self.settings))
-            provider = leaving_files(self.settings, key, base_url, self.store, self.files)
+            provider = leaving_files(self.settings, key, base_url, store, self.files)
             left = await stack.enter_async_context(provider)
             args = (key, base_url, self.settings, self.metrics, raw, left)
             await stack.enter_async_context(self._engines.opened(*args))

@@ -42,7 +42,7 @@ class Unreachable(Exception):
     """No answer came. Asking again may help where it is `passing`."""
 
     def __init__(self, why: BaseException, *, passing: bool = True) -> None:
-        super().__init__(repr(why))
+        super().__init__(f"{type(why).__name__}: {why}" if str(why) else type(why).__name__)
         self.passing = passing
 
 

@@ -90,10 +90,11 @@ def _is_summary(block: Json) -> bool:
     return bool(block["type"] == "text") and str(block["text"]).startswith(EARLIER)
 
 
-# What an agent of a team is told of the others. It stands in the user's place.
+# What an agent of a team is told of the others, and what a person found out about a call that was
+# in doubt. It stands in the user's place.
 _NOTE = re.compile(
-    r"\[[^\[\]\n]{1,100}?(?:(?P<said> said:\] )|(?P<task> hands over to you(?:: )?)"
-    r"| called | returned | failed)"
+    r"\[[^\[\]\n]{1,200}?(?:(?P<said> said:\] )|(?P<task> hands over to you(?:: )?)"
+    r"| called | returned | failed| that was in doubt: )"
 )
 
 
