@@ -90,3 +90,10 @@ async def _turnlog(*args):
     command = [sys.executable, "-m", "turnlog.cli", *args]
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.DEVNULL)
     return await process.wait()
+
+
+def test_a_place_that_cannot_be_written_is_a_sentence(data, capsys, tmp_path):
+    (tmp_path / "afile").write_text("")
+    assert main(["backup", str(tmp_path / "afile" / "copy"), f"--data={data}"]) == 2
+    error = capsys.readouterr().err
+    assert "cannot be made" in error and "Name a new folder" in error

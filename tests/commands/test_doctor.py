@@ -1,8 +1,10 @@
 """`turnlog doctor` says what is wrong, and what to do."""
 
+import asyncio
 import os
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -55,8 +57,6 @@ async def test_a_database_is_looked_at_and_not_changed(capsys, module, tmp_path)
     await store.open()
     await store.close()
     before = (tmp_path / "turnlog-data" / "turnlog.db").stat().st_mtime_ns
-    import asyncio
-
     code, found = await asyncio.to_thread(examined, capsys, module)
     assert (code, found["database"][0]) == (0, "ok")
     assert (tmp_path / "turnlog-data" / "turnlog.db").stat().st_mtime_ns == before
@@ -114,3 +114,35 @@ def test_a_taken_port_and_a_folder_that_cannot_be_written_are_found(capsys, modu
     assert code == 1
     assert "is taken by another program" in found["port"][1]
     assert "'/proc' cannot be written" in found["folder"][1]
+
+
+def test_a_file_in_place_of_the_data_folder_is_found(capsys, module, tmp_path):
+    (tmp_path / "afile").write_text("")
+    code, found = examined(capsys, module, "--data=afile")
+    assert code == 1 and "is not a folder" in found["folder"][1]
+    assert found["database"][0] == "warn" and "not looked at" in found["database"][1]
+    assert "--data" in found["configuration"][1]
+    assert "TURNLOG_DATA" not in found["configuration"][1]
+
+
+@pytest.mark.parametrize("closed", [False, True])
+async def test_a_sound_database_in_a_folder_without_rights_needs_no_backup(
+    capsys, module, monkeypatch, tmp_path, closed
+):
+    store = SqliteStore(tmp_path / "data")
+    await store.open()
+    await store.close()
+
+    def refuse(*args, **options):
+        raise PermissionError(13, "Permission denied")
+
+    # Tests may run as root, whom no mode of a folder stops.
+    monkeypatch.setattr("turnlog.commands.doctor.tempfile.TemporaryFile", refuse)
+    if closed:
+        exists = Path.exists
+        monkeypatch.setattr(
+            Path, "exists", lambda p, **o: refuse() if p.name == "turnlog.db" else exists(p, **o)
+        )
+    code, found = await asyncio.to_thread(examined, capsys, module, "--data=data")
+    assert code == 1 and "cannot be written: Permission denied" in found["folder"][1]
+    assert found["database"][0] == "warn" and "backup" not in found["database"][1]

@@ -8,6 +8,7 @@ from queue import Queue
 import pytest
 
 from turnlog import Agent, tool
+from turnlog.cli import main
 from turnlog.client import AsyncClient
 from turnlog.commands.chat import Keyboard
 from turnlog.simulator import Reply, ToolCall
@@ -88,6 +89,28 @@ async def test_a_session_is_taken_up_with_what_waits_in_it():
         _, screen, session = await talked(app, "y", session=waiting.session_id)
         assert session == waiting.session_id
         assert "> Note milk\n" in screen and "Done." in screen and notes == ["milk"]
+
+
+async def test_the_end_of_input_at_an_approval_ends_the_talk_and_leaves_it_open():
+    async with app_of(CALL, Reply("Done.")) as (app, _), asyncio.timeout(20):
+        code, screen, session = await talked(app, "Note milk")
+        assert code == 0 and "It stays open until somebody decides.\n" in screen
+        assert screen.endswith(f"Go on with: turnlog chat {session}\n")
+        code, screen, _ = await talked(app, session=session)  # it waits as a row, and ends again
+        assert code == 0 and screen.endswith(f"Go on with: turnlog chat {session}\n")
+        assert notes == []
+        await talked(app, "y", session=session)
+        assert notes == ["milk"]
+
+
+def test_a_log_that_cannot_be_written_says_what_to_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TURNLOG_PORT", "9")
+    monkeypatch.setenv("TURNLOG_DATA", "")
+    (tmp_path / "afile").write_text("")
+    assert main(["chat", "--data=afile"]) == 2
+    error = capsys.readouterr().err
+    assert "chat.log' cannot be written" in error and "--data" in error and "--url" in error
 
 
 async def test_an_answer_is_stopped():

@@ -5,6 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+from turnlog.app import modules
 from turnlog.config import Settings
 from turnlog.config.agents import AgentEntry
 from turnlog.errors import ConfigError
@@ -42,11 +43,16 @@ def _tools(path: str, agent_id: str) -> Sequence[Tool]:
     """`module:name` of a tool, or of a list of tools."""
     module, _, name = path.partition(":")
     try:
-        found: Any = getattr(import_module(module), name)
+        loaded = import_module(module)
     except (ImportError, AttributeError, ValueError) as error:
+        why = modules.missing(module) if modules.is_missing(module, error) else f"({error})"
         raise ConfigError(
-            f"agents.{agent_id}: the tool {path!r} is not there ({error}). Write module:name."
+            f"agents.{agent_id}: the tool {path!r} is not there. {why} Write module:name."
         ) from None
+    if not hasattr(loaded, name):
+        why = modules.lacks(loaded, name)
+        raise ConfigError(f"agents.{agent_id}: the tool {path!r} is not there. {why}")
+    found: Any = getattr(loaded, name)
     tools = list(found) if isinstance(found, list | tuple) else [found]
     for tool in tools:
         if not isinstance(tool, Tool):

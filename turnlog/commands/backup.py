@@ -28,7 +28,14 @@ def backup(args: argparse.Namespace) -> int:
             say(f"{args.folder}: {len(ids)} sessions copied, {len(bad)} not ok")
             return len(bad)
 
-    back_up(Path(folder), Path(args.folder))
+    try:
+        back_up(Path(folder), Path(args.folder))
+    except OSError as error:
+        place = str(error.filename or args.folder)
+        raise ConfigError(
+            f"The copy cannot be made: {place!r}: {error.strerror or error}."
+            " Name a new folder in a place that you may write to."
+        ) from None
     return 1 if asyncio.run(count_problems()) else 0
 
 

@@ -13,7 +13,14 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from turnlog.commands.shared import Add, add_data, load_app, server_of, settings_of
+from turnlog.commands.shared import (
+    SESSIONS_ARE_LISTED,
+    Add,
+    add_data,
+    load_app,
+    server_of,
+    settings_of,
+)
 from turnlog.config import Settings
 from turnlog.errors import ConfigError
 
@@ -47,7 +54,8 @@ async def _talk(args: argparse.Namespace, settings: Settings) -> int:
             talk.end()
             return 130
         except ServerError as error:
-            raise ConfigError(str(error)) from error
+            where = f" {SESSIONS_ARE_LISTED}" if args.session and error.status == 404 else ""
+            raise ConfigError(f"{error}{where}") from error
         finally:
             with suppress(NotImplementedError, ValueError):
                 loop.remove_signal_handler(signal.SIGINT)
@@ -92,7 +100,10 @@ def _log_to_file(app: Any) -> str:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         to = os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600), "a")
     except OSError as error:
-        raise ConfigError(f"{str(file)!r} cannot be written: {error.strerror}.") from None
+        raise ConfigError(
+            f"{str(file)!r} cannot be written: {error.strerror}. Name a folder that you may write"
+            " to with --data, or a server that runs with --url."
+        ) from None
     logs.set_up(
         settings.log_format,
         settings.log_level,

@@ -36,6 +36,7 @@ class Subject(NamedTuple):
 
     app: Any
     settings: Settings
+    data: str | None = None  # what --data names
 
 
 Check = Callable[[Subject], list[Finding] | Awaitable[list[Finding]]]
@@ -47,7 +48,7 @@ def doctor(args: argparse.Namespace) -> int:
         os.environ["TURNLOG_DATA"] = args.data
     settings_of(args)  # they are checked before anything is loaded
     app = load_app(args.app)
-    return asyncio.run(_examine(Subject(app, app.settings)))
+    return asyncio.run(_examine(Subject(app, app.settings, args.data)))
 
 
 async def _examine(subject: Subject) -> int:
@@ -64,6 +65,8 @@ async def _examine(subject: Subject) -> int:
 def _configuration(subject: Subject) -> list[Finding]:
     settings = subject.settings
     given = [name for name in ENVIRONMENT if os.environ.get(name)]
+    if subject.data is not None:  # this command has put it into the environment
+        given = ["--data", *(name for name in given if name != "TURNLOG_DATA")]
     file = "turnlog.toml" if Path("turnlog.toml").exists() else "no turnlog.toml here"
     found = [Finding("ok", "configuration", ", ".join([file, *given]))]
     try:
@@ -78,15 +81,9 @@ def _configuration(subject: Subject) -> list[Finding]:
 
 
 def _folder(subject: Subject) -> list[Finding]:
-    settings = subject.settings
-    folder = Path(settings.data).absolute()
-    place = next(each for each in (folder, *folder.parents) if each.exists())
-    try:
-        with tempfile.TemporaryFile(dir=place):
-            pass
-    except OSError as error:
-        why = f"{str(place)!r} cannot be written: {error.strerror}. Change its owner, or --data."
-        return [Finding("bad", "folder", why)]
+    place = _existing(Path(subject.settings.data))
+    if problem := _folder_problem(place):
+        return [Finding("bad", "folder", problem)]
     free = shutil.disk_usage(place).free
     sentence = f"{free / 1e9:.1f} GB are free at {str(place)!r}"
     if free < LEAST_FREE:
@@ -96,12 +93,38 @@ def _folder(subject: Subject) -> list[Finding]:
     return [Finding("ok", "disk", sentence)]
 
 
+def _existing(folder: Path) -> Path:
+    """The folder, or the one in which it would be made."""
+    folder = folder.absolute()
+    return next(each for each in (folder, *folder.parents) if os.path.exists(each))
+
+
+def _folder_problem(place: Path) -> str | None:
+    if not place.is_dir():
+        return f"{str(place)!r} is not a folder. Name a folder with --data."
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        return f"{str(place)!r} cannot be written: {error.strerror}. Change its owner, or --data."
+    return None
+
+
+def _is_out_of_reach(url: str) -> bool:
+    """SQLite needs a folder to write to, also to read what is there."""
+    scheme, _, folder = url.partition(":")
+    return scheme == "sqlite" and _folder_problem(_existing(Path(folder))) is not None
+
+
 async def _database(subject: Subject) -> list[Finding]:
     from turnlog.stores.urls import open_store
 
     url = subject.app.store.url
     if url == "memory:":
         sentence = "in memory: everything is gone when the server ends"
+        return [Finding("warn", "database", sentence)]
+    if _is_out_of_reach(url):
+        sentence = f"{url}: not looked at, its folder cannot be used. Repair the folder first."
         return [Finding("warn", "database", sentence)]
     try:
         async with open_store(url, read_only=True) as store:
@@ -211,7 +234,8 @@ async def _off(url: str) -> list[str]:
 
 def _database_files(url: str) -> Iterator[Path]:
     scheme, _, folder = url.partition(":")
-    if scheme == "sqlite" and (file := Path(folder) / "turnlog.db").exists():
+    file = Path(folder) / "turnlog.db"
+    if scheme == "sqlite" and os.path.exists(file):  # False where nobody may look
         yield file
 
 

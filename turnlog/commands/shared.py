@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.config import Settings, load
-from turnlog.errors import ConfigError
+from turnlog.errors import ConfigError, NotFound
 from turnlog.events.base import Stamped
 from turnlog.ports import Store
 
 Work = Callable[[argparse.Namespace], int]
 Add = Callable[[Work], argparse.ArgumentParser]  # makes a command of a function
+
+SESSIONS_ARE_LISTED = "`turnlog heads` lists the sessions of a data folder."
 
 
 def say(line: str, to: Any = None) -> None:
@@ -43,17 +45,25 @@ def load_app(target: str | None) -> Any:
     Raises ConfigError that says where it broke.
     """
     from turnlog.app import Turnlog, create_app
+    from turnlog.app.modules import find_modules_here, is_missing, missing
 
+    find_modules_here()
     target = target or load().app
     if target is None:
         return create_app()
     name, _, attribute = target.partition(":")
-    sys.path.insert(0, "")
+    if name.endswith(".py"):
+        module_name = name.removesuffix(".py").removeprefix("./").replace("/", ".")
+        raise ConfigError(
+            f"{target!r} is a file. Write its module: {module_name}:{attribute or 'app'}."
+        )
     try:
         module = import_module(name)
     except ConfigError as error:  # it says itself what to do
         raise ConfigError(f"{target!r}: {error}") from error
     except Exception as error:  # whatever the module does when it is imported
+        if is_missing(name, error):
+            raise ConfigError(f"{target!r} cannot be loaded. {missing(name)}") from None
         raise ConfigError(
             f"{target!r} cannot be loaded: {type(error).__name__}: {error}{_place(error)}."
         ) from error
@@ -86,7 +96,12 @@ def with_store(args: argparse.Namespace, work: Callable[[Store], Awaitable[int]]
 
     async def run() -> int:
         async with open_store(settings_of(args).store_url, read_only=True) as store:
-            return await work(store)
+            try:
+                return await work(store)
+            except NotFound as error:
+                if getattr(args, "session", None) is None:
+                    raise
+                raise NotFound(f"{error} {SESSIONS_ARE_LISTED}") from None
 
     return asyncio.run(run())
 

@@ -39,6 +39,7 @@ class Chat:
         self._stopping: asyncio.Task[bool] | None = None
         self._answering = False
         self._deciding: asyncio.Task[str | None] | None = None
+        self._input_is_over = False
         self.session_id = ""
 
     async def run(self, session_id: str | None = None) -> int:
@@ -46,7 +47,7 @@ class Chat:
         if session_id is not None:
             await self._go_on(session_id)
         self._say(HELP)
-        while (line := await self._read("> ")) is not None:
+        while not self._input_is_over and (line := await self._read("> ")) is not None:
             text = line.strip()
             if text in ("/quit", "/exit"):
                 break
@@ -89,8 +90,9 @@ class Chat:
                 self._say(plain(event["content"]))
         waiting = [a for a in await self._client.approvals() if a.get("sessionId") == session_id]
         for approval in waiting:
-            await self._decide(approval["id"], approval["description"])
-        if waiting:
+            if not self._input_is_over:
+                await self._decide(approval["id"], approval["description"])
+        if waiting and not self._input_is_over:
             await self._show(self._until_over(page["cursor"]))
 
     async def _until_over(self, cursor: str) -> AsyncGenerator[Mapping[str, Any], None]:
@@ -106,6 +108,8 @@ class Chat:
                 async for event in events:
                     if shower := SHOWERS.get(event["type"]):
                         await shower(self, event)
+                    if self._input_is_over:  # the turn waits; nobody here decides any more
+                        break
         except ServerError as error:
             self._say(f"! {plain(str(error))}")
         finally:
@@ -158,6 +162,8 @@ class Chat:
                 self._say(f"! {plain(str(error))}")
             return
         if self._stopping is None:
+            self._input_is_over = True
+            self._write("\n")
             self._say("  It stays open until somebody decides.")
 
     async def _typed(self, prompt: str) -> str | None:

@@ -134,7 +134,7 @@ def _is_locked(path: Path) -> bool:
     """Asked with a lock that others may share, so that those who ask do not mislead each other."""
     try:
         handle = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except PermissionError:  # another user's: who cannot be asked may live
         return True
