@@ -92,7 +92,9 @@ async def test_a_second_question_waits_for_the_first_answer():
     async with served(Reply(ToolCall("wait")), Reply("Done."), Reply("Yes?")) as server:
         session = await server.session()
         await server.ask(session)
-        is_problem(await server.ask(session), 409, "busy")
+        busy = await server.ask(session)
+        is_problem(busy, 409, "busy")
+        assert '"onBusy": "enqueue"' in busy.json()["detail"]
         server.go.set()
         await server.ended()
         assert (await server.ask(session)).status_code == 202
@@ -178,8 +180,9 @@ async def test_what_the_server_does_not_answer_is_a_problem(method, path, status
 
 async def test_a_wrong_method_is_told_the_right_one():
     async with served() as server:
-        allowed = (await server.http.put("/api/sessions")).headers["allow"]
-        assert set(allowed.split(", ")) == {"GET", "HEAD", "POST"}
+        refused = await server.http.put("/api/sessions")
+        assert set(refused.headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
+        assert refused.json()["detail"].endswith("Here it answers GET, HEAD, POST.")
 
 
 async def test_a_body_that_is_nested_too_deep_is_no_bug():

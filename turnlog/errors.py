@@ -4,6 +4,15 @@ Every error carries a code for programs, a sentence for people, and whether tryi
 makes sense. Transports turn them into problem documents, the pipeline into `error` events.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence with the known name that is nearest, or ""."""
+    nearest = get_close_matches(name, list(known), n=1)
+    return f" Did you mean {nearest[0]!r}?" if nearest else ""
+
 
 class TurnlogError(Exception):
     """Something turnlog can explain. Anything else is a bug and is reported without details."""
@@ -74,8 +83,9 @@ class Busy(TurnlogError):
     code = "busy"
     retryable = True
 
-    def __init__(self, turn_id: str, *, waiting: bool = False) -> None:
-        super().__init__("This session is still answering. Wait for it to finish, or stop it.")
+    def __init__(self, turn_id: str, *, waiting: bool = False, advice: str = "") -> None:
+        sentence = "This session is still answering. Wait for it to finish, or stop it."
+        super().__init__(sentence + advice)
         self.turn_id = turn_id
         self.waiting = waiting  # for a person's approval
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from turnlog import Agent, PromptContext, ToolContext, create_app, tool
 from turnlog.config import Settings
+from turnlog.config.agents import AgentEntry
 from turnlog.errors import ConfigError
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import scripted_app
@@ -131,3 +132,28 @@ async def test_an_answer_that_does_not_fit_is_no_success(answer):
 def test_an_output_without_a_schema_is_refused_at_once():
     with pytest.raises(ConfigError, match="Agent 'a': its output has the type Office"):
         create_app([Agent("a", output=Office)], settings=Settings())
+
+
+@pytest.mark.parametrize(
+    ("agents", "sentence"),
+    [
+        (
+            Agent("a"),
+            "create_app takes a list of agents: create_app\\(\\[Agent\\('assistant'\\)\\]\\)",
+        ),
+        ("a", "create_app takes a list of agents"),
+        (5, "create_app takes a list of agents, not 5"),
+        (["a"], "'a' is not an agent. Make one: Agent"),
+    ],
+)
+def test_what_is_no_list_of_agents_is_refused(agents, sentence, tmp_path):
+    with pytest.raises(ConfigError, match=sentence):
+        create_app(agents, settings=Settings(data=tmp_path))
+
+
+def test_an_agent_that_the_file_has_too_is_named(tmp_path):
+    settings = Settings(data=tmp_path, agents=(AgentEntry(id="a", prompt="Help."),))
+    with pytest.raises(ConfigError, match=r"of its own: \['a'\]. turnlog.toml has \[agents.a\]"):
+        create_app([Agent("a")], settings=settings)
+    with pytest.raises(ConfigError, match=r"of its own: \['b'\]\.$"):
+        create_app([Agent("b"), Agent("b")], settings=settings)

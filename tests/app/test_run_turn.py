@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from turnlog import Agent, tool
-from turnlog.errors import BadInput, NotFound
+from turnlog import Agent, create_app, tool
+from turnlog.config import Settings
+from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.ports import Decision
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import scripted_app
@@ -105,3 +106,22 @@ async def test_what_cannot_be_asked_is_raised(how):
                 await run
             else:
                 [event async for event in run]
+
+
+async def test_an_app_that_is_not_open_says_so(tmp_path):
+    app = create_app(AGENTS, settings=Settings(data=tmp_path))
+    with pytest.raises(ConfigError, match="Open the app first: async with app"):
+        await app.run_turn("Hi")
+    with pytest.raises(ConfigError, match="Open the app first: async with app"):
+        async for _ in app.run_turn("Hi"):
+            pass
+
+
+async def test_a_forgotten_await_is_named():
+    async with writing(Reply("Hello.")) as (app, _):
+        run = app.run_turn("Hi")
+        with pytest.raises(AttributeError, match="run_turn must be awaited. 'text' is of the"):
+            run.text  # noqa: B018
+        with pytest.raises(AttributeError, match="'TurnRun' object has no attribute 'colour'"):
+            run.colour  # noqa: B018
+        assert (await run).text == "Hello."

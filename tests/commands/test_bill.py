@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from turnlog.cli import main
+from turnlog.commands.bill import _cache
 from turnlog.events.content import usage_of
 from turnlog.prices import PriceBook
 from turnlog.stores.sqlite.store import SqliteStore
@@ -64,8 +65,15 @@ def test_bill_prints_tables_by_day_model_and_user(capsys, data):
     # 10,000 x 2 + 100,000 x 0.1 = 30,000: a tenth of the other day, two blocks of twenty
     assert days[1].split()[1:] == ["1", "10,000", "0", "100,000", "0", "0", "0.030000", "██"]
     assert lines[-1].startswith("Here a simulated Claude answers")
-    assert "2 sessions of 1 users" in lines[-3]
+    assert "2 sessions of 1 user;" in lines[-3]
     assert lines[-2].startswith("The cache saved 0.190000 USD")  # 100,000 x (2 - 0.1)
+
+
+def test_a_cache_that_cost_more_than_it_saved_says_so():
+    assert _cache(-532_000_000) == (
+        "The cache cost 0.000532 USD more than it saved: too little of what was written was read"
+        " again."
+    )
 
 
 def test_an_unknown_cost_is_marked(capsys, data):

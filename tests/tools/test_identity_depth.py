@@ -176,6 +176,7 @@ class Owned(msgspec.Struct):
 
 @tool
 def own(thing: Owned) -> list:
+    """Who owns it."""
     return [thing.owner_id, thing.account]
 
 

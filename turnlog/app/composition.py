@@ -50,6 +50,7 @@ def create_app(
     Raises ConfigError, with what to do, for what cannot work.
     """
     settings = settings or load()
+    checks.check_list(agents)
     if graph is not None:
         if agents or engine:
             raise ConfigError("A graph brings its own agents: leave out `agents` and `engine`.")
@@ -69,7 +70,7 @@ def create_app(
     if agents is None:
         agents, connections, library = demo.agents, demo.connections, demo.library
         engine = engine or ("langgraph" if installed("langgraph") else None)
-    checks.check(agents)
+    checks.check(agents, [entry.id for entry in settings.agents])
     settings = with_agents(settings, agents)
     agents = [with_schema(each) for each in checks.identified(agents, settings.identity)]
     limit_all_nodes(settings, store)

@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from turnlog.errors import BadInput, NotFound
+from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Stamped
 from turnlog.ports import Agent, Question, Session, StartedTurn, TurnResult, User
@@ -81,6 +81,15 @@ class TurnRun(Coroutine[Any, Any, TurnResult]):
         self._on_event: Callable[[TurnEvent], None] | None = None
         self._awaiting: Coroutine[Any, Any, TurnResult] | None = None
         self.result: TurnResult | None = None  # when the iteration is over
+
+    if not TYPE_CHECKING:  # who checks types is told by the checker
+
+        def __getattr__(self, name: str) -> Any:
+            """Raises AttributeError: with what to do, for what only the result has."""
+            if name in {each.name for each in fields(TurnResult)}:
+                what = f"{name!r} is of the result: result = await app.run_turn(...)."
+                raise AttributeError(f"run_turn must be awaited. {what}")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def telling(self, on_event: Callable[[TurnEvent], None] | None) -> "TurnRun":
         """Call this with each event, too."""
@@ -190,6 +199,8 @@ class RunsTurns:
             raise BadInput("A session has its agent: name the session or the agent, not both.")
 
         async def start() -> Begun:
+            if self._open is None:
+                raise ConfigError("Open the app first: async with app: await app.run_turn(...).")
             user = User(id=user_id, roles=frozenset(roles))
             session = session_id or (await self.create_session(user, agent=agent)).id
             try:

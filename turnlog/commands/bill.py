@@ -98,14 +98,31 @@ def _summary(charges: Sequence[Charge], everything: "Bill", book: "PriceBook") -
     sessions = len({charge.session_id for charge in charges})
     users = len({charge.user_id for charge in charges})
     lines = [
-        f"{sessions} sessions of {users} users; {everything.thinking_tokens:,} of the output"
-        f" tokens were thought; {everything.partial} calls were cut off.",
-        f"The cache saved {_amount(saved)} USD: what it read would have cost more as fresh input,"
-        " less what writing it cost extra.",
+        f"{_count(sessions, 'session')} of {_count(users, 'user')};"
+        f" {everything.thinking_tokens:,} of the output tokens were thought;"
+        f" {_count(everything.partial, 'call')} {'was' if everything.partial == 1 else 'were'}"
+        " cut off.",
+        _cache(saved),
     ]
     if everything.unpriced:
         lines.append(f"* {everything.unpriced} costs are unknown and not in these sums.")
     return lines
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _cache(saved: int) -> str:
+    if saved < 0:
+        return (
+            f"The cache cost {_amount(-saved)} USD more than it saved: too little of what was"
+            " written was read again."
+        )
+    return (
+        f"The cache saved {_amount(saved)} USD: what it read would have cost more as fresh input,"
+        " less what writing it cost extra."
+    )
 
 
 def _dollars(bill: "Bill") -> str:

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from turnlog.errors import ConfigError
@@ -15,15 +15,26 @@ _log = logging.getLogger(__name__)
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-def check(agents: Sequence[Agent]) -> None:
+def check_list(agents: object) -> None:
+    """Raises ConfigError for what is no list of agents. None: those of the demo."""
+    if isinstance(agents, Agent | str):
+        raise ConfigError("create_app takes a list of agents: create_app([Agent('assistant')]).")
+    if agents is not None and not isinstance(agents, Collection):
+        raise ConfigError(f"create_app takes a list of agents, not {agents!r}.")
+    for agent in agents or ():
+        if not isinstance(agent, Agent):
+            raise ConfigError(f"{agent!r} is not an agent. Make one: Agent('assistant').")
+
+
+def check(agents: Sequence[Agent], of_file: Collection[str] = ()) -> None:
     """Raises ConfigError for a name that is missing, used twice, reserved or unknown, and for
-    what is no tool."""
+    what is no tool. `of_file`: the ids that turnlog.toml gives."""
     if not agents:
         raise ConfigError(
             "create_app has no agents. Give it at least one, such as [Agent('assistant')]; for the"
             " demo's, leave the argument out."
         )
-    _check_names("agent", [agent.id for agent in agents])
+    _check_names("agent", [agent.id for agent in agents], of_file)
     for agent in agents:
         _check_id(agent)
         names = [_tool_name(tool) for tool in agent.tools]
@@ -47,6 +58,13 @@ def _under(agent: Agent, names: Mapping[str, str]) -> list[Tool]:
     except TypeError as error:
         raise ConfigError(f"Agent {agent.id!r}: {error}.") from None
     for tool in tools:
+        if not tool.spec.description:
+            _log.warning(
+                "tool %s of agent %s has no docstring: the model must guess from its name what"
+                " it does. Write one sentence.",
+                tool.name,
+                agent.id,
+            )
         for name in tool.identity.look_alikes(tool.spec.input_schema):
             whose = f"tool {tool.name} of agent {agent.id}"
             warn_of(whose, name, "[identity] or in @tool(identity=...)")
@@ -80,9 +98,11 @@ def _check_handovers(agent: Agent, known: Sequence[str]) -> None:
             )
 
 
-def _check_names(what: str, names: list[str]) -> None:
+def _check_names(what: str, names: list[str], of_file: Collection[str] = ()) -> None:
     if twice := {name for name in names if not name or names.count(name) > 1}:
-        raise ConfigError(f"Each {what} needs a name of its own: {sorted(twice)}.")
+        also = ", ".join(f"[agents.{name}]" for name in sorted(twice & set(of_file)))
+        hint = f" turnlog.toml has {also}: leave it out there or in the code." if also else ""
+        raise ConfigError(f"Each {what} needs a name of its own: {sorted(twice)}.{hint}")
 
 
 def _tool_name(tool: object) -> str:

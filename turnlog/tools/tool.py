@@ -16,7 +16,7 @@ from turnlog.assertions import Assertions
 from turnlog.errors import ConfigError, ToolError
 from turnlog.ports import ApprovalRule, ToolSpec, Turn, check_approver, check_rule
 from turnlog.projections.tool_words import Judgement, judge, words_of
-from turnlog.tools import docstrings, hints
+from turnlog.tools import declaration, docstrings, hints
 from turnlog.tools.argument_types import positional, renamed
 from turnlog.tools.identity import Identity
 
@@ -88,6 +88,7 @@ class Tool:
         """Raises ConfigError for a rule that nobody knows."""
         check_rule(self.approval, f"tool {self.name!r}")
         check_approver(self.approver, f"tool {self.name!r}")
+        declaration.check_timeout(self.timeout, self.name)
         if not isinstance(self.writes, bool | None):
             wrong = f"'writes' must be True or False, not {self.writes!r}."
             raise ConfigError(f"tool {self.name!r}: {wrong}")
@@ -190,6 +191,7 @@ def tool(
     """
 
     def make(function: Callable[..., Any]) -> Tool:
+        declaration.check_function(function)
         called = name or function.__name__
         found = judge(called) if writes is None else Judgement(writes, f"it says writes={writes}")
         rights = Identity(identity or {})
@@ -206,6 +208,7 @@ def _make(
     hints.check_result(returns, name)
     context_names = tuple(name for name, hint in typed.items() if _is_context(hint))
     arguments = _arguments(function, name, typed, context_names)
+    declaration.check_describe(rules.get("describe"), arguments.__struct_fields__, name)
     documented = docstrings.read(function.__doc__, inspect.signature(function).parameters)
     schema = _described(schema_of(arguments), documented.parameters)
     made = Tool(
@@ -277,7 +280,10 @@ def _arguments(
         hint, value = hints.field_of(typed[parameter.name], parameter.default)
         where = f"tool {name!r}: parameter {parameter.name!r}"
         default = () if value is parameter.empty else (value,)
-        fields.append((parameter.name, hints.checkable(hint, where), *_fresh(default)))
+        kind = hints.checkable(hint, where)
+        if default:
+            declaration.check_default(kind, value, where)
+        fields.append((parameter.name, kind, *_fresh(default)))
     return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
 
 

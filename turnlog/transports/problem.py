@@ -80,7 +80,11 @@ async def http(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
     title = _TITLES.get(status, "Error")
     detail = f"{request.method} {request.url.path} is not something this server answers."
+    headers = getattr(error, "headers", None) or {}  # which methods it does answer
+    allowed = next((text for name, text in headers.items() if name.lower() == "allow"), "")
+    if methods := sorted(each.strip() for each in allowed.split(",") if each.strip()):
+        detail += f" Here it answers {', '.join(methods)}."
     code = title.lower().replace(" ", "_")
     answer = response(status, title, detail, code, request.url.path)
-    answer.headers.update(getattr(error, "headers", None) or {})  # which methods it does answer
+    answer.headers.update(headers)
     return answer

@@ -19,6 +19,7 @@ from turnlog.ports import Backend, Tickets, User
 from turnlog.transports import problem, tickets
 from turnlog.transports.auth import Auth
 from turnlog.transports.expiry import UntilExpiry
+from turnlog.transports.fitting import refuse_misspelt
 from turnlog.transports.http.request import NOBODY, UserRequest
 from turnlog.transports.http.routes import ROUTES, Handler, Route, Who
 from turnlog.transports.http.site import Site
@@ -76,15 +77,17 @@ def _starlette_route(
 ) -> StarletteRoute:
     """One for all methods of a path, so that a wrong method is told all the right ones."""
     path = routes[0].path
-    handlers: dict[str, tuple[Who, Handler]] = {}
+    handlers: dict[str, tuple[Route, Handler]] = {}
     for route in routes:
         if route.handler is None:
             return StarletteRoute(path, mcp, methods=[each.method for each in routes])
-        handlers[route.method] = (route.who, route.handler)
+        handlers[route.method] = (route, route.handler)
 
     async def handle(request: Request) -> Response:
-        who, handler = handlers["GET" if request.method == "HEAD" else request.method]
-        user = await guards.user(who, request, backend.store)
+        route, handler = handlers["GET" if request.method == "HEAD" else request.method]
+        user = await guards.user(route.who, request, backend.store)
+        if path.startswith("/api/"):
+            refuse_misspelt(request.query_params.keys(), (*route.query, tickets.QUERY))
         response = await handler(UserRequest(request, user, backend))
         if user.until is not None and isinstance(response, StreamingResponse):
             return UntilExpiry(response, user.until)  # type: ignore[return-value]

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from turnlog.errors import BadInput, NotFound, TooLarge
 from turnlog.net import TooMuch, read_bounded
 from turnlog.ports import Backend, User
+from turnlog.transports.fitting import misfit
 
 MOST_BYTES = 1_000_000  # of a request's body
 SLOWEST_BODY = 30.0  # seconds
@@ -97,7 +98,7 @@ def _decoded(raw: bytes, kind: type[A]) -> A:
     try:
         return msgspec.json.decode(raw or b"{}", type=kind)
     except msgspec.ValidationError as error:
-        raise BadInput(f"The body does not fit: {error}.") from None
+        raise BadInput(f"The body does not fit: {misfit(error, kind)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"The body is not valid JSON: {error}.") from None
     except RecursionError:

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 from starlette.responses import Response
 
-from turnlog.errors import Forbidden
+from turnlog.errors import Busy, Forbidden
 from turnlog.events.cursor import Cursor, parse
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
@@ -14,6 +14,7 @@ from turnlog.transports.http import audit
 from turnlog.transports.http.request import UserRequest, json_response
 
 MOST_EVENTS = 1000  # of one page
+IN_LINE = ' Or send it with "onBusy": "enqueue": then it waits in line.'
 BEGINNING = "-1.-1"  # the cursor of a session in which nothing has happened
 
 
@@ -32,7 +33,11 @@ async def send(request: UserRequest) -> Response:
     """The answer streams until `complete` or `error`, also while a person must decide."""
     question = Question(**msgspec.structs.asdict(await request.body(NewMessage)))
     backend, user_id = request.backend, request.user.id
-    turn = await backend.start_turn(request.user, request.id("session_id"), question)
+    try:
+        turn = await backend.start_turn(request.user, request.id("session_id"), question)
+    except Busy as busy:
+        advice = IN_LINE if question.on_busy == "reject" else ""
+        raise Busy(busy.turn_id, waiting=busy.waiting, advice=advice) from None
     if request.accepts("text/event-stream"):
         return sse.EventStream(backend.follow_turn(user_id, turn), backend.metrics)
     return json_response({"turnId": turn.turn_id}, 202)

@@ -7,6 +7,7 @@ import socketio  # type: ignore[import-untyped]
 
 from turnlog.errors import BadInput, TooMany, TurnlogError
 from turnlog.transports import problem
+from turnlog.transports.fitting import misfit
 from turnlog.transports.http.approvals import Answer
 from turnlog.transports.http.turns import NewMessage
 
@@ -71,7 +72,7 @@ def payload(args: tuple[Any, ...], kind: type[T]) -> T:
         raw = msgspec.json.encode(args[0] if args else {})
         return msgspec.json.decode(raw, type=kind)
     except (msgspec.MsgspecError, UnicodeError, TypeError, RecursionError) as error:
-        raise BadInput(f"The payload does not fit: {error}.") from None
+        raise BadInput(f"The payload does not fit: {misfit(error, kind)}") from None
 
 
 def explained(error: TurnlogError) -> dict[str, Any]:
