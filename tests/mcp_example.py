@@ -13,7 +13,7 @@ import mcp_types as m
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPDeprecationWarning
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="  # noqa: E501
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="  # noqa: E501 - a picture
 WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 SIMPLE = "This is a simple text response for testing."
 IMAGE = m.ImageContent(data=PNG, mime_type="image/png")

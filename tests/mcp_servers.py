@@ -199,7 +199,7 @@ async def on_http(server, port):
     serving = uvicorn.Server(config)
     listening = config.bind_socket()
     listening.listen()  # from here on a client can connect, and waits
-    print(listening.getsockname()[1], flush=True)  # noqa: T201 - the test reads the port here
+    print(listening.getsockname()[1], flush=True)
     await serving.serve([listening])
 
 

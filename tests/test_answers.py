@@ -149,7 +149,7 @@ def generated(tmp_path_factory):
 @pytest.mark.slow
 async def test_a_generated_client_works(generated):
     client_of, models = generated("client").Client, generated("models")
-    call = lambda place: generated(f"api.{place}").asyncio  # noqa: E731
+    call = lambda place: generated(f"api.{place}").asyncio  # noqa: E731 - shorter than a function
     async with (
         served(Reply("Hello there.")) as server,
         client_of(base_url=str(server.http.base_url)) as client,

@@ -41,7 +41,7 @@ async def test_a_server_that_is_not_there_costs_only_its_own_tools(shared, caplo
         found = await tools(made)
         assert {name.split("__")[0] for name in found} == {"crm"}
         async with asyncio.timeout(60):
-            while made.describe().count("not reachable") < 2:  # noqa: ASYNC110 -- in the background
+            while made.describe().count("not reachable") < 2:
                 await asyncio.sleep(0.01)
         assert "gone (not reachable (FileNotFoundError))" in made.describe()
         assert "refused (not reachable (ConnectError))" in made.describe()

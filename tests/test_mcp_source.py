@@ -109,7 +109,7 @@ async def is_stopped_there_too(made, folder):
 
 async def appears(path):
     async with asyncio.timeout(20):
-        while not path.exists():  # noqa: ASYNC110 -- another process makes it
+        while not path.exists():
             await asyncio.sleep(0.01)
 
 

@@ -83,7 +83,7 @@ def test_all_recorded_streams_are_compared_and_most_have_a_price(capsys):
     tokens = sum(m.token_usage.total_tokens for m in messages)
     known = [cost for cost in costs if cost is not None]
     with capsys.disabled():
-        print(  # noqa: T201 - the count is what is shown
+        print(
             f"\n{len(FINAL)} recorded streams, {len(set(FINAL) & set(BROKEN))} of them cut:"
             f" {tokens:,} tokens as the SDK counts them, {len(known)} priced, ${total(known)}"
         )

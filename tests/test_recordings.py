@@ -120,7 +120,7 @@ def test_this_is_how_the_recordings_of_a_folder_are_read(folder, capsys):
         assert {folder / entry["sse"] for entry in entries} == set(streams)
     verdicts = Counter(verdict(path).partition(":")[0] for path in streams)
     with capsys.disabled():
-        print(f"\n{len(streams)} recorded streams: {dict(verdicts)}")  # noqa: T201 - shows the count
+        print(f"\n{len(streams)} recorded streams: {dict(verdicts)}")
     broken = len(set(BROKEN) & set(streams))
     assert verdicts["differs by name"] == 1  # a message that was begun again
     assert verdicts["no answer"] == broken > 0

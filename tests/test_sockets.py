@@ -56,7 +56,7 @@ async def served(*entries, secret=None, store=None):
 
 
 async def until(condition):
-    while not condition():  # noqa: ASYNC110  # nobody announces it
+    while not condition():
         await asyncio.sleep(0.005)
 
 

@@ -157,7 +157,7 @@ async def test_the_agent_that_was_at_work_goes_on_after_a_kill(folder, script):
             session = await new_session(http, server.url)
             await ask(http, server.url, session)
             await events_until(http, server.url, session, "tool_use")
-            while not (folder / "looked").exists():  # noqa: ASYNC110 - by another process
+            while not (folder / "looked").exists():
                 await asyncio.sleep(0.01)
             await server.kill()
         async with serving(folder, claude, app="team:app") as server, asyncio.timeout(60):

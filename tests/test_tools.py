@@ -112,7 +112,7 @@ def test_a_function_without_a_schema_is_no_tool(make, why):
 
 async def test_a_mutable_default_is_fresh_in_each_call():
     @tool(writes=False)
-    def collect(item: str, into: list[str] = ["first"], seen: list[str] = []) -> list[str]:  # noqa: B006
+    def collect(item: str, into: list[str] = ["first"], seen: list[str] = []) -> list[str]:  # noqa: B006 - a list as a default is what is tested
         into.append(item)
         seen.append(item)
         return into + seen

@@ -171,7 +171,7 @@ async def rested(folder, sessions):
     try:
         async with asyncio.timeout(120):
             for session in sessions:
-                while (await store.evidence(session)).running:  # noqa: ASYNC110 - another process
+                while (await store.evidence(session)).running:
                     await asyncio.sleep(0.05)
     finally:
         await store.close()

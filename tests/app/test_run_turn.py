@@ -39,7 +39,7 @@ async def test_events_say_what_they_are():
         assert events[-1].as_dict()["type"] == "complete"
         assert "Hello" in repr(events[-2])
         with pytest.raises(AttributeError):
-            events[0].no_such_field  # noqa: B018
+            events[0].no_such_field  # noqa: B018 - to ask is what is tested
 
 
 async def test_an_iteration_goes_on_over_a_decision():
@@ -121,7 +121,7 @@ async def test_a_forgotten_await_is_named():
     async with writing(Reply("Hello.")) as (app, _):
         run = app.run_turn("Hi")
         with pytest.raises(AttributeError, match="run_turn must be awaited. 'text' is of the"):
-            run.text  # noqa: B018
+            run.text  # noqa: B018 - to ask is what is tested
         with pytest.raises(AttributeError, match="'TurnRun' object has no attribute 'colour'"):
-            run.colour  # noqa: B018
+            run.colour  # noqa: B018 - to ask is what is tested
         assert (await run).text == "Hello."

@@ -270,7 +270,7 @@ async def check(where: Place, people) -> Counter:
     async with open_store(where.postgres.url, read_only=True) as store:
         async with asyncio.timeout(CALMS_WITHIN):
             for person in people:
-                while (await store.evidence(person.session)).running:  # noqa: ASYNC110
+                while (await store.evidence(person.session)).running:
                     await asyncio.sleep(0.2)
         for person in people:
             evidence = await store.evidence(person.session)

@@ -9,12 +9,12 @@ from faults import FAULTS, check, perform, place
 async def suffer(folder, count, capsys):
     seed = secrets.randbits(32)
     with capsys.disabled():
-        print(f"\nfaults: seed {seed}")  # noqa: T201
+        print(f"\nfaults: seed {seed}")
     async with place(folder) as where:
         people, done = await perform(where, count, seed)
         found = await check(where, people)
     with capsys.disabled():
-        print(f"faults: {dict(done)}; {dict(found)}")  # noqa: T201
+        print(f"faults: {dict(done)}; {dict(found)}")
     assert sum(done.values()) == count and found["acknowledged"] > 0
 
 

@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
 
 async def until(is_so):
     async with asyncio.timeout(60):
-        while not await is_so():  # noqa: ASYNC110
+        while not await is_so():
             await asyncio.sleep(0.005)
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parent))
 
-from anthropic.lib.streaming._beta_messages import accumulate_event  # noqa: E402
-from recordings.scenes import REQUESTS, SCENES  # noqa: E402
+from anthropic.lib.streaming._beta_messages import accumulate_event
+from recordings.scenes import REQUESTS, SCENES
 
 CRLF = ("plain_text/greeting",)  # some proxies end lines so
 NO_FINAL = (

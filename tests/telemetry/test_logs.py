@@ -155,7 +155,7 @@ def test_a_value_cannot_fake_a_log_line():
 def test_values_of_other_packages_are_withheld():
     with written() as to:
         logging.getLogger("vendor").error("sent %s\nfuture: %s", WORD, WORD)
-        logging.getLogger("asyncio").error("Task exception\nfuture: %s" % WORD)  # noqa: UP031
+        logging.getLogger("asyncio").error("Task exception\nfuture: %s" % WORD)  # noqa: UP031 - asyncio logs like this
         logging.getLogger("vendor").error(ValueError(WORD))
         logging.getLogger("vendor").error(OSError(98, "in use"))
         logging.getLogger("vendor").info("below what is shown of others")

@@ -214,7 +214,7 @@ def test_a_mark_that_nobody_reads_is_refused():
 
 
 def test_a_hint_that_cannot_be_read_is_refused():
-    def lost(value: "Nowhere") -> str:  # noqa: F821
+    def lost(value: "Nowhere") -> str:  # noqa: F821 - a name that is not there is what is tested
         return ""
 
     with pytest.raises(TypeError, match="a type hint cannot be read: name 'Nowhere'"):

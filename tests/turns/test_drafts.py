@@ -113,7 +113,7 @@ async def test_after_a_piece_that_was_not_stored_all_of_it_comes_again():
 
 def test_what_one_process_saved_is_read_whole_also_by_an_older_form():
     """Before, a draft was one piece that had everything."""
-    old = b'{"index":3,"answers":[{"message_id":"m","model":"x","reported":{},"agent":{"id":"a","name":"A"},"blocks":[{"kind":"text","index":0,"pieces":["Hi"],"citations":[]}]}]}'  # noqa: E501
+    old = b'{"index":3,"answers":[{"message_id":"m","model":"x","reported":{},"agent":{"id":"a","name":"A"},"blocks":[{"kind":"text","index":0,"pieces":["Hi"],"citations":[]}]}]}'  # noqa: E501 - as it was stored
     found = unkept(msgspec.structs.replace(TURN, draft=old), TurnState(TURN, AGENT))
     assert (found.index, found.answers[0].blocks[0].pieces) == (3, ["Hi"])
 

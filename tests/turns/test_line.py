@@ -56,7 +56,7 @@ class Place:
         return asyncio.create_task(self.ask(node, message, on_busy="enqueue", **more))
 
     async def in_line(self, node, count):
-        while len(await node.store.line.turn_ids(self.session)) < count:  # noqa: ASYNC110
+        while len(await node.store.line.turn_ids(self.session)) < count:
             await asyncio.sleep(0)
 
     async def asked(self, node, count):

@@ -50,7 +50,7 @@ def got(file):
 
 async def until(look):
     async with asyncio.timeout(WITHIN):
-        while not (found := await look()):  # noqa: ASYNC110 - other processes are waited for
+        while not (found := await look()):
             await asyncio.sleep(0.05)
     return found
 

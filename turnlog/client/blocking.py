@@ -141,5 +141,5 @@ class Client:
                 response.read()
             checked(response)
             for piece in response.iter_bytes():
-                for event in frames.feed(piece):  # noqa: UP028
+                for event in frames.feed(piece):  # noqa: UP028 - as the async client reads
                     yield event

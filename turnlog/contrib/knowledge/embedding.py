@@ -19,7 +19,7 @@ def is_installed() -> bool:
 
 @cache
 def _model() -> Any:
-    import wordllama  # type: ignore[import-untyped,unused-ignore]
+    import wordllama
 
     # Its loader looks for a folder that the wheel does not have, unless it is told where it is.
     folder = Path(wordllama.__file__).parent

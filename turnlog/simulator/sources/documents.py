@@ -145,7 +145,7 @@ def _page_texts(data: str) -> tuple[str, ...]:
     """The text of each page. Empty when the library is not installed or the file is no PDF:
     then nothing is cited, because a citation must hold the source's own words."""
     try:
-        import pypdfium2  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        import pypdfium2
     except ImportError:
         return ()
     try:

@@ -37,22 +37,22 @@ pytest.register_assert_rewrite(
     )
 )
 
-from turnlog.testing.contracts.approvals import ApprovalsContract  # noqa: E402
-from turnlog.testing.contracts.base import Contract  # noqa: E402
-from turnlog.testing.contracts.billing import BillingContract  # noqa: E402
-from turnlog.testing.contracts.blobs import BlobsContract  # noqa: E402
-from turnlog.testing.contracts.bus import BusContract  # noqa: E402
-from turnlog.testing.contracts.deposits import DepositsContract  # noqa: E402
-from turnlog.testing.contracts.files import FilesContract  # noqa: E402
-from turnlog.testing.contracts.leases import LeasesContract  # noqa: E402
-from turnlog.testing.contracts.line import LineContract  # noqa: E402
-from turnlog.testing.contracts.log import EventLogContract  # noqa: E402
-from turnlog.testing.contracts.outbox import OutboxContract  # noqa: E402
-from turnlog.testing.contracts.sessions import AuditContract, SessionsContract  # noqa: E402
-from turnlog.testing.contracts.tasks import TasksContract  # noqa: E402
-from turnlog.testing.contracts.tickets import TicketsContract  # noqa: E402
-from turnlog.testing.contracts.trail import TrailContract  # noqa: E402
-from turnlog.testing.contracts.turns import TurnsContract  # noqa: E402
+from turnlog.testing.contracts.approvals import ApprovalsContract
+from turnlog.testing.contracts.base import Contract
+from turnlog.testing.contracts.billing import BillingContract
+from turnlog.testing.contracts.blobs import BlobsContract
+from turnlog.testing.contracts.bus import BusContract
+from turnlog.testing.contracts.deposits import DepositsContract
+from turnlog.testing.contracts.files import FilesContract
+from turnlog.testing.contracts.leases import LeasesContract
+from turnlog.testing.contracts.line import LineContract
+from turnlog.testing.contracts.log import EventLogContract
+from turnlog.testing.contracts.outbox import OutboxContract
+from turnlog.testing.contracts.sessions import AuditContract, SessionsContract
+from turnlog.testing.contracts.tasks import TasksContract
+from turnlog.testing.contracts.tickets import TicketsContract
+from turnlog.testing.contracts.trail import TrailContract
+from turnlog.testing.contracts.turns import TurnsContract
 
 
 class StoreContract(

@@ -166,7 +166,7 @@ def _depth(value: Any) -> int:
 
 
 def _check(schema: dict[str, Any]) -> None:
-    from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]
+    from jsonschema import Draft202012Validator, SchemaError
 
     try:
         Draft202012Validator.check_schema(schema)

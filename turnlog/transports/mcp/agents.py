@@ -19,7 +19,10 @@ from turnlog.transports.protocols import story as s
 
 EVERY = "*"
 STATES = ("completed", "waiting", "cancelled", "failed")
-WAITS = "This waits for an approval: {}. Decide at /api/approvals/{}, then call again with session {!r} and no message."  # noqa: E501
+WAITS = (
+    "This waits for an approval: {}. Decide at /api/approvals/{}, then call again with session {!r}"
+    " and no message."
+)
 INPUT = {
     "type": "object",
     "properties": {

@@ -8,8 +8,8 @@ upgraded, or that read too slowly get theirs by the queue.
 import asyncio
 from typing import Any
 
-from engineio.exceptions import QueueEmpty  # type: ignore[import-untyped]
-from engineio.packet import MESSAGE, Packet  # type: ignore[import-untyped]
+from engineio.exceptions import QueueEmpty
+from engineio.packet import MESSAGE, Packet
 
 from turnlog.transports.frames import WriteFrame, frame_of
 

@@ -3,7 +3,7 @@
 from typing import Any, TypeVar
 
 import msgspec
-import socketio  # type: ignore[import-untyped]
+import socketio
 
 from turnlog.errors import BadInput, TooMany, TurnlogError
 from turnlog.transports import problem

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 import jwt
 import msgspec
-import socketio  # type: ignore[import-untyped]
-from engineio.payload import Payload  # type: ignore[import-untyped]
+import socketio
+from engineio.payload import Payload
 from starlette.types import Receive, Scope, Send
 
 from turnlog.errors import BadInput, TooMany, TurnlogError, Unauthorized

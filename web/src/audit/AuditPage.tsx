@@ -47,7 +47,7 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
   useEffect(() => {
     const place = events.findIndex((event) => event.eventId === pointed);
     if (place >= 0) replay.go(place);
-  }, [events, pointed]); // eslint-disable-line react-hooks/exhaustive-deps
+  }, [events, pointed]); // not `replay`: it would jump back when somebody moves on
   const fitting = useMemo(() => events.filter((event) => fits(event, chosen)), [events, chosen]);
   const sums = useMemo(() => turnSums(events), [events]);
   const claims = useMemo(() => events.filter((event) => event.type === "claim_unfounded"), [events]);

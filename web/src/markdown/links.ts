@@ -2,7 +2,6 @@
 
 const SAFE = new Set(["https:", "http:", "mailto:"]);
 // Characters that turn, hide or join what stands around them.
-// eslint-disable-next-line no-misleading-character-class
 const HIDDEN = /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
 /** The address, if a click on it can do no more than open a page. */
