@@ -141,13 +141,19 @@ async def test_a_stop_does_not_claim_what_did_not_happen(monkeypatch):
         both.go.set()
 
 
+async def lost(both):
+    """A turn of the first node, which hangs; the second one has taken it over, and stopped it."""
+    turn = await both.ask(both.one)
+    await up_to(both.one.follow_turn(USER, turn), k.ToolUse)
+    make_deaf(both.one)
+    await both.one.store.close()  # for the others it is dead
+    await both.two.stop_turn(USER, both.session)
+    return turn
+
+
 async def test_a_stop_at_a_node_that_lost_its_turn_claims_nothing():
     async with nodes(*WAITS) as both:
-        turn = await both.ask(both.one)
-        await up_to(both.one.follow_turn(USER, turn), k.ToolUse)
-        make_deaf(both.one)
-        await both.one.store.close()  # for the others it is dead
-        await both.two.stop_turn(USER, both.session)
+        turn = await lost(both)
         await both.one.store.open()  # it comes back, and still believes in its turn
         assert both.one._turns.live(turn.turn_id) is not None
         assert await both.one.stop_turn(USER, both.session) is False
@@ -223,11 +229,7 @@ async def test_a_program_at_another_node_is_told_that_a_person_must_decide():
 
 async def test_a_node_that_lost_its_turn_shows_no_end_of_it():
     async with nodes(*WAITS) as both:
-        turn = await both.ask(both.one)
-        await up_to(both.one.follow_turn(USER, turn), k.ToolUse)
-        make_deaf(both.one)
-        await both.one.store.close()  # for the others it is dead
-        await both.two.stop_turn(USER, both.session)
+        await lost(both)
         both.go.set()
         await both.one.rest()
         shown = both.two.bus.channels[both.session].events

@@ -78,7 +78,8 @@ async def test_interrupt_outside_of_any_tool_is_a_call_of_its_own_and_takes_an_a
     assert [e["content"] for e in live if e["type"] == "message"] == ["", "Hello, Ada."]
 
 
-async def test_the_middleware_for_people_in_the_loop_gets_its_decisions():
+async def by_the_middleware(**decision):
+    """The result of a call that LangChain's middleware lets a person decide."""
     script = [Reply(ToolCall("get_weather", {"city": "sf"}, "toolu_1")), Reply("Ok.")]
     async with claude(*script) as model:
         middleware = HumanInTheLoopMiddleware(interrupt_on={"get_weather": True})
@@ -87,23 +88,18 @@ async def test_the_middleware_for_people_in_the_loop_gets_its_decisions():
             session, live = await talk(app, "weather?")
             asked = next(e for e in live if e["type"] == "approval_requested")
             assert asked["toolUseId"] == "toolu_1"
-            live += await decided(app, session, live, asked, approved=False, reason="Too hot")
+            live += await decided(app, session, live, asked, **decision)
             await check(app, session.id, live)
-    result = next(e for e in live if e["type"] == "tool_result")
+    return next(e for e in live if e["type"] == "tool_result")
+
+
+async def test_the_middleware_for_people_in_the_loop_gets_its_decisions():
+    result = await by_the_middleware(approved=False, reason="Too hot")
     assert not result["success"] and "Too hot" in result["error"]
 
 
 async def test_arguments_can_be_changed_for_the_middleware():
-    script = [Reply(ToolCall("get_weather", {"city": "sf"}, "toolu_1")), Reply("Ok.")]
-    async with claude(*script) as model:
-        middleware = HumanInTheLoopMiddleware(interrupt_on={"get_weather": True})
-        graph = create_agent(model, tools=[get_weather], middleware=[middleware])
-        async with (app := app_of(graph)):
-            session, live = await talk(app, "weather?")
-            asked = next(e for e in live if e["type"] == "approval_requested")
-            live += await decided(app, session, live, asked, approved=True, args={"city": "Rome"})
-            await check(app, session.id, live)
-    result = next(e for e in live if e["type"] == "tool_result")
+    result = await by_the_middleware(approved=True, args={"city": "Rome"})
     assert result["success"] and "Rome" in result["result"]
 
 
