@@ -75,26 +75,18 @@ ENGINES = ("langgraph", "openai_agents")
 )
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 async def test_flow_on_every_engine(path, store, transport, engine, tmp_path):
-    page = pages.read_page(path)
-    seen = await flows.perform(page, STORES[store](tmp_path), TRANSPORTS[transport], engine)
-    assert seen.broken == []
-    assert seen.rows == page.expected
+    await check(path, STORES[store](tmp_path), transport, engine)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("engine", ["claude", *ENGINES])
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-async def test_flow_on_postgres_on_every_engine(path, engine, database):
-    page = pages.read_page(path)
-    seen = await flows.perform(page, PostgresStore(database), flows.by_library, engine)
-    assert seen.broken == []
-    assert seen.rows == page.expected
+async def test_flow_on_postgres_on_every_engine(path, engine, transport, database):
+    await check(path, PostgresStore(database), transport, engine)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 async def test_flow_on_postgres(path, database):
-    page = pages.read_page(path)
-    seen = await flows.perform(page, PostgresStore(database), flows.by_library)
-    assert seen.broken == []
-    assert seen.rows == page.expected
+    await check(path, PostgresStore(database), "library", "claude")
