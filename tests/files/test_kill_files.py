@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import os
 
 import aiohttp
 import pytest
@@ -133,7 +134,9 @@ async def test_the_sweep_removes_what_no_row_knows_and_ends_what_was_being_delet
     kept, dying = [await files.add("ann", "s", path) for path in paths]
     await store.files.mark_deleted("ann", dying.id)  # and then the process dies
     (tmp_path / "c").write_text("x")
-    await files.blobs.put("0" * 32 + "/" + "1" * 64, "original", tmp_path / "c")
+    nobodys = "0" * 32 + "/" + "1" * 64
+    await files.blobs.put(nobodys, "original", tmp_path / "c")
+    os.utime(tmp_path / "files" / "content" / "00" / nobodys, (0, 0))  # long ago
     again = FileLibrary(store.files, files.blobs, Workers(1), FileLimits(), alone=True)
     async with again:
         await again.swept()

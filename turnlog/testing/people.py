@@ -49,10 +49,12 @@ def is_asked(events: Sequence[Shown], step: PersonStep) -> bool:
 
 def is_settled(seen: Sequence[Shown], more: Sequence[Shown], step: PersonStep) -> bool:
     """Whether what the person did was shown in `more`, and the turn is at rest after it."""
-    if not more or not is_at_rest([*seen, *more]):
+    if not is_at_rest([*seen, *more]):
         return False
-    if step.verb in ("waits", "stops"):
-        return True
+    if step.verb == "waits":  # an approval may expire before anybody looks
+        return not _open([*seen, *more])
+    if step.verb == "stops" or not more:
+        return bool(more)
     calls = {e["approvalId"]: e["toolUseId"] for e in [*seen, *more] if e["type"] == ASKS}
     resolved = [calls[e["approvalId"]] for e in more if e["type"] == "approval_resolved"]
     return bool(resolved) if step.tool_id == "it" else step.tool_id in resolved
