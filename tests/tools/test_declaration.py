@@ -88,6 +88,7 @@ def test_none_is_a_default_where_the_hint_says_so():
         (dict[str, int], {"a": 1}),
         (Place, Place()),
         (list[Line], [Line()]),
+        (Line, Line()),
         (Line | None, None),
         (Any, "abc"),
     ],

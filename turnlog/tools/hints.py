@@ -67,7 +67,7 @@ def encode(value: Any) -> Any:
     """msgspec's hook for values that it does not know. Raises NotImplementedError."""
     if isinstance(value, Adapted):
         return value.adapter.dump_python(value.value, mode="json", by_alias=True)
-    if _is_model(type(value)):
+    if is_model(type(value)):
         return value.model_dump(mode="json", by_alias=True)
     if isinstance(value, PurePath):
         return str(value)
@@ -79,7 +79,7 @@ def schema_of_adapted(kind: type) -> dict[str, Any]:
     if issubclass(kind, Adapted):
         schema: dict[str, Any] = kind.adapter.json_schema(ref_template="#/$defs/{model}")
         return schema
-    if _is_model(kind):
+    if is_model(kind):
         model: dict[str, Any] = kind.model_json_schema(  # type: ignore[attr-defined]
             mode="serialization", ref_template="#/$defs/{model}"
         )
@@ -218,7 +218,7 @@ def _field_hints(kind: Any) -> list[Any]:
         or issubclass(kind, msgspec.Struct)
         or hasattr(kind, "_fields")
         or (issubclass(kind, dict) and hasattr(kind, "__total__"))
-        or _is_model(kind)
+        or is_model(kind)
     )
     if not has_fields:
         return []
@@ -231,10 +231,10 @@ def _field_hints(kind: Any) -> list[Any]:
 def _is_of_pydantic(part: Any) -> bool:
     kind = part if isinstance(part, type) else type(part)
     made_by = getattr(kind, "__module__", "").partition(".")[0]
-    return made_by in _MADE_BY or (isinstance(part, type) and _is_model(part))
+    return made_by in _MADE_BY or (isinstance(part, type) and is_model(part))
 
 
-def _is_model(kind: type) -> bool:
+def is_model(kind: type) -> bool:
     """Without an import: whoever has a model has imported pydantic."""
     return any(
         base.__module__.partition(".")[0] == "pydantic" and base.__name__ == "BaseModel"

@@ -7,6 +7,7 @@ not by what the model writes.
 
 import inspect
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args, get_type_hints, overload
 
@@ -288,10 +289,10 @@ def _arguments(
 
 
 def _fresh(default: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A mutable default is copied for each call."""
-    if default and isinstance(default[0], list | dict | set) and default[0]:
-        value = default[0]
-        return (msgspec.field(default_factory=lambda: type(value)(value)),)
+    """A mutable default is copied for each call; also one that only pydantic knows."""
+    value = default[0] if default else None
+    if (isinstance(value, list | dict | set) and value) or hints.is_model(type(value)):
+        return (msgspec.field(default_factory=lambda: deepcopy(value)),)
     return default
 
 
