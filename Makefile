@@ -34,7 +34,7 @@ check: .venv/.dev
 	$(BIN)/lint-imports
 
 soak: .venv/.npm .venv/.site
-	$(BIN)/pytest -q -m soak
+	$(BIN)/pytest -q -m soak --hypothesis-profile=searching
 
 # How much of the core the fast tests run, room by room.
 CORE := events ports pipeline turns projections engines tools stores buses transports

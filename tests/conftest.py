@@ -6,11 +6,15 @@ from types import SimpleNamespace
 import hypothesis
 import pytest
 
-# No example has a deadline: a machine may be busy with something else.
-hypothesis.settings.register_profile("steady", deadline=None)
+# No example has a deadline: a machine may be busy with something else. The examples are the same
+# in each run, so that a change is judged by what it changes; those of `searching` are new ones.
+STEADY = {"deadline": None, "derandomize": True}
+hypothesis.settings.register_profile("steady", **STEADY)
 hypothesis.settings.load_profile("steady")
 # For `make quick`: few examples where a test does not ask for more.
-hypothesis.settings.register_profile("quick", max_examples=20, deadline=None)
+hypothesis.settings.register_profile("quick", max_examples=20, **STEADY)
+# For `make soak`, and for EXAMPLES.
+hypothesis.settings.register_profile("searching", deadline=None, derandomize=False)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

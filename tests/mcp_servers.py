@@ -20,6 +20,8 @@ from mcp.server.runner import serve_loop
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
+from turnlog.testing.servers.process import free_port
+
 TEXT = {"type": "string"}
 OBJECT = {"type": "object", "properties": {}}
 WHO = {
@@ -205,8 +207,9 @@ async def on_http(server, port):
 
 @asynccontextmanager
 async def over_http(*more, port=0):
-    """The server as a process that listens: its url and its process."""
-    command = [sys.executable, __file__, "--http", str(port), *more]
+    """The server as a process that listens: its url and its process. Its port can be used again:
+    it is none that the system gives to whoever calls."""
+    command = [sys.executable, __file__, "--http", str(port or free_port()), *more]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
         line = await process.stdout.readline()

@@ -254,6 +254,6 @@ async def test_a_decision_waits_for_a_turn_to_begin_and_not_for_its_end():
         delivered.append(event)
 
     live.begin(deliver)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert await deciding
     assert delivered == [k.TurnResumed()]

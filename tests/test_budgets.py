@@ -101,7 +101,7 @@ async def test_a_bill_says_how_far_the_budgets_are_used_up():
     limits = [budget("session", tokens=60_000), budget("month", usd="0.1")]
     async with running(entry, budgets=limits) as (app, _), listen(app, "127.0.0.1", 0) as url:
         session = (await app.run_turn("Hi")).session_id
-        async with httpx2.AsyncClient(base_url=url) as http:
+        async with httpx2.AsyncClient(timeout=60, base_url=url) as http:
             told = (await http.get(f"/api/billing/sessions/{session}")).json()["budgets"]
     assert [(row["per"], row["used"], row["state"]) for row in told] == [
         ("session", 0.5, "ok"),

@@ -67,7 +67,7 @@ async def test_the_log_of_a_golden_page_holds_its_claims(page, expected):
 
 async def test_a_claim_is_in_the_log_for_admins_and_on_nobody_s_screen():
     admin = {"authorization": f"Bearer {mint(SECRET, 'ann', admin=True, days=1)}"}
-    client = httpx2.AsyncClient(headers=admin)
+    client = httpx2.AsyncClient(timeout=60, headers=admin)
     async with (
         app_of(Reply(CLAIM), auth_secret=SECRET) as app,
         listen(app, "127.0.0.1", 0) as url,

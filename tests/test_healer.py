@@ -34,14 +34,14 @@ class Turns:
 
 async def test_it_looks_again_and_again():
     turns = Turns()
-    async with asyncio.timeout(30), Healer(turns, every=0):
+    async with asyncio.timeout(60), Healer(turns, every=0):
         for _ in range(5):
             await turns.asked.get()
 
 
 async def test_it_looks_again_after_a_look_that_failed(caplog):
     turns = Turns(OSError("the disk is gone"))
-    async with asyncio.timeout(30), Healer(turns, every=0):
+    async with asyncio.timeout(60), Healer(turns, every=0):
         for _ in range(4):
             await turns.asked.get()
     assert caplog.text.count("could not be looked for") == 1
@@ -57,7 +57,7 @@ async def test_what_is_being_healed_when_the_server_stops_is_healed_first():
             self.healed += 1
 
     turns = Slow()
-    async with asyncio.timeout(30), (healer := Healer(turns, every=0)):
+    async with asyncio.timeout(60), (healer := Healer(turns, every=0)):
         await turns.asked.get()
     assert (turns.healed, healer._task.done()) == (1, True)
 
@@ -75,7 +75,7 @@ async def test_an_app_heals_by_itself_while_it_is_open():
 
     app = create_app([Agent("assistant")], settings=Settings(), store=Store("ours", other))
     app._healer._every = 0
-    async with asyncio.timeout(30), app:
+    async with asyncio.timeout(60), app:
         await begun(other)
         await other.close()
         await ended.wait()

@@ -1,6 +1,6 @@
 """Whatever is asked, said, cut or broken: the invariants hold, over random scripts.
 
-`EXAMPLES=5000 pytest tests/test_invariants.py --hypothesis-seed=1` looks longer.
+`EXAMPLES=5000 pytest tests/test_invariants.py --hypothesis-profile=searching` looks longer.
 """
 
 import asyncio

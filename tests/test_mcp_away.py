@@ -118,5 +118,5 @@ async def test_a_client_that_answers_its_end_with_an_error_is_closed_all_the_sam
     opened = connection.Connection(McpServer("crm", url="http://127.0.0.1:9"), {}, None, Identity())
     opened.open()
     await opening.wait()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await opened.close()

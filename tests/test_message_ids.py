@@ -111,7 +111,7 @@ async def test_an_answer_that_is_stopped_is_kept_under_the_id_of_its_pieces(afte
 
     store = MemoryStore()
     await s.keep(store, [s.asked(), s.said("Old.", id="msg_1")])
-    async with playing(answer("msg_1"), store=store, pause=pause) as app, asyncio.timeout(30):
+    async with playing(answer("msg_1"), store=store, pause=pause) as app, asyncio.timeout(60):
         session = await app.create_session(USER)
         turn = await app.start_turn(USER, session.id, Question(message="Go"))
         await shut.wait()

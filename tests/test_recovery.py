@@ -229,7 +229,7 @@ async def test_whoever_watches_sees_the_end_of_a_turn_whose_answer_was_kept():
     working = await in_mid_turn(s.said("Hi."))
     store = MemoryStore("living", working)
     app = create_app([Agent("assistant")], settings=Settings(), store=store)
-    async with app, asyncio.timeout(10):
+    async with app, asyncio.timeout(60):
         turn = StartedTurn(turn_id="t", session_id="s", first_seq=0)
         watching = app.follow_turn("alice", turn)
         await anext(watching)

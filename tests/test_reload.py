@@ -61,7 +61,10 @@ async def test_a_reload_of_a_golden_page_shows_the_same_screen(path):
     async def send(app, session, turn):
         shown = await flows.by_library(app, session, turn)
         log = await kept(app.store, session)
-        async with listen(app, "127.0.0.1", 0) as url, httpx2.AsyncClient(base_url=url) as http:
+        async with (
+            listen(app, "127.0.0.1", 0) as url,
+            httpx2.AsyncClient(timeout=60, base_url=url) as http,
+        ):
             for limit in (1, 2, 3, 100):
                 assert await walk(http, session, limit) == log
         mine = [event for event in log if event["turnId"] == shown[0]["turnId"]]

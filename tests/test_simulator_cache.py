@@ -143,7 +143,7 @@ async def test_the_parts_add_up_on_the_wire(clock):
     body = request([text(LONG, **MARK), text("And a question")]) | {"max_tokens": 100}
     async with (
         SimulatedClaude(pace=0, now=clock).serve() as url,
-        httpx2.AsyncClient(base_url=url, headers=KEY) as http,
+        httpx2.AsyncClient(timeout=60, base_url=url, headers=KEY) as http,
     ):
         first = (await http.post("/v1/messages", json=body)).json()["usage"]
         second = (await http.post("/v1/messages", json=body)).json()["usage"]
@@ -161,7 +161,7 @@ async def test_the_parts_add_up_on_the_wire(clock):
 async def test_the_models_are_listed():
     async with (
         SimulatedClaude().serve() as url,
-        httpx2.AsyncClient(base_url=url, headers=KEY) as http,
+        httpx2.AsyncClient(timeout=60, base_url=url, headers=KEY) as http,
     ):
         every = (await http.get("/v1/models")).json()
         one = await http.get(f"/v1/models/{every['first_id']}")

@@ -24,9 +24,10 @@ BOTH = pytest.mark.parametrize("transport", ["websocket", "polling"])
 
 
 @pytest.fixture
-def hurried(monkeypatch):
+def hurry(monkeypatch):
+    """From its call on, who has not said who it is has no time left."""
     monkeypatch.setattr(sockets, "ROUND", 0.02)
-    monkeypatch.setattr(sockets, "CONNECTS_WITHIN", 0.1)
+    return lambda: monkeypatch.setattr(sockets, "CONNECTS_WITHIN", 0.0)
 
 
 def engine_sockets(server):
@@ -37,7 +38,7 @@ def engine_sockets(server):
 
 
 @pytest.mark.parametrize("said", [None, "40", '40{"token":"abc"}', "40/other,"])
-async def test_a_websocket_that_does_not_say_who_it_is_ends(said, hurried):
+async def test_a_websocket_that_does_not_say_who_it_is_ends(said, hurry):
     async with (
         served(secret=SECRET) as server,
         aiohttp.ClientSession() as http,
@@ -45,31 +46,36 @@ async def test_a_websocket_that_does_not_say_who_it_is_ends(said, hurried):
     ):
         if said is not None:
             await line.send_str(said)
+        hurry()
         while not line.closed:
             await line.receive()
         await until(lambda: not engine_sockets(server))
 
 
-async def test_polling_that_does_not_say_who_it_is_ends(hurried):
+async def test_polling_that_does_not_say_who_it_is_ends(hurry):
     async with served(secret=SECRET) as server, aiohttp.ClientSession() as http:
         async with http.get(f"{server.url}{OPEN}polling") as response:
             opened = (await response.text())[1:]
         (sid,) = engine_sockets(server)
         assert sid in opened
-        async with http.get(f"{server.url}{OPEN}polling&sid={sid}") as response:
+        asking = asyncio.create_task(http.get(f"{server.url}{OPEN}polling&sid={sid}"))
+        await until(lambda: engine_sockets(server)[sid].queue._getters)  # it is there
+        hurry()
+        async with await asking as response:
             assert (await response.text()).startswith("1")  # engine.io's close
         async with http.get(f"{server.url}{OPEN}polling&sid={sid}") as response:
             assert response.status == 400
 
 
 @BOTH
-async def test_who_has_said_who_it_is_stays(transport, hurried):
+async def test_who_has_said_who_it_is_stays(transport, hurry):
     async with (
         served(secret=SECRET) as server,
         tab(server.url, auth={"token": token()}, transports=[transport]) as one,
         aiohttp.ClientSession() as http,
         http.ws_connect(f"{server.url}{OPEN}websocket") as nobody,
     ):
+        hurry()
         while not nobody.closed:  # several rounds
             await nobody.receive()
         await one.join(await server.session("alice"))
@@ -202,13 +208,29 @@ async def test_when_the_server_stops_turns_end_first_and_then_sockets_do(transpo
         await until(lambda: not server.app._sockets.server._clients)
 
 
+APP = """
+import asyncio
+from pathlib import Path
+from turnlog import Agent, create_app, tool
+
+@tool(writes=False)
+async def wait() -> str:
+    "Waits until the test lets it go."
+    while not Path("go").exists():
+        await asyncio.sleep(0.02)
+    return "went"
+
+app = create_app(agents=[Agent("waiter", tools=[wait])])
+"""
+
+
 @BOTH
 async def test_a_server_that_is_told_to_stop_tells_how_turns_end(transport, tmp_path):
-    """SIGTERM in mid-answer: the answer is finished, told, and then the line goes dead."""
-    story = Reply("".join(f"{n} " for n in range(100)), chunk=4, delay=0.01)
+    """SIGTERM in mid-turn: the turn is finished, told, and then the line goes dead."""
+    (tmp_path / "waiting.py").write_text(APP)
     async with (
-        SimulatedClaude(story).serve() as claude,
-        serving(tmp_path, claude) as server,
+        SimulatedClaude(*WAITS).serve() as claude,
+        serving(tmp_path, claude, "waiting:app") as server,
         tab(server.url, transports=[transport]) as one,
         aiohttp.ClientSession(server.url) as http,
         asyncio.timeout(60),
@@ -217,9 +239,11 @@ async def test_a_server_that_is_told_to_stop_tells_how_turns_end(transport, tmp_
             session = (await response.json())["id"]
         await one.join(session)
         await one.ask("chat:message", {"sessionId": session, "message": "Go"})
-        await one.until("message_chunk")
+        await one.until("tool_use")
         async with http.get(f"/api/sessions/{session}/stream") as watching:
-            assert await server.stop() == -signal.SIGTERM
+            server.process.terminate()
+            (tmp_path / "go").touch()
+            assert await server.process.wait() == -signal.SIGTERM
             assert b"event: complete" in await watching.read()
         assert (await one.until("complete"))[-1]["reason"] == "success"
         await until(lambda: not one.client.connected)

@@ -258,7 +258,7 @@ async def team(pieces, message_id):
     boss = Agent("boss", prompt="boss", hands_over_to=list(PIECES))
     agents = [boss, *(Agent(name, prompt=name) for name in PIECES)]
     app = create_app(agents, settings=Settings(grace=0.0), store=MemoryStore(), engine=model)
-    async with app, asyncio.timeout(30):
+    async with app, asyncio.timeout(60):
         yield app, gate
 
 

@@ -55,7 +55,9 @@ async def mounted(request):
         server.install_signal_handlers = lambda: None
         running = asyncio.create_task(server.serve(sockets=[sock]))
         address = f"http://127.0.0.1:{sock.getsockname()[1]}"
-        async with httpx2.AsyncClient(base_url=f"{address}{PLACES[request.param]}") as http:
+        async with httpx2.AsyncClient(
+            timeout=60, base_url=f"{address}{PLACES[request.param]}"
+        ) as http:
             yield http, address, PLACES[request.param]
         server.should_exit = True
         await running
@@ -106,7 +108,7 @@ async def test_sockets_work_below_it(mounted, transport):
     assert (await client.call("session:join", {"sessionId": session}))["ok"]
     asked = {"sessionId": session, "message": "Hi"}
     assert (await client.call("chat:message", asked))["ok"]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await over.wait()
     await client.disconnect()
 
@@ -114,6 +116,8 @@ async def test_sockets_work_below_it(mounted, transport):
 async def test_a_host_that_forgets_the_lifespan_is_told_so():
     app = create_app([Agent("a")], settings=Settings(), store=MemoryStore())
     transport = httpx2.ASGITransport(app=in_starlette(app))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+    async with httpx2.AsyncClient(
+        timeout=60, transport=transport, base_url="http://127.0.0.1"
+    ) as http:
         refused = await http.get("/assistant/api/sessions")
         assert "lifespan=app.lifespan" in is_problem(refused, 503, "not_open")

@@ -207,13 +207,13 @@ async def _answered(person, session, body):
 
 async def _draft_of(database, session):
     """Wait until something of the answer is safe."""
-    async with open_store(database, read_only=True) as store, asyncio.timeout(30):
+    async with open_store(database, read_only=True) as store, asyncio.timeout(60):
         while not (await store.evidence(session)).turns[-1].draft:
             await asyncio.sleep(0.05)
 
 
 async def _in_line(database, session):
-    async with open_store(database, read_only=True) as store, asyncio.timeout(30):
+    async with open_store(database, read_only=True) as store, asyncio.timeout(60):
         while not await store.line.turn_ids(session):
             await asyncio.sleep(0.05)
 
@@ -245,6 +245,6 @@ async def test_without_redis_events_come_by_the_log_and_it_recovers_by_itself(fo
 
 
 async def _live_events(person, how):
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while (await person.ask("GET", "/readyz"))["liveEvents"] != how:
             await asyncio.sleep(0.05)

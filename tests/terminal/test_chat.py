@@ -92,7 +92,7 @@ async def test_a_session_is_taken_up_with_what_waits_in_it():
 
 
 async def test_the_end_of_input_at_an_approval_ends_the_talk_and_leaves_it_open():
-    async with app_of(CALL, Reply("Done.")) as (app, _), asyncio.timeout(20):
+    async with app_of(CALL, Reply("Done.")) as (app, _), asyncio.timeout(60):
         code, screen, session = await talked(app, "Note milk")
         assert code == 0 and "It stays open until somebody decides.\n" in screen
         assert screen.endswith(f"Go on with: turnlog chat {session}\n")

@@ -80,7 +80,10 @@ async def test_a_user_signs_in_with_the_provider_and_comes_back_to_the_draft(bro
 
 
 async def test_a_code_without_its_verifier_is_worth_nothing():
-    async with provided() as (provider, here), httpx2.AsyncClient(base_url=here.url) as http:
+    async with (
+        provided() as (provider, here),
+        httpx2.AsyncClient(timeout=60, base_url=here.url) as http,
+    ):
         offer = (await http.get("/api/signin")).json()
         assert (offer["kind"], offer["clientId"]) == ("code", "web")
         provider.codes = {"a-code": "the challenge of somebody else"}

@@ -49,7 +49,7 @@ class Receiver:
         return web.Response(status=status, headers=self.headers)
 
     async def until(self, count):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while len(self.got) < count:
                 self.arrived.clear()
                 await self.arrived.wait()

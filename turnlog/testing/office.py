@@ -68,7 +68,7 @@ class Office:
 
     async def until(self, look: Callable[[], Awaitable[T]]) -> T:
         """The result of `look`, once it is true."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not (result := await look()):
                 await asyncio.sleep(0.01)
         return result
