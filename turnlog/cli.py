@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from turnlog.commands import (
+    archive,
     backup,
     bill,
     chat,
@@ -21,7 +22,9 @@ from turnlog.commands import (
 from turnlog.commands.shared import Work, say
 from turnlog.errors import ConfigError, TurnlogError
 
-COMMANDS = (serve, new, chat, doctor, stored, backup, copy, lint, diagnose, bill, webhooks)
+COMMANDS = (
+    serve, new, chat, doctor, stored, backup, archive, copy, lint, diagnose, bill, webhooks,
+)  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:

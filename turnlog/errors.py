@@ -228,6 +228,18 @@ class NotStored(TurnlogError):
     retryable = True
 
 
+class ArchiveMissing(TurnlogError):
+    """A part of a session's log is in an archive that is not there, or is not what was written."""
+
+    code = "archive_missing"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(
+            f"The archive of the session {session_id!r} is not there, or is damaged. Who runs the"
+            " server finds out more with `turnlog verify`."
+        )
+
+
 class ConfigError(TurnlogError):
     """The settings cannot work; the sentence says which one and what it should be."""
 

@@ -25,7 +25,8 @@ from turnlog.ports import (
     Store,
 )
 from turnlog.ports.library import Library
-from turnlog.stores.urls import store_at
+from turnlog.stores.files.urls import archives_beside
+from turnlog.stores.urls import keep_archives, store_at
 from turnlog.telemetry.metrics import Metrics
 from turnlog.tools import agent_check as checks
 from turnlog.tools.outputs import with_schema
@@ -61,6 +62,7 @@ def create_app(
         store = store_at(store or settings.store_url, metrics)
     if settings.seal_key is not None:
         store.seals = settings.seals
+    keep_archives(store, archives_beside(store.url, settings.files_url, settings.data))
     if settings.agents:
         agents = [*(agents or ()), *agents_of(settings)]
     if agents is None or settings.contrib:  # what ships beside it is loaded where it is wanted

@@ -11,8 +11,9 @@ from turnlog.errors import ConfigError
 def backup(args: argparse.Namespace) -> int:
     """Copy the data folder, also while a server works there, and prove the copy."""
     from turnlog.projections.proof import prove
+    from turnlog.stores.files.urls import archives_beside
     from turnlog.stores.sqlite.backup import back_up
-    from turnlog.stores.urls import open_store
+    from turnlog.stores.urls import keep_archives, open_store
 
     scheme, _, folder = settings_of(args).store_url.partition(":")
     if scheme != "sqlite":
@@ -23,6 +24,7 @@ def backup(args: argparse.Namespace) -> int:
 
     async def count_problems() -> int:
         async with open_store(f"sqlite:{args.folder}", read_only=True) as copy:
+            keep_archives(copy, archives_beside(copy.url, None, args.folder))
             ids = await copy.session_ids()
             bad = [each for each in ids if not prove(await copy.evidence(each)).ok]
             say(f"{args.folder}: {len(ids)} sessions copied, {len(bad)} not ok")

@@ -17,10 +17,11 @@ _MANY = 500  # files in one look
 
 def copy(args: argparse.Namespace) -> int:
     """Copy everything of one store into an empty one, and prove the copy. Stop the server first."""
+    from turnlog.stores.files.urls import archives_beside
     from turnlog.stores.sql.store import SqlStore
-    from turnlog.stores.urls import open_store
+    from turnlog.stores.urls import keep_archives, open_store
 
-    seals = load().seals
+    settings = load()
 
     async def run() -> int:
         async with (
@@ -31,7 +32,8 @@ def copy(args: argparse.Namespace) -> int:
                 raise ConfigError("Copy into sqlite:FOLDER or postgresql://…: others do not last.")
             if await target.session_ids():
                 raise ConfigError(f"{target.url} is not empty. Name a new place for the copy.")
-            source.seals = target.seals = seals
+            source.seals = target.seals = settings.seals
+            keep_archives(source, archives_beside(args.source, settings.files_url, settings.data))
             return await _copied(source, target)
 
     return asyncio.run(run())

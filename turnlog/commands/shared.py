@@ -92,10 +92,16 @@ def _place(error: Exception) -> str:
 
 def with_store(args: argparse.Namespace, work: Callable[[Store], Awaitable[int]]) -> int:
     """Do the work on a store that is only looked at: a server may be working there."""
-    from turnlog.stores.urls import open_store
+    from turnlog.stores.files.urls import archives_beside
+    from turnlog.stores.urls import keep_archives, open_store
+
+    settings = settings_of(args)
 
     async def run() -> int:
-        async with open_store(settings_of(args).store_url, read_only=True) as store:
+        async with open_store(settings.store_url, read_only=True) as store:
+            keep_archives(
+                store, archives_beside(settings.store_url, settings.files_url, settings.data)
+            )
             try:
                 return await work(store)
             except NotFound as error:

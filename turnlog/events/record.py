@@ -55,6 +55,11 @@ class Record(NamedTuple):
         """Whether its content was destroyed: the body is gone, the digest is not."""
         return not self.body and bool(self.digest)
 
+    @property
+    def is_archived(self) -> bool:
+        """Whether its body is in an archive: the salt stays, or nobody could tell it again."""
+        return not self.body and bool(self.digest) and bool(self.salt)
+
 
 Seal = Callable[[Record, bytes], bytes]  # a row, and the seal before it
 
@@ -119,6 +124,8 @@ def has_its_body(row: Record) -> bool:
 
 def stamped(row: Record) -> Stamped:
     """The event that the row holds, with its place. Raises UnknownEvent where it was erased."""
+    if row.is_archived:
+        raise UnknownEvent(f"The content of number {row.seq} is in an archive.")
     if row.is_erased:
         raise UnknownEvent(f"The content of number {row.seq} was erased.")
     return numbered(_placed(row), row.session_id, row.turn_id, row.seq)

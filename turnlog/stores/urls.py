@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from turnlog.errors import ConfigError, NotFound
-from turnlog.ports import Store
+from turnlog.ports import Blobs, Store
 from turnlog.telemetry.metrics import Metrics
 
 Make = Callable[[str, Metrics | None, bool], Store]  # what follows the scheme, read only or not
@@ -30,6 +30,14 @@ async def open_store(
         yield store
     finally:
         await store.close()
+
+
+def keep_archives(store: Store, blobs: Blobs) -> None:
+    """This is where the store has contents of closed sessions. One in memory has none."""
+    from turnlog.stores.sql.store import SqlStore
+
+    if isinstance(store, SqlStore):
+        store.archives.blobs = blobs
 
 
 def _sqlite(folder: str, metrics: Metrics | None, read_only: bool) -> Store:

@@ -47,8 +47,8 @@ def changed(rows: Sequence[Record], owner: str, seals: Seals) -> Iterator[str]:
         elif form < max(oldest, seals.least(row)):
             how = "not sealed with the key" if form < KEYED <= seals.least(row) else "sealed anew"
             yield f"number {row.seq} is {how}"
-        elif row.is_erased and row.salt:
-            yield f"number {row.seq} lost its content, and not as turnlog erases it"
+        elif row.is_archived:
+            yield f"number {row.seq} lost its content: it is neither in the log nor in an archive"
         seal, oldest = row.seal, max(oldest, form or 1)
 
 

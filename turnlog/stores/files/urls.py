@@ -22,6 +22,14 @@ def blobs_beside(store_url: str, url: str | None, data: str) -> Blobs:
     return KINDS[kind](place, scheme == "sqlite", Path(rest if scheme == "sqlite" else data))
 
 
+def archives_beside(store_url: str, url: str | None, data: str) -> Blobs:
+    """Where contents of closed sessions are: in the folder of SQLite, else beside the files."""
+    scheme, _, rest = store_url.partition(":")
+    if scheme == "sqlite" or url is None:
+        return FolderBlobs(Path(rest if scheme == "sqlite" else data) / "archives", alone=False)
+    return blobs_beside(store_url, f"{url.rstrip('/')}/archives", data)
+
+
 def _folder(place: str, alone: bool, data: Path) -> Blobs:
     if not place or place.startswith("//"):
         raise ConfigError("A folder for files is named like file:FOLDER, or file:/absolute/FOLDER.")

@@ -16,6 +16,7 @@ from turnlog.stores.sql.statements import SQL
 # Rows of these name a session, or a turn, that must be there.
 OF_SESSIONS = (
     "events", "turns", "messages", "usage", "message_citations", "approvals", "tool_runs",
+    "archives",
 )  # fmt: skip
 OF_TURNS = ("drafts",)
 TRAIL = "audit_reads"  # what is locked while the trail grows
@@ -38,7 +39,7 @@ class SqlAudit:
         self._protections = protections
 
     async def add(self, read: AuditRead) -> None:
-        await self._change(lambda db: _add(db, read, self._seals()))
+        await self._change(lambda db: add_read(db, read, self._seals()))
 
     async def reads(self, *, session_id: str | None = None, limit: int = 100) -> list[AuditRead]:
         values = {"session_id": session_id, "limit": limit}
@@ -64,7 +65,7 @@ class SqlAudit:
         return await self._look(lambda db: list(_flaws(db, self._seals(), self._protections)))
 
 
-def _add(db: Connection, read: AuditRead, seals: Seals) -> None:
+def add_read(db: Connection, read: AuditRead, seals: Seals) -> None:
     db.lock(TRAIL)
     last = db.execute(SQL["get_last_read"]).fetchone()
     number, before = (last[0] + 1, bytes(last[1])) if last else (0, NO_SEAL)

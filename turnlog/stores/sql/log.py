@@ -1,7 +1,7 @@
 """The log on a connection: each function is one step of one transaction."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from turnlog.errors import AlreadyDecided, NotFound
 from turnlog.events.base import Envelope, Stamped
@@ -15,6 +15,13 @@ from turnlog.stores.sql.statements import SQL, equal, insert, update
 
 Row = dict[str, Any]
 _END = 2**63 - 1  # above every number
+
+
+class Found(NamedTuple):
+    """What the log has: entries, or rows where bodies of them are in archives."""
+
+    entries: list[Stamped]
+    rows: list[Record]
 
 
 def append(
@@ -75,34 +82,42 @@ def begin_turn(
     return turns.begin(db, turn, _write_events(db, turn, first, seals), owner)
 
 
-def read(
-    db: Connection, user_id: str, session_id: str, after: int, limit: int | None
-) -> list[Stamped]:
+def read(db: Connection, user_id: str, session_id: str, after: int, limit: int | None) -> Found:
     sessions.find(db, user_id, session_id)
     bounds = {"after": after, "limit": _END if limit is None else limit}
-    rows = db.execute(SQL["read_events"], bounds | {"session_id": session_id})
-    return [stamped(Record._make(row)) for row in rows]
+    return _found(list(db.execute(SQL["read_events"], bounds | {"session_id": session_id})))
 
 
-def recall(db: Connection, session_id: str, seq: int) -> Stamped:
-    place = {"session_id": session_id, "after": seq - 1, "limit": 1}
-    row = db.execute(SQL["read_events"], place).fetchone()
-    if row is None:
+def recall(db: Connection, session_id: str, seq: int) -> Found:
+    rows = records_of(db, session_id, after=seq - 1, limit=1)
+    if not rows:
         raise NotFound(f"There is no number {seq}.")
-    return stamped(Record(*row))
+    return _found(rows)
+
+
+def records_of(
+    db: Connection, session_id: str, *, after: int = -1, limit: int = _END
+) -> list[Record]:
+    place = {"session_id": session_id, "after": after, "limit": limit}
+    return [Record._make(row) for row in db.execute(SQL["read_events"], place)]
+
+
+def _found(rows: Sequence[Any]) -> Found:
+    kept = [Record._make(row) for row in rows]
+    if any(row.is_archived for row in kept):
+        return Found([], kept)
+    return Found([stamped(row) for row in kept], [])
 
 
 def has_message(db: Connection, message_id: str) -> bool:
     return db.execute(SQL["has_message"], {"message_id": message_id}).fetchone() is not None
 
 
-def tail(
-    db: Connection, user_id: str, session_id: str, limit: int, before: int | None
-) -> list[Stamped]:
+def tail(db: Connection, user_id: str, session_id: str, limit: int, before: int | None) -> Found:
     sessions.find(db, user_id, session_id)
     bounds = {"before": _END if before is None else before, "limit": limit}
     rows = db.execute(SQL["read_newest_events"], bounds | {"session_id": session_id})
-    return [stamped(Record._make(row)) for row in rows][::-1]
+    return _found(list(rows)[::-1])
 
 
 def evidence(db: Connection, session_id: str) -> Evidence:
@@ -110,8 +125,7 @@ def evidence(db: Connection, session_id: str) -> Evidence:
     db.execute(SQL["begin_reading"])
     try:
         session = sessions.find(db, None, session_id)
-        everything = {"session_id": session.id, "after": -1, "limit": _END}
-        log = [Record(*row) for row in db.execute(SQL["read_events"], everything)]
+        log = records_of(db, session.id)
         return Evidence(session, log, _tables(db, session.id), turns.every(db, session.id))
     finally:
         db.execute(SQL["end_reading"])

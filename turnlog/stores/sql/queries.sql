@@ -48,6 +48,43 @@ SELECT session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_na
        is_internal, body, salt, digest, seal
 FROM events WHERE session_id = :session_id AND seq < :before ORDER BY seq DESC LIMIT :limit
 
+-- ── archives: columns in the order of archives.py ──
+
+-- list_archives --
+-- Where bodies of a session's log are, oldest first.
+SELECT session_id, first_seq, last_seq, place, size, unpacked, made_at
+FROM archives WHERE session_id = :session_id ORDER BY first_seq
+
+-- move_bodies --
+-- They are in an archive now. A trigger wants to see its row.
+UPDATE events SET body = :nothing
+WHERE session_id = :session_id AND seq BETWEEN :first_seq AND :last_seq
+  AND digest IS NOT NULL AND salt IS NOT NULL AND length(body) > 0
+
+-- bring_body_back --
+-- It is in the log again.
+UPDATE events SET body = :body WHERE session_id = :session_id AND seq = :seq
+
+-- forget_archive --
+-- Everything of it is in the log again: a trigger looks.
+DELETE FROM archives WHERE session_id = :session_id AND first_seq = :first_seq
+
+-- list_closed_sessions --
+-- Everybody's that are archived, where nothing went on since then and nothing waits.
+SELECT id FROM sessions
+WHERE archived = 1 AND coalesce((
+    SELECT at FROM events WHERE events.session_id = sessions.id ORDER BY seq DESC LIMIT 1
+), created_at) < :before
+  AND NOT EXISTS (
+    SELECT 1 FROM turns
+    WHERE turns.session_id = sessions.id AND turns.state IN ('running', 'waiting')
+) AND NOT EXISTS (SELECT 1 FROM line WHERE line.session_id = sessions.id)
+ORDER BY created_at, id
+
+-- list_archived_sessions --
+-- Those that have archives.
+SELECT DISTINCT session_id FROM archives ORDER BY session_id
+
 -- ── sessions ──
 
 -- has_message --

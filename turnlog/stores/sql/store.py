@@ -7,8 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
+from turnlog.errors import ArchiveMissing
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.kinds import Complete
+from turnlog.events.record import stamped
 from turnlog.events.seal import Seals
 from turnlog.ports import (
     Approval,
@@ -24,6 +26,7 @@ from turnlog.ports import (
 )
 from turnlog.stores.sql import approvals as permits
 from turnlog.stores.sql import billing, citations, copying, log, sessions, tickets, turns
+from turnlog.stores.sql.archives import SqlArchives
 from turnlog.stores.sql.attached import AttachedFiles
 from turnlog.stores.sql.audit import SqlAudit
 from turnlog.stores.sql.connection import Connection
@@ -52,6 +55,10 @@ class SqlStore:
     def _protections(self, db: Connection) -> Iterator[str]:
         """What is missing of that which protects the log in the database, in sentences."""
         raise NotImplementedError
+
+    @cached_property
+    def archives(self) -> SqlArchives:
+        return SqlArchives(self._look, self._change, lambda: self.seals)
 
     @cached_property
     def outbox(self) -> SqlOutbox:
@@ -106,15 +113,27 @@ class SqlStore:
     async def read(
         self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
     ) -> list[Stamped]:
-        return await self._look(lambda db: log.read(db, user_id, session_id, after, limit))
+        return await self._entries(lambda db: log.read(db, user_id, session_id, after, limit))
 
     async def tail(
         self, user_id: str, session_id: str, *, limit: int, before: int | None = None
     ) -> list[Stamped]:
-        return await self._look(lambda db: log.tail(db, user_id, session_id, limit, before))
+        return await self._entries(lambda db: log.tail(db, user_id, session_id, limit, before))
 
     async def recall(self, session_id: str, seq: int) -> Stamped:
-        return await self._look(lambda db: log.recall(db, session_id, seq))
+        (entry,) = await self._entries(lambda db: log.recall(db, session_id, seq))
+        return entry
+
+    async def _entries(self, read: Callable[[Connection], log.Found]) -> list[Stamped]:
+        """What is read, also from archives. One that is restored meanwhile is in the log again."""
+        for _ in range(2):
+            found = await self._look(read)
+            if not found.rows:
+                return found.entries
+            rows = await self.archives.filled(found.rows)
+            if not any(row.is_archived for row in rows):
+                return [stamped(row) for row in rows]
+        raise ArchiveMissing(found.rows[0].session_id)
 
     async def has_message(self, message_id: str) -> bool:
         return await self._look(lambda db: log.has_message(db, message_id))
@@ -258,7 +277,15 @@ class SqlStore:
         await self._change(lambda db: copying.restore(db, evidence))
 
     async def evidence(self, session_id: str) -> Evidence:
-        return await self._look(lambda db: log.evidence(db, session_id))
+        """Where an archive is not there, its rows stay without bodies: the proof names them."""
+        for _ in range(2):
+            found = await self._look(lambda db: log.evidence(db, session_id))
+            if not any(row.is_archived for row in found.log):
+                return found
+            whole = found._replace(log=await self.archives.filled(found.log))
+            if not any(row.is_archived for row in whole.log):
+                return whole
+        return whole
 
     # bills and budgets
 

@@ -1,0 +1,290 @@
+"""Contents of closed sessions in compressed files: everything reads as before, and comes back."""
+
+import asyncio
+import gzip
+import sqlite3
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import msgspec
+import pytest
+
+from turnlog.cli import main
+from turnlog.errors import ArchiveMissing, ConfigError
+from turnlog.events.seal import Seals
+from turnlog.projections.proof import prove
+from turnlog.stores.files.folder import FolderBlobs
+from turnlog.stores.files.urls import archives_beside
+from turnlog.stores.sql import archives
+from turnlog.stores.sql.connection import Conflict
+from turnlog.stores.urls import keep_archives, open_store
+from turnlog.testing import samples as s
+from turnlog.testing.contracts.base import EVERY_PROJECTION, said
+
+# But for an approval that stays open: a closed session has none.
+EVERYTHING = [event for event in EVERY_PROJECTION if getattr(event, "approval_id", "") != "sure?"]
+COMMANDS = (["verify"], ["verify", "s"], ["replay", "s"], ["export", "s"], ["bill"], ["heads"])
+TOUCHED = (  # what nobody may do to a log, whether it has archives or not
+    "UPDATE events SET body = ''",
+    "UPDATE events SET body = 'x', seal = 'x'",
+    "UPDATE events SET salt = NULL",
+    "UPDATE events SET type = 'message', body = 'x'",
+    "DELETE FROM events",
+    "UPDATE archives SET place = 'elsewhere'",
+    "DELETE FROM archives",
+    "INSERT INTO archives SELECT session_id, last_seq, last_seq + 5, place, size, unpacked,"
+    " made_at FROM archives",
+)
+
+
+class Killed(BaseException):
+    """In the place of kill -9."""
+
+
+class Archives:
+    """What every store with archives does."""
+
+    @asynccontextmanager
+    async def opened(self, place, folder):
+        async with open_store(place) as store:
+            blobs = FolderBlobs(folder / "archives", alone=False)
+            await blobs.open()
+            keep_archives(store, blobs)
+            yield store
+
+    @pytest.fixture
+    async def store(self, place, tmp_path):
+        async with self.opened(place, tmp_path) as store:
+            yield store
+
+    @pytest.fixture
+    async def closed(self, store):
+        await close(store)
+        return await store.evidence("s")
+
+    async def test_a_session_reads_the_same_from_its_archive(self, store, closed, tmp_path):
+        reads = await everything(store)
+        (archive,) = await store.archives.make("s", "eve")
+        assert {row.body for row in await self.rows(store)} == {b""}
+        assert await store.evidence("s") == closed
+        assert await everything(store) == reads
+        assert await store.audit.flaws() == []
+        assert (await store.audit.reads())[0].what == "archived the numbers 0 to 6"
+        file = (tmp_path / "archives" / "content").joinpath(
+            archive.place[:2], archive.place, "original"
+        )
+        first, *lines = map(msgspec.json.decode, gzip.decompress(file.read_bytes()).split(b"\n"))
+        assert (first["session_id"], first["user_id"]) == ("s", "alice")
+        assert [line["seal"] for line in lines] == [row.seal.hex() for row in closed.log]
+
+        assert await store.archives.restore("s", "eve") == [archive]
+        assert await self.rows(store) == closed.log
+        assert not file.exists()
+        assert await store.archives.sessions() == await store.archives.restore("s", "eve") == []
+        assert (await store.audit.reads())[0].what == "restored the numbers 0 to 6"
+
+    async def test_an_archive_is_bounded_and_the_next_one_goes_on(self, store, closed, monkeypatch):
+        monkeypatch.setattr(archives, "MOST", 3)
+        made = await store.archives.make("s", "eve")
+        assert [(each.first_seq, each.last_seq) for each in made] == [(0, 2), (3, 5), (6, 6)]
+        await store.update_session("alice", "s", archived=False)
+        turn = await store.begin_turn(s.new_turn("next"), s.placed(s.asked("Again.")))
+        await store.append(turn, said(1))
+        await store.finish_turn(turn)
+        monkeypatch.setattr(archives, "LARGEST", 1)
+        await store.update_session("alice", "s", archived=True)
+        made = await store.archives.make("s", "eve")
+        assert [(each.first_seq, each.last_seq) for each in made] == [(7, 7), (8, 8)]
+        evidence = await store.evidence("s")
+        assert prove(evidence).problems == []
+        assert evidence.log[:7] == closed.log
+        assert [e.seq for e in await store.tail("alice", "s", limit=3)] == [6, 7, 8]
+        assert len(await store.archives.restore("s", "eve")) == 5
+        assert await self.rows(store) == evidence.log
+
+    @pytest.mark.parametrize("step", ["put", "move", "restore", "delete"])
+    async def test_who_dies_between_two_steps_leaves_the_log_whole(
+        self, store, closed, place, tmp_path, monkeypatch, step
+    ):
+        async def dies(*args):
+            raise Killed
+
+        if step in ("restore", "delete"):
+            await store.archives.make("s", "eve")
+        target = store.archives if step in ("move", "restore") else store.archives.blobs
+        name = "_change" if target is store.archives else step
+        with monkeypatch.context() as patch:
+            patch.setattr(target, name, dies)
+            work = store.archives.make if step in ("put", "move") else store.archives.restore
+            with pytest.raises(Killed):
+                await work("s", "eve")
+        async with self.opened(place, tmp_path) as other:
+            assert await other.evidence("s") == closed
+            assert await other.audit.flaws() == []
+            await other.archives.restore("s", "eve")
+            assert len(await other.archives.make("s", "eve")) == 1
+            assert await other.evidence("s") == closed
+
+    async def test_nobody_changes_a_log_in_the_name_of_its_archive(self, store, closed):
+        await store.archives.make("s", "eve")
+        for sql in TOUCHED:
+            with pytest.raises(self.REFUSED, match="append-only|archive"):
+                await self.execute(store, sql)
+        await self.execute(store, "UPDATE events SET body = 'other' WHERE seq = 3")
+        assert "number 3 is not what was written" in str(prove(await store.evidence("s")).changed)
+        await self.execute(store, "UPDATE events SET body = '' WHERE seq = 3")
+        await store.archives.restore("s", "eve")
+        assert await store.evidence("s") == closed
+
+    async def test_an_archive_that_is_not_there_is_told(self, store, closed, tmp_path):
+        await store.archives.make("s", "eve")
+        (file,) = (tmp_path / "archives").rglob("original")
+        whole = file.read_bytes()
+        for content in (whole[:-9], gzip.compress(gzip.decompress(whole) + b" "), None):
+            file.write_bytes(content) if content is not None else file.unlink()
+            with pytest.raises(ArchiveMissing, match="turnlog verify"):
+                await store.read("alice", "s")
+            with pytest.raises(ArchiveMissing):
+                await store.archives.restore("s", "eve")
+            problems = prove(await store.evidence("s")).problems
+            assert "changed: number 0 lost its content: it is neither in the log" in problems[0]
+        file.write_bytes(whole)
+        assert await store.evidence("s") == closed
+
+    async def test_only_a_session_that_is_closed_is_archived(self, store):
+        await store.create_session(s.new_session("s"))
+        with pytest.raises(ConfigError, match="is not archived"):
+            await store.archives.make("s", "eve")
+        turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()))
+        await store.update_session("alice", "s", archived=True)
+        assert await store.archives.closed("9") == []
+        with pytest.raises(ConfigError, match="a turn is not over"):
+            await store.archives.make("s", "eve")
+        await store.finish_turn(turn)
+        assert await store.archives.closed("9") == ["s"]
+        assert await store.archives.closed("2026-01-01") == []
+
+    async def test_who_reads_while_it_is_restored_reads_the_same(self, store, closed, monkeypatch):
+        await store.archives.make("s", "eve")
+        fill = store.archives.filled
+
+        async def late(rows):
+            await store.archives.restore("s", "eve")
+            return await fill(rows)
+
+        monkeypatch.setattr(store.archives, "filled", late)
+        assert len(await store.read("alice", "s")) == 7
+        assert await store.evidence("s") == closed
+
+    def test_every_command_says_the_same(self, place, tmp_path, monkeypatch, capsys):
+        monkeypatch.setenv("TURNLOG_DATABASE_URL", place)
+        monkeypatch.setenv("TURNLOG_DATA", str(tmp_path))
+        monkeypatch.setenv("TURNLOG_SEAL_KEY", key := "a key of at least 32 characters, say")
+
+        async def fill():
+            async with open_store(place) as store:
+                store.seals = Seals(key)
+                await close(store)
+
+        def answers():
+            assert [main(command) for command in COMMANDS] == [0] * len(COMMANDS)
+            return capsys.readouterr().out
+
+        asyncio.run(fill())
+        before = answers()
+        assert main(["archive", "s"]) == 0
+        assert "1 closed sessions, 1 new archives" in capsys.readouterr().out
+        assert answers() == before
+        assert main(["archive", "--older-than", "-99999"]) == 0
+        assert "1 closed sessions, 0 new archives" in capsys.readouterr().out
+        copy = f"sqlite:{tmp_path / 'copy'}"
+        assert main(["copy", place, copy]) == 0
+        assert main(["archive", "--restore"]) == 0
+        assert "1 sessions, 1 archives: everything is in the database" in capsys.readouterr().out
+        assert answers() == before
+
+    async def rows(self, store):
+        from turnlog.stores.sql.log import records_of
+
+        return await store._look(lambda db: records_of(db, "s"))
+
+    async def execute(self, store, sql):
+        return await store._change(lambda db: db.execute(sql))
+
+
+async def close(store):
+    """A session with everything in it, over and archived."""
+    await store.create_session(s.new_session("s"))
+    turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()))
+    await store.append(turn, s.placed(*EVERYTHING))
+    await store.finish_turn(turn)
+    await store.update_session("alice", "s", archived=True)
+
+
+async def everything(store):
+    return [
+        await store.read("alice", "s", after=2, limit=3),
+        await store.tail("alice", "s", limit=4, before=6),
+        await store.recall("s", 1),
+        await store.has_message("msg_every"),
+        await store.citations_of_session("alice", "s", limit=9),
+        await store.charges(),
+        await store.list_sessions("alice", limit=9, archived=True),
+        await store.newest_turn("alice", "s"),
+        await store.count_messages("alice", "s"),
+    ]
+
+
+class TestSqliteArchives(Archives):
+    REFUSED = (sqlite3.IntegrityError, Conflict)
+
+    @pytest.fixture
+    def place(self, tmp_path):
+        return f"sqlite:{tmp_path}"
+
+
+@pytest.mark.slow
+class TestPostgresArchives(Archives):
+    REFUSED = asyncpg.RaiseError
+
+    @pytest.fixture
+    def place(self, database):
+        return database
+
+
+async def test_rows_that_are_sealed_with_their_bodies_keep_them(tmp_path):
+    """They come from the first versions, which had no digests."""
+    old = Path(__file__).parent.parent / "schema_6.sql"
+    db = sqlite3.connect(tmp_path / "turnlog.db")
+    db.executescript(old.read_text())
+    db.close()
+    async with Archives().opened(f"sqlite:{tmp_path}", tmp_path) as store:
+        await store.update_session("alice", "whole", archived=True)
+        turn = s.new_turn("new", "whole")
+        turn = await store.begin_turn(turn, s.placed(s.asked()))
+        await store.finish_turn(turn)
+        before = await store.evidence("whole")
+        (archive,) = await store.archives.make("whole", "eve")
+        bodies = await store._look(
+            lambda db: [len(row[0]) for row in db.execute("SELECT body FROM events"
+                                                          " WHERE session_id = 'whole'")]
+        )  # fmt: skip
+        assert (0 in bodies[:-1], bodies[-1]) == (False, 0)
+        assert await store.evidence("whole") == before
+        assert len(await store.archives.restore("whole", "eve")) == 1
+
+
+@pytest.mark.parametrize(
+    ("store", "files", "archives"),
+    [
+        ("sqlite:here", None, "file:here/archives"),
+        ("sqlite:here", "s3://bucket/p", "file:here/archives"),
+        ("postgresql://db/x", None, "file:data/archives"),
+        ("postgresql://db/x", "file:/mnt/files/", "file:/mnt/files/archives"),
+        ("postgresql://db/x", "s3://bucket/p", "s3://bucket/p/archives"),
+        ("postgresql://db/x", "s3://bucket", "s3://bucket/archives"),
+    ],
+)
+def test_archives_are_where_every_node_finds_them(store, files, archives):
+    assert archives_beside(store, files, "data").url == archives
