@@ -1,12 +1,14 @@
 """Large files beside fifty chats: how long each takes, and what the chats notice of it.
 
-    .venv/bin/python bench/files.py
+    .venv/bin/python -m bench.files [--rounds 3]
 
 A real server in a process of its own, a simulated Claude that writes at an even pace, and one
 upload at a time: a photo of 9 MB, a scan of 45 MB, and 45 MB of dense text. Says how long each
-took, the gaps between two events that the chats saw, and the memory of the server's processes.
+took, on the clock and on the processor, the gaps between two events that the chats saw, and the
+memory of the server's processes.
 """
 
+import argparse
 import asyncio
 import io
 import json
@@ -15,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import aiohttp
 from PIL import Image
@@ -39,8 +42,9 @@ def scan(pages: int, each: bytes) -> bytes:
     return out.getvalue()
 
 
-def dense(pages: int) -> bytes:
-    line = "The quick brown fox jumps over the lazy dog and runs to the river. "
+def dense(pages: int, number: int = 0) -> bytes:
+    """Every number is another content: the same one is read once."""
+    line = f"The quick brown fox number {number} jumps over the lazy dog to the river. "
     return made_files.pdf(*("\n".join(f"{n} {line}" for n in range(62)) for _ in range(pages)))
 
 
@@ -71,43 +75,69 @@ class Chats:
         return f"median {median:.0f} ms, longest {longest:.0f} ms"
 
 
-async def upload(http: aiohttp.ClientSession, route: str, name: str, content: bytes) -> str:
+class Read(NamedTuple):
+    """What one upload took."""
+
+    clock: float  # seconds
+    processor: float  # seconds of the readers
+    steps: int  # of progress
+    facts: dict[str, object]
+
+
+async def upload(
+    http: aiohttp.ClientSession, server: ServerProcess, route: str, name: str, content: bytes
+) -> Read:
     async with http.post("/api/sessions") as response:
         session = (await response.json())["id"]
     form = aiohttp.FormData()
     form.add_field("file", io.BytesIO(content), filename=name)
     accept = {"accept": "text/event-stream"}
     path = f"/api/sessions/{session}/files{route}"
-    began = time.monotonic()
+    worked, began = processor(server), time.monotonic()
     async with http.post(path, data=form, headers=accept) as response:
         text = await response.text()
+    took = time.monotonic() - began
     frames = [frame for frame in text.split("\n\n") if frame]
     kind, data = frames[-1].split("\n")
     assert kind == "event: file", frames[-1]
     facts = json.loads(data.removeprefix("data: "))
     told = {key: facts[key] for key in ("dimensions", "pages", "textLength") if key in facts}
-    took = time.monotonic() - began
-    return f"{took:.2f} s, {len(frames) - 1} steps of progress, {told}"
+    return Read(took, processor(server) - worked, len(frames) - 1, told)
+
+
+def readers(server: ServerProcess) -> list[str]:
+    pid = server.process.pid
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def processor(server: ServerProcess) -> float:
+    """Seconds that the readers which live now have worked."""
+    ticks = 0
+    for each in readers(server):
+        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def memory(server: ServerProcess) -> str:
     """Of the server and of its readers, in MB."""
-    pid = server.process.pid
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     sizes = []
-    for each in (str(pid), *children):
+    for each in (str(server.process.pid), *readers(server)):
         status = Path(f"/proc/{each}/status").read_text()
         peak = [line for line in status.splitlines() if line.startswith("VmHWM")][0]
         sizes.append(f"{int(peak.split()[1]) // 1024}")
     return " + ".join(sizes)
 
 
-async def main() -> None:
-    files = {
+def made(number: int) -> dict[str, tuple[str, str, bytes]]:
+    return {
         "photo": ("", "photo.jpg", photo((3440, 2300))),
         "scan": ("/pdf", "scan.pdf", scan(56, photo((1000, 900)))),
-        "text": ("/pdf", "text.pdf", dense(8700)),
+        "text": ("/pdf", "text.pdf", dense(8700, number)),
     }
+
+
+async def main(rounds: int) -> None:
     say = sys.stdout.write
     sim = SimulatedClaude(answer=lambda body: Reply(WORDS), pace=PACE)
     with tempfile.TemporaryDirectory() as folder:
@@ -122,17 +152,22 @@ async def main() -> None:
             reading = [asyncio.create_task(chats.read(http, started)) for _ in range(CHATS)]
             for _ in reading:
                 await started.acquire()
-            await upload(http, "", "small.png", made_files.picture())  # the readers are there now
+            # The readers are there after this one.
+            await upload(http, server, "", "small.png", made_files.picture())
             await asyncio.sleep(2)
             chats.told()
             await asyncio.sleep(5)
             say(f"alone   gaps of {CHATS} chats: {chats.told()}\n")
-            for name, (route, called, content) in files.items():
-                size = f"{len(content) / 1e6:.1f} MB"
-                outcome = await upload(http, route, called, content)
-                gaps = chats.told()
-                say(f"{name:7} {size}: {outcome}\n        gaps: {gaps}\n")
-                sys.stdout.flush()
+            for number in range(rounds):
+                files = await asyncio.to_thread(made, number)
+                chats.told()
+                for name, (route, called, content) in files.items():
+                    read = await upload(http, server, route, called, content)
+                    gaps = chats.told()
+                    say(f"{name:7} {len(content) / 1e6:.1f} MB: {read.clock:.2f} s, ")
+                    say(f"{read.processor:.2f} s of the processor, {read.steps} steps of progress,")
+                    say(f" {read.facts}\n        gaps: {gaps}\n")
+                    sys.stdout.flush()
             say(f"memory at its peak, server and readers: {memory(server)} MB\n")
             say(f"load of the machine: {os.getloadavg()[0]:.1f}\n")
             for task in reading:
@@ -141,4 +176,6 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=1)
+    asyncio.run(main(parser.parse_args().rounds))

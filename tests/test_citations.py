@@ -139,6 +139,11 @@ async def test_the_blocks_of_a_message_are_all_of_its_text(stream):
     assert ends[-1] == len(message["content"])
 
 
+def as_sent(citations):
+    """Without what is found out when the answer is whole: here the sources are not at hand."""
+    return [{name: c[name] for name in c if name != "verified"} for c in citations]
+
+
 @pytest.mark.parametrize("case", OWN)
 async def test_a_reload_puts_each_source_behind_the_words_that_had_it_live(case):
     live, log = await played(OWN[case])
@@ -148,7 +153,7 @@ async def test_a_reload_puts_each_source_behind_the_words_that_had_it_live(case)
     (draft,) = transcript(live[:end])[0].drafts
     shown = [(p["content"], p["citations"]) for p in draft["parts"] if p["kind"] == "message"]
     (item,) = [item for item in transcript(log)[0].items if item["kind"] == "message"]
-    assert [(part["content"], part["citations"]) for part in item["parts"]] == shown
+    assert [(part["content"], as_sent(part["citations"])) for part in item["parts"]] == shown
 
 
 # recorded streams

@@ -2,8 +2,11 @@
 
 import pytest
 
-from turnlog.projections.citations import Place, Source, located, place_of
-from turnlog.simulator import Reply, Text
+from turnlog import Agent, SearchResult, SearchResults, tool
+from turnlog.errors import NotStored
+from turnlog.events import kinds as k
+from turnlog.projections.citations import Place, Source, Sources, judged, located, place_of
+from turnlog.simulator import Reply, Text, ToolCall
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import made_files as made
 from turnlog.testing.apps import SECRET, as_user, client_of, is_problem, scripted_app
@@ -93,6 +96,83 @@ def test_of_a_scan_nobody_can_tell_and_a_page_that_is_not_there_does_not_hold():
 def page(number, words, index=0):
     place = {"start_page_number": number, "end_page_number": number + 1}
     return cite("page_location", words, index, document_title="birds.pdf", **place)
+
+
+FOUND = [
+    {
+        "type": "search_result",
+        "source": "wiki/1",
+        "content": [{"text": "Turn the green"}, {"text": "wheel to the left."}],
+    },
+    {"type": "web_search_tool_result", "content": [{"url": "https://example.com/a"}]},
+    {"type": "web_search_tool_result", "content": {"error_code": "max_uses_exceeded"}},
+]
+
+
+def of_wiki(text, start=0, end=2, source="wiki/1"):
+    blocks = {"start_block_index": start, "end_block_index": end}
+    return {"type": "search_result_location", "source": source, "cited_text": text, **blocks}
+
+
+@pytest.mark.parametrize(
+    ("citation", "row"),
+    [
+        (of_wiki("the green wheel"), {"verified": True}),
+        (of_wiki("wheel to", 1, 2), {"verified": True}),
+        (of_wiki("wheel to", 0, 1), {"verified": False}),
+        (of_wiki("the red wheel"), {"verified": False}),
+        (of_wiki("wheel to", 7, 9), {"verified": False}),
+        (of_wiki("wheel to", None, None), {"verified": False}),
+        (of_wiki("the green wheel", source="wiki/2"), {"verified": False}),
+        ({"type": "web_search_result_location", "url": "https://example.com/a"}, {}),
+        ({"type": "web_search_result_location", "url": "https://other.com"}, {"verified": False}),
+        (
+            cite("page_location", index=9, start_page_number=2, end_page_number=3),
+            {"verified": False},
+        ),
+        (cite("page_location", start_page_number="2", end_page_number=3), {"verified": False}),
+        (cite("char_location", index=2, start_char_index=0, end_char_index=1), {}),
+        (cite("something_new"), {}),
+    ],
+)
+def test_what_leads_into_no_file_is_held_against_what_the_model_was_given(citation, row):
+    assert judged(citation, Sources([*FILES, Source("", "")]).plus(FOUND)) == row
+
+
+async def test_what_a_tool_found_is_held_against_the_answer_in_this_turn_and_later_ones():
+    @tool(writes=False)
+    async def search_wiki(query: str) -> SearchResults:
+        """Find pages of the wiki."""
+        return SearchResults([SearchResult("wiki/1", "Printers", ["Turn the green wheel."])])
+
+    true, false = of_wiki("the green wheel", 0, 1), of_wiki("the red wheel", 0, 1)
+    script = (
+        Reply(ToolCall("search_wiki", {"query": "wheel"})),
+        Reply(Text("Green.", (true,)), Text(" Red.", (false,))),
+        Reply(Text("Green, I said.", (true,)), Text(" Red, too.", (false,))),
+    )
+    async with scripted_app(*script, agents=[Agent("a", prompt="Hm.", tools=[search_wiki])]) as (
+        app,
+        _,
+    ):
+        first = await app.run_turn("Which wheel?")
+        second = await app.run_turn("Again?", session_id=first.session_id)
+    for turn in (first, second):
+        (answer,) = [e.event for e in turn.events if isinstance(e.event, k.Message)][-1:]
+        assert [c["verified"] for c in answer.citations] == [True, False]
+
+
+async def test_an_answer_is_kept_where_its_sources_cannot_be_read(tmp_path, monkeypatch):
+    (tmp_path / "birds.pdf").write_bytes(made.pdf("Ducks swim."))
+    reply = Reply(Text("They swim.", (page(1, "Ducks swim."),)))
+    async with scripted_app(reply) as (app, _):
+
+        async def away(*args):
+            raise NotStored("The storage of files does not answer.")
+
+        monkeypatch.setattr(app.files, "pages", away)
+        turn = await app.run_turn("What do they do?", files=[tmp_path / "birds.pdf"])
+    assert turn.success and turn.text == "They swim."
 
 
 async def test_a_cited_answer_is_the_same_live_after_a_reload_and_in_both_routes(tmp_path):

@@ -232,6 +232,14 @@ async def test_files_may_take_up_so_much_and_no_more(served):
     assert (await send(http, noise)).status_code == 200
 
 
+async def test_what_the_quota_refuses_leaves_no_bytes(served, tmp_path):
+    _, http = served
+    noises = [made.noise("PNG", (150, 100)) for _ in range(3)]
+    sent = await asyncio.gather(*(send(http, noise, f"{n}.png") for n, noise in enumerate(noises)))
+    assert sorted(each.status_code for each in sent) == [200, 200, 413]
+    assert len(left(tmp_path)) == 4  # two of them, as they came and as a model is given them
+
+
 async def test_progress_is_shown_while_pages_are_read(served):
     _, http = served
     long = made.pdf(*(f"page {n}" for n in range(1, 251)))

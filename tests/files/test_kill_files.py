@@ -1,8 +1,11 @@
-"""kill -9 during an upload, while a file is read, and during a turn with files."""
+"""kill -9 during an upload, while a file is read, before its row, and during a turn with files."""
 
 import asyncio
 import io
 import os
+import signal
+import sqlite3
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -20,7 +23,7 @@ from turnlog.testing.server import serving
 
 pytestmark = pytest.mark.slow
 BIRDS = made.pdf("Ducks swim.", "Geese fly.")
-LONG = made.pdf(*(f"This is page {n}. " * 30 for n in range(1500)))  # some seconds to read
+LONG = made.pdf(*(f"This is page {n}. " * 30 for n in range(300)))
 
 
 def left(folder):
@@ -36,7 +39,7 @@ def form(content, name="a.pdf"):
 
 
 async def until(is_so):
-    for _ in range(1500):
+    for _ in range(6000):
         if is_so():
             return
         await asyncio.sleep(0.01)  # another process does it
@@ -64,32 +67,83 @@ async def half_a_file(release):
     await release.wait()
 
 
-@pytest.mark.parametrize("moment", ["upload", "reading"])
-async def test_a_server_that_is_killed_leaves_no_half_of_a_file(tmp_path, moment):
+@pytest.fixture(params=["folder", "s3"])
+def where(request, monkeypatch):
+    """Where servers and `verify` keep files: in the folder beside the log, or in a bucket."""
+    if request.param == "folder":
+        return None
+    bucket = request.getfixturevalue("bucket")
+    monkeypatch.setenv("TURNLOG_FILES_URL", f"s3://{bucket}/files")
+    return bucket
+
+
+async def stored(folder, where):
+    """How many parts of files are kept there."""
+    if where is None:
+        return len([path for path in left(folder) if "content" in path.parts])
+    address = f"{os.environ['AWS_ENDPOINT_URL']}/{where}?list-type=2"
+    async with aiohttp.ClientSession() as http, http.get(address) as response:
+        return (await response.text()).count("<Key>")
+
+
+async def until_stored(count, folder, where):
+    for _ in range(600):
+        if await stored(folder, where) == count:
+            return
+        await asyncio.sleep(0.1)  # another process does it
+    raise AssertionError("it never came to that")
+
+
+def readers(server):
+    pid = server.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in children.split()]
+
+
+@pytest.mark.parametrize("moment", ["upload", "reading", "row"])
+async def test_a_server_that_is_killed_leaves_no_half_of_a_file(tmp_path, moment, where):
+    env = {"TURNLOG_FILE_WORKERS": "1"}
+    incoming = tmp_path / "data" / "files" / "incoming"
     async with SimulatedClaude(pace=0).serve() as claude:
-        async with serving(tmp_path, claude) as server, aiohttp.ClientSession(server.url) as http:
+        async with (
+            serving(tmp_path, claude, env=env) as server,
+            aiohttp.ClientSession(server.url) as http,
+        ):
             session, release = await session_of(http), asyncio.Event()
             whole = await upload(http, session, BIRDS)
-            kept = len(left(tmp_path))
+            await until_stored(2, tmp_path, where)
+            if moment == "reading":  # its reader never gets to the end
+                (reader,) = readers(server)
+                os.kill(reader, signal.SIGSTOP)
+            locked = sqlite3.connect(tmp_path / "data" / "turnlog.db", isolation_level=None)
+            if moment == "row":  # its bytes are there, and its row waits for us
+                locked.execute("BEGIN IMMEDIATE")
             content = half_a_file(release) if moment == "upload" else LONG
             sending = asyncio.create_task(upload(http, session, content))
-            parts = tmp_path / "data" / "files" / "incoming"
-            pattern = "*/original" if moment == "upload" else "*/from-*/text"
-            await until(lambda: list(parts.glob(pattern)))
+            if moment == "row":
+                await until_stored(4, tmp_path, where)
+            else:
+                size = 1_000_000 if moment == "upload" else len(LONG)
+                await until(lambda: any(p.stat().st_size >= size for p in incoming.glob("*/o*")))
             await server.kill()
+            locked.close()
             release.set()
             with pytest.raises(aiohttp.ClientError):
                 await sending
-        assert len(left(tmp_path)) > kept
-        async with serving(tmp_path, claude) as server, aiohttp.ClientSession(server.url) as http:
+        async with (
+            serving(tmp_path, claude, env=env) as server,
+            aiohttp.ClientSession(server.url) as http,
+        ):
             assert [file["id"] for file in await listed(http)] == [whole["fileId"]]
-            await until(lambda: len(left(tmp_path)) == kept)
+            await until(lambda: not list(incoming.iterdir()))
+            await until_stored(2, tmp_path, where)
             again = await upload(http, session, LONG)
-            assert again["pages"] == 1500
+            assert again["pages"] == 300
+            assert await stored(tmp_path, where) == 4
     assert await asyncio.to_thread(main, ["verify", f"--data={tmp_path / 'data'}"]) == 0
 
 
-async def test_a_turn_with_a_file_goes_on_after_its_server_is_killed(tmp_path, capsys):
+async def test_a_turn_with_a_file_goes_on_after_its_server_is_killed(tmp_path, where):
     sim = SimulatedClaude(answer=lambda body: Reply("word " * 400), pace=0.02)
     async with sim.serve() as claude:
         async with serving(tmp_path, claude) as server, aiohttp.ClientSession(server.url) as http:

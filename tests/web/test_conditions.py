@@ -155,7 +155,8 @@ async def test_a_cited_page_opens_beside_the_conversation(browser, tmp_path):
         "type": "page_location", "cited_text": words, "document_index": 0,
         "document_title": "terms.pdf", "start_page_number": 2, "end_page_number": 3,
     }  # fmt: skip
-    says = Reply(Text("The terms are 30 days net", (cited,)), Text("."))
+    false = cited | {"cited_text": "There is a discount of 40 percent."}
+    says = Reply(Text("The terms are 30 days net", (cited,)), Text(", less 40 %.", (false,)))
     async with office(says, data=str(tmp_path)) as here, tab(browser, here.url) as one:
         await one.go(f"/s/{await here.session()}")
         terms = {"name": "terms.pdf", "mimeType": "application/pdf", "buffer": pdf("One.", words)}
@@ -171,6 +172,9 @@ async def test_a_cited_page_opens_beside_the_conversation(browser, tmp_path):
         assert any("page=2" in url for url in asked)
         await one.page.keyboard.press("Escape")
         await one.page.locator(".drawer").wait_for(state="detached")
+        doubtful = "Source 2: terms.pdf, page 2, not found there"
+        await one.page.get_by_role("button", name=doubtful).click()
+        await one.page.locator(".drawer").get_by_text("not found in the source").wait_for()
 
 
 # An event that carries a file, as a browser makes it for a drop or a paste.

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import msgspec
 
-from turnlog.errors import BadInput, TooLarge, TooMany, Unreadable
+from turnlog.errors import BadInput, BeingDeleted, QuotaUsedUp, TooLarge, TooMany, Unreadable
 from turnlog.events.clock import now
 from turnlog.files.formats import FORMATS, HEAD, media_type, recognize, safe_name
 from turnlog.files.inspection import Inspection
@@ -87,8 +87,7 @@ class FileLibrary:
     # in
 
     async def receive(self, upload: Upload) -> File:
-        if await self._table.used(upload.user_id) >= self._limits.quota:
-            raise await self._full(upload.user_id)
+        await self._check_quota(upload.user_id, 1)
         with self._one_more(upload.user_id):
             async with self.blobs.incoming() as folder:
                 spooled = await _spool(upload, folder / "original", self._limits.of(upload.kind))
@@ -122,6 +121,7 @@ class FileLibrary:
             renamed = msgspec.structs.replace(before, name=name)
             if await self.blobs.has(place_of(before), "original"):
                 return await self._table.add(renamed, quota=self._limits.quota)
+        await self._check_quota(upload.user_id, spooled.size)  # before it is read
         facts = await self._inspection.inspect(
             spooled.media_type, folder / "original", folder, upload.on_progress
         )
@@ -138,7 +138,7 @@ class FileLibrary:
             **facts,
         )
         await self._put(file, folder)
-        added = await self._table.add(file, quota=self._limits.quota)
+        added = await self._add(file)
         if not await self.blobs.has(place_of(added), "original"):
             # The same content was deleted between the two steps. From here on nobody deletes it
             # without its row, so once more is enough.
@@ -147,18 +147,27 @@ class FileLibrary:
             raise BadInput("This file was deleted while it came in. Send it again.")
         return added
 
+    async def _add(self, file: File) -> File:
+        """Its row. Where that is refused, its bytes go, too."""
+        try:
+            return await self._table.add(file, quota=self._limits.quota)
+        except (QuotaUsedUp, BeingDeleted):
+            if await self._table.find(file.user_id, file.sha256) is None:
+                await self.blobs.delete(place_of(file))
+            raise
+
     async def _put(self, file: File, folder: Path) -> None:
         """The original last: where it is, the others are."""
+        self._sweep.spare(place_of(file))
         parts: tuple[Part, ...] = ("model", "text", "original")
         for part in parts:
             if (folder / part).exists():
                 await self.blobs.put(place_of(file), part, folder / part)
 
-    async def _full(self, user_id: str) -> TooLarge:
+    async def _check_quota(self, user_id: str, size: int) -> None:
         used, quota = await self._table.used(user_id), self._limits.quota
-        return TooLarge(
-            f"Your files take up {used} bytes of the {quota} that you may use. Delete some first."
-        )
+        if used + size > quota:
+            raise QuotaUsedUp(used, size, quota)
 
     @contextmanager
     def _one_more(self, user_id: str) -> Iterator[None]:
@@ -180,8 +189,8 @@ class FileLibrary:
     async def page(self, user_id: str, *, limit: int, after: str | None = None) -> list[File]:
         return await self._table.page(user_id, limit=limit, after=after)
 
-    def content(self, file: File) -> Chunks:
-        return self.blobs.stream(place_of(file), "original")
+    def content(self, file: File, start: int = 0, end: int | None = None) -> Chunks:
+        return self.blobs.stream(place_of(file), "original", start, end)
 
     async def part(self, file: File, part: Part) -> bytes:
         """The bytes of one part."""

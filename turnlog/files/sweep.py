@@ -1,7 +1,6 @@
 """Bytes that no row knows are removed; rows that are being deleted are deleted to the end."""
 
 import logging
-import time
 from collections.abc import AsyncIterator
 from hashlib import sha256
 
@@ -27,24 +26,32 @@ async def every_file(table: FileTable) -> AsyncIterator[File]:
 
 
 class Sweep:
-    """Runs when a server starts. `alone`: no other server can be in the middle of an upload."""
+    """Runs when a server starts. `alone`: no other server can be in the middle of an upload, so
+    what no row knows is left over, however young it is; but for what came in here meanwhile.
+    """
 
     def __init__(self, table: FileTable, blobs: Blobs, *, alone: bool) -> None:
         self._table = table
         self._blobs = blobs
         self._alone = alone
+        self._coming: set[str] | None = set()  # None: it is over
+
+    def spare(self, place: str) -> None:
+        """Bytes come in here; their row follows."""
+        if self._coming is not None:
+            self._coming.add(place)
 
     async def run(self) -> None:
-        opened = time.monotonic()
         try:
             stored = []
             async for each in self._blobs.every():
-                ours = time.monotonic() - opened  # what is younger may be coming in here
-                if each.seconds > (ours if self._alone else ABANDONED):
+                if self._alone or each.seconds > ABANDONED:
                     stored.append(each.place)
             await self._sweep(stored)
         except TurnlogError as error:
             _log.warning("files without an owner could not be removed: %s", error)
+        finally:
+            self._coming = None
 
     async def _sweep(self, stored: list[str]) -> None:
         known = set()
@@ -54,6 +61,6 @@ class Sweep:
                 await self._table.forget(file.user_id, file.id)
             known.add(place_of(file))
         for place in stored:
-            if place not in known:
+            if place not in known and place not in (self._coming or ()):
                 _log.info("bytes of a file that was never finished are removed")
                 await self._blobs.delete(place)

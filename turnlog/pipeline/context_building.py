@@ -15,7 +15,7 @@ import msgspec
 from turnlog.events.base import Stamped
 from turnlog.events.content import Block
 from turnlog.pipeline.admission import Limits
-from turnlog.pipeline.citing import documents_in
+from turnlog.pipeline.citing import sources_in
 from turnlog.pipeline.moving import Mover, window_of
 from turnlog.ports import (
     NO_ATTACHMENTS,
@@ -116,7 +116,7 @@ async def build_context(
         tool_ids=frozenset(tool_ids(events)),
         known_only=was_mended_in_full(events),
         is_clean=not telling.repaired,
-        documents=documents_in(telling.messages, sources),
+        sources=sources_in(telling.messages, sources),
     )
     return seat, prefix
 

@@ -169,7 +169,7 @@ class _Team:
             shorter=shorter,
             clean=parts.clean.of(session.id, agent_id),
         )
-        state.documents[agent_id] = seat.documents
+        state.sources[agent_id] = seat.sources
         return seat
 
     def _summarizing(self) -> tuple[Summarizer, CallGuard] | None:
@@ -259,9 +259,9 @@ async def _deliver(
 
 
 async def _followed(batch: Batch, state: TurnState, parts: Parts) -> Batch:
-    """With its citations followed to the files that the agent was told of."""
-    documents = state.documents.get((batch.agent or state.agent).id, ())
-    return await followed(batch, documents, state.turn.user_id, parts.files)
+    """With its citations followed to what the agent was told of."""
+    sources = state.sources.get((batch.agent or state.agent).id)
+    return await followed(batch, sources, state.found, state.turn.user_id, parts.files)
 
 
 async def _start(starting: Sequence[ToolStarted], state: TurnState, store: Store) -> None:

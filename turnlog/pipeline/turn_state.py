@@ -15,8 +15,10 @@ from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import Block, Citation, TokenUsage, usage_of
 from turnlog.events.grammar import GOES_ON
 from turnlog.events.internal import HANDOVER
+from turnlog.events.search_results import blocks_of
 from turnlog.ports import ApprovalState, Batch, CallStarted, OpenCall, Standing, Turn
-from turnlog.projections.citations import Source
+from turnlog.projections.citations import Sources
+from turnlog.projections.history.messages import MOST_OF_A_RESULT
 
 
 class DraftBlock(msgspec.Struct):
@@ -147,7 +149,8 @@ class TurnState:
         self.position = -1  # number of the last kept event
         self.prefixes: dict[str, str] = {}  # by agent: fingerprint of prompt, tools and model
         self.prompts: dict[str, str] = {}  # by agent, as they were made for this turn
-        self.documents: dict[str, Sequence[Source]] = {}  # by agent: those of its prompt
+        self.sources: dict[str, Sources] = {}  # by agent: what its prompt has that can be cited
+        self.found: list[Block] = []  # what searches of this turn have found
         self.file_ids: Sequence[str] = ()  # that came with the question
         self.asked_tools: set[str] = set()
         self.open_calls: dict[str, OpenCall] = {}
@@ -234,6 +237,7 @@ class TurnState:
             case k.ToolResult():
                 self.open_calls.pop(event.tool_use_id, None)
                 self._owes_answer = True
+                self.found += blocks_of(event.result, MOST_OF_A_RESULT) or ()
             case k.ApprovalRequested():
                 self.standing.approvals[event.tool_use_id] = ApprovalState(
                     approval_id=event.approval_id, args=event.args, args_hash=event.args_hash
@@ -261,6 +265,7 @@ class TurnState:
         self.answers[agent.id] = message
         self.message_ids.add(message.message_id)
         self.last_message, self._owes_answer = message, False
+        self.found += [b for b in message.blocks if b["type"] == "web_search_tool_result"]
         self._billed(message)
 
     def _billed(self, call: k.Message | k.HistorySummarized) -> None:

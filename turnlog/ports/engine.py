@@ -87,7 +87,7 @@ class Seat:
     tool_ids: frozenset[str] = frozenset()  # of calls that were made before, by anybody
     known_only: bool = False  # blocks of unknown types are left out, because the model rejected one
     is_clean: bool = False  # nothing in the prompt's history had to be repaired
-    documents: Sequence[Any] = ()  # of the prompt, in the order in which the API counts them
+    sources: Any = None  # what the prompt has that can be cited
 
 
 class Team(Protocol):

@@ -157,8 +157,10 @@ class Blobs(Protocol):
         """Raises NotFound."""
         ...
 
-    def stream(self, place: str, part: Part) -> Chunks:
-        """The same in pieces. Raises NotFound before the first of them."""
+    def stream(self, place: str, part: Part, start: int = 0, end: int | None = None) -> Chunks:
+        """The same in pieces; or its bytes from `start` up to `end`, which is exclusive. Raises
+        NotFound before the first of them.
+        """
         ...
 
     def local(self, place: str, part: Part) -> AbstractAsyncContextManager[Path]:
@@ -241,7 +243,9 @@ class Files(Protocol):
 
     async def delete(self, user_id: str, file_id: str) -> None: ...
 
-    def content(self, file: File) -> Chunks: ...
+    def content(self, file: File, start: int = 0, end: int | None = None) -> Chunks:
+        """Its bytes from `start` up to `end`, which is exclusive."""
+        ...
 
     async def thumbnail(self, file: File, *, page: int, width: int) -> bytes:
         """As PNG or JPEG. Raises BadInput for a page that is not there."""

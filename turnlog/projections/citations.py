@@ -1,18 +1,19 @@
-"""Where the words of a citation stand in a file: page, and place in the page's text.
+"""Whether citations hold, and where their words stand in a file: page, and place in its text.
 
 The API says a page, a range of characters or a block. The words are looked for there. Where the
-text of the file has other words, the citation does not hold; where a page has no text, nobody can
-tell. White space makes no difference: a PDF breaks lines as it likes.
+source has other words, or the model was given no such source, the citation does not hold; where a
+page has no text, nobody can tell. White space makes no difference: a PDF breaks lines as it likes.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
-from turnlog.events.content import Citation
+from turnlog.events.content import Block, Citation
 from turnlog.projections.history.sources import page_of
 
 MOST_PAGES = 20  # that the words of one citation may stand on
+OF_DOCUMENTS = ("page_location", "char_location", "content_block_location")
 Row = dict[str, Any]
 
 
@@ -21,6 +22,31 @@ class Source(NamedTuple):
 
     file_id: str
     name: str
+
+
+class Sources(NamedTuple):
+    """What a model was given that it can cite."""
+
+    documents: Sequence[Source] = ()  # of its prompt, in the order in which the API counts them
+    found: Mapping[str, Sequence[Sequence[str]]] = {}  # by source: the texts of each search result
+    web: frozenset[str] = frozenset()  # addresses of pages that a web search has found
+
+    def plus(self, blocks: Iterable[Block]) -> "Sources":
+        """With the results of searches that are in these blocks."""
+        found, web = {name: [*texts] for name, texts in self.found.items()}, set(self.web)
+        for block in blocks:
+            if block.get("type") == "search_result":
+                texts = [str(text.get("text", "")) for text in block.get("content", ())]
+                found.setdefault(str(block.get("source")), []).append(texts)
+            elif block.get("type") == "web_search_tool_result":
+                web |= _addresses(block.get("content"))
+        return Sources(self.documents, found, frozenset(web))
+
+
+def _addresses(results: Any) -> set[str]:
+    """Of the pages that a web search found; one that failed has an error instead of a list."""
+    pages = results if isinstance(results, list) else []
+    return {str(page.get("url")) for page in pages if isinstance(page, dict)}
 
 
 class Place(NamedTuple):
@@ -70,6 +96,35 @@ def place_of(citation: Citation, documents: Sequence[Source]) -> Place | None:
         }:
             return Place(file_id, name, 1, 1, start, end)
     return None
+
+
+def judged(citation: Citation, sources: Sources) -> Row:
+    """Of a citation that leads into no file: whether it holds, where that can be told."""
+    match citation.get("type"):
+        case "search_result_location":
+            return {"verified": _is_found(citation, sources.found)}
+        case "web_search_result_location":  # the page itself is not at hand
+            return {} if citation.get("url") in sources.web else {"verified": False}
+        case kind if kind in OF_DOCUMENTS and not _is_nameless(citation, sources.documents):
+            return {"verified": False}  # there is no such document, or no such place in one
+    return {}
+
+
+def _is_found(citation: Citation, found: Mapping[str, Sequence[Sequence[str]]]) -> bool:
+    """Whether a search result of this source has the words in the blocks that are named."""
+    words = _squeezed(str(citation.get("cited_text") or ""))
+    start, end = citation.get("start_block_index"), citation.get("end_block_index")
+    if not isinstance(start, int) or not isinstance(end, int) or start < 0:
+        return False
+    results = found.get(str(citation.get("source") or ""), ())
+    return any(words in _squeezed("".join(texts[start:end])) for texts in results if texts[start:])
+
+
+def _is_nameless(citation: Citation, documents: Sequence[Source]) -> bool:
+    """Whether it names a document of the prompt that is no file."""
+    index = citation.get("document_index")
+    known = isinstance(index, int) and 0 <= index < len(documents)
+    return known and not documents[cast(int, index)].file_id
 
 
 def located(citation: Citation, place: Place, texts: Mapping[int, str] | None) -> Row:

@@ -19,7 +19,7 @@ from turnlog.files.reading.refusal import Refused
 
 MOST_FILE = 300_000_000  # bytes that one output file may have
 MOST_SECONDS = 6.0  # of the processor, for one document: others wait for this process
-KINDNESS = 10  # chats go first
+KINDNESS = 5  # chats go first
 Answer = dict[str, Any]
 
 

@@ -6,6 +6,7 @@ alone; see Library.sweep for the rest.
 """
 
 import asyncio
+import math
 import os
 import secrets
 import shutil
@@ -84,11 +85,16 @@ class FolderBlobs:
         except FileNotFoundError:
             raise gone() from None
 
-    async def stream(self, place: str, part: Part) -> Chunks:
+    async def stream(
+        self, place: str, part: Part, start: int = 0, end: int | None = None
+    ) -> Chunks:
         async with self.local(place, part) as path:
             file = await asyncio.to_thread(path.open, "rb")
             try:
-                while piece := await asyncio.to_thread(file.read, PIECE):
+                file.seek(start)
+                left = math.inf if end is None else end - start
+                while piece := await asyncio.to_thread(file.read, int(min(PIECE, left))):
+                    left -= len(piece)
                     yield piece
             finally:
                 file.close()

@@ -87,11 +87,16 @@ class S3Blobs:
             found = await get_async(self._store, f"{place}/{part}")
             return bytes(await found.bytes_async())
 
-    async def stream(self, place: str, part: Part) -> Chunks:
+    async def stream(
+        self, place: str, part: Part, start: int = 0, end: int | None = None
+    ) -> Chunks:
         from obstore import get_async
 
+        some: Any = {"range": {"offset": start}} if start else {}
+        if end is not None:
+            some = {"range": (start, end)}
         with _reaching():
-            found = await get_async(self._store, f"{place}/{part}")
+            found = await get_async(self._store, f"{place}/{part}", options=some)
             async for chunk in found.stream(min_chunk_size=PIECE):
                 yield bytes(chunk)
 

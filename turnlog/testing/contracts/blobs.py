@@ -30,6 +30,13 @@ class BlobsContract:
         async with blobs.local(PLACE, "original") as path:
             assert path.read_bytes() == content
 
+    async def test_some_of_its_bytes_are_given_out(self, blobs: Blobs) -> None:
+        content = bytes(range(256)) * 4000
+        await self.put(blobs, content)
+        for start, end in ((0, 1), (255, 600_000), (1_023_999, 1_024_000), (5, None)):
+            pieces = [piece async for piece in blobs.stream(PLACE, "original", start, end)]
+            assert b"".join(pieces) == content[start:end]
+
     async def test_what_is_put_again_is_replaced(self, blobs: Blobs) -> None:
         for content in (b"one", b"two"):
             await self.put(blobs, content)

@@ -10,7 +10,9 @@ from starlette.responses import Response, StreamingResponse
 from turnlog.errors import BadInput, TurnlogError
 from turnlog.ports import File, Upload
 from turnlog.ports.files import FileKind, OnProgress
+from turnlog.transports import problem
 from turnlog.transports.http.progress import ProgressStream
+from turnlog.transports.http.ranges import is_known, wanted
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.http.uploads import Form
 
@@ -61,17 +63,34 @@ async def get(request: UserRequest) -> Response:
 
 
 async def content(request: UserRequest) -> Response:
-    file = await _file(request)
+    """The file, or a part of it: 206. What the client has already: 304."""
+    file, asked = await _file(request), request.http.headers
+    etag = f'"{file.sha256}"'
+    if is_known(asked, etag):
+        return Response(status_code=304, headers={"etag": etag})
+    part = wanted(asked, etag, file.size) if request.http.method == "GET" else None
     headers = _headers(file.media_type) | {
         "content-disposition": _disposition(file),
-        "content-length": str(file.size),
-        "etag": f'"{file.sha256}"',
+        "etag": etag,
+        "accept-ranges": "bytes",
     }
-    if request.http.headers.get("if-none-match") == headers["etag"]:
-        return Response(status_code=304, headers={"etag": headers["etag"]})
-    chunks = request.backend.files.content(file)
+    if part is not None:
+        headers["content-range"] = part.told(file.size)
+        if not part:
+            return _not_there(file, headers["content-range"])
+    start, end = part or (0, file.size)
+    headers["content-length"] = str(end - start)
+    chunks = request.backend.files.content(file, start, end)
     first = await anext(chunks, b"")  # here, so that what is not there is a 404
-    return StreamingResponse(_after(first, chunks), headers=headers, media_type=file.media_type)
+    status = 200 if part is None else 206
+    return StreamingResponse(_after(first, chunks), status, headers, file.media_type)
+
+
+def _not_there(file: File, range_: str) -> Response:
+    sentence = f"The file has {file.size} bytes; this range begins behind them."
+    answer = problem.response(416, "Range not satisfiable", sentence, "bad_input")
+    answer.headers["content-range"] = range_
+    return answer
 
 
 async def thumbnail(request: UserRequest) -> Response:
@@ -85,11 +104,11 @@ async def thumbnail(request: UserRequest) -> Response:
 async def pages(request: UserRequest) -> Response:
     """The text of some pages; the pages themselves with `Accept: application/pdf`."""
     file = await _file(request)
-    wanted = page_numbers(request.query("pages") or "", file.pages or 1)
+    numbers = page_numbers(request.query("pages") or "", file.pages or 1)
     if request.accepts(PDF):
-        pdf = await request.backend.files.extract(file, wanted)
+        pdf = await request.backend.files.extract(file, numbers)
         return Response(pdf, headers=_headers(PDF), media_type=PDF)
-    texts = await request.backend.files.pages(request.user.id, file.id, wanted)
+    texts = await request.backend.files.pages(request.user.id, file.id, numbers)
     return json_response({"fileId": file.id, "pages": [page._asdict() for page in texts]})
 
 

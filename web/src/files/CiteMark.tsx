@@ -20,19 +20,21 @@ export function CiteMark({ number, source }: { number: number; source?: Source }
     <span className="cite-place" onPointerEnter={() => later(true)} onPointerLeave={() => later(false)}>
       <button
         type="button"
-        className="cite"
-        aria-label={`Source ${number}: ${[source.title, source.place].filter(Boolean).join(", ")}`}
+        className={source.doubtful ? "cite doubtful" : "cite"}
+        aria-label={`Source ${number}: ${[source.title, source.place, source.doubtful && "not found there"].filter(Boolean).join(", ")}`}
         aria-describedby={shown ? id : undefined}
         onFocus={() => later(true)}
         onBlur={() => later(false)}
         onClick={show}
       >
         {number}
+        {source.doubtful && "?"}
       </button>
       {shown && (
         <span className="cite-card" role="tooltip" id={id}>
           <b>{source.title}</b>
           {source.place && <small>{source.place}</small>}
+          {source.doubtful && <small className="doubtful">These words were not found in the source.</small>}
           {source.quotes[0] && <q>{source.quotes[0]}</q>}
         </span>
       )}

@@ -15,7 +15,7 @@ export function SourceList({ sources }: { sources: Source[] }): ReactNode {
           className="source"
           onClick={() => drawer.set({ title: source.title, body: <SourceView source={source} /> })}
         >
-          <span className="cite">{source.number}</span>
+          <span className={source.doubtful ? "cite doubtful" : "cite"}>{source.number}{source.doubtful && "?"}</span>
           <span>{source.title}</span>
           {source.place && <span className="muted">{source.place}</span>}
         </button>

@@ -9,6 +9,7 @@ export function SourceView({ source }: { source: Source }): ReactNode {
   return (
     <div className="source-view">
       {source.place && <p className="muted">{source.place}</p>}
+      {source.doubtful && <p className="doubtful">These words were not found in the source.</p>}
       {source.quotes.map((quote, at) => (
         <blockquote key={at}>{quote}</blockquote>
       ))}

@@ -9,6 +9,7 @@ export interface Source {
   page: number | null;
   url: string | null;
   quotes: string[];
+  doubtful: boolean; // the words are not in the source
 }
 
 export interface Sources {
@@ -30,7 +31,7 @@ export function sourcesOf(answer: Answer): Sources {
 
 function numberOf(citation: Citation, list: Source[], numbers: Map<string, number>): number {
   const source = sourceOf(citation);
-  const key = JSON.stringify([source.fileId, source.title, source.page, source.url, source.place]);
+  const key = JSON.stringify([source.fileId, source.title, source.page, source.url, source.place, source.doubtful]);
   const known = numbers.get(key);
   const quote = text(citation["cited_text"] ?? citation["citedText"]);
   if (known !== undefined) {
@@ -55,6 +56,7 @@ function sourceOf(citation: Citation): Source {
     page: page ?? null,
     url,
     quotes: [],
+    doubtful: citation["verified"] === false,
   };
 }
 
