@@ -6,8 +6,7 @@ import pytest
 from faults import FAULTS, check, perform, place
 
 
-async def suffer(folder, count, capsys):
-    seed = secrets.randbits(32)
+async def suffer(folder, count, capsys, seed):
     with capsys.disabled():
         print(f"\nfaults: seed {seed}")
     async with place(folder) as where:
@@ -20,9 +19,9 @@ async def suffer(folder, count, capsys):
 
 @pytest.mark.slow
 async def test_each_fault_once(tmp_path, capsys):
-    await suffer(tmp_path, len(FAULTS), capsys)
+    await suffer(tmp_path, len(FAULTS), capsys, seed=1)
 
 
 @pytest.mark.soak
 async def test_three_hundred_faults(tmp_path, capsys):
-    await suffer(tmp_path, 300, capsys)
+    await suffer(tmp_path, 300, capsys, seed=secrets.randbits(32))

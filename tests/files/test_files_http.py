@@ -38,11 +38,9 @@ def left(tmp_path):
 
 
 async def until(is_so):
-    for _ in range(2000):
-        if is_so():
-            return
-        await asyncio.sleep(0.01)  # another task, or a thread, does it
-    raise AssertionError("it never came to that")
+    async with asyncio.timeout(60):
+        while not is_so():
+            await asyncio.sleep(0.01)  # another task, or a thread, does it
 
 
 async def test_an_image_is_sent_listed_and_given_out(served):

@@ -15,7 +15,8 @@ from playwright.async_api import async_playwright
 
 INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = (1280, 860), (390, 844)
-TRIES = 200  # looks at a screen that should become another one
+PATIENCE = 120_000  # milliseconds until something never came
+TRIES = 1200  # looks at a screen that should become another one
 # Collects what the content policy refused.
 WATCH = """
 window.refused = [];
@@ -59,7 +60,9 @@ async def chromium(*, carried=False):
     installed = next(filter(None, map(shutil.which, INSTALLED)), None)
     path, args = (installed, []) if installed and not carried else await _carried()
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=args)
+        browser = await playwright.chromium.launch(
+            executable_path=path, args=args, timeout=PATIENCE
+        )
         try:
             yield browser
         finally:
@@ -146,13 +149,15 @@ async def tab(browser, url, *, theme="light", size=WIDE, **options):
 
 
 async def new_context(browser, *, theme="light", size=WIDE, **options):
-    return await browser.new_context(
+    context = await browser.new_context(
         viewport={"width": size[0], "height": size[1]},
         color_scheme=theme,
         timezone_id="UTC",
         locale="en-GB",
         **options,
     )
+    context.set_default_timeout(PATIENCE)
+    return context
 
 
 async def new_tab(context, url):

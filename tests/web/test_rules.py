@@ -6,8 +6,8 @@ import pytest
 from web.browser import tab
 from web.office import office
 
-from turnlog.simulator import Reply, Stall, ToolCall
-from turnlog.testing.apps import SECRET
+from turnlog.simulator import Reply, ToolCall
+from turnlog.testing.apps import SECRET, Held
 from turnlog.tokens import mint
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
@@ -17,6 +17,13 @@ LONG = "\n\n".join(
 TOP = "() => document.querySelector('.scroll').scrollTop"
 FROM_END = """() => { const box = document.querySelector('.scroll');
     return Math.round(box.scrollHeight - box.clientHeight - box.scrollTop); }"""
+
+AT_THE_END = f"() => ({FROM_END})() <= 24"
+# Where the page is scrolled to, once it has been there for ten frames: a wheel runs down.
+STANDS = f"""() => {{ const top = ({TOP})();
+    window.frames_there = top === window.top_before ? window.frames_there + 1 : 0;
+    window.top_before = top;
+    return window.frames_there >= 10 ? top : null; }}"""
 
 
 async def growing(one, least):
@@ -33,17 +40,18 @@ async def test_the_end_is_followed_until_the_user_scrolls_up_and_again_after(bro
             await one.go(f"/s/{session}")
             await one.ask("Tell me")
             await growing(one, 20)
-            assert await one.page.evaluate(FROM_END) <= 24
+            await one.page.wait_for_function(AT_THE_END)
             await one.page.locator(".scroll").hover()
             await one.page.mouse.wheel(0, -300)
             await one.page.get_by_role("button", name="To the end").wait_for()
-            top = await one.page.evaluate(TOP)
+            top = await (await one.page.wait_for_function(STANDS)).json_value()
             await growing(one, 45)
             assert await one.page.evaluate(TOP) == top
             await one.page.get_by_role("button", name="To the end").click()
             await growing(one, 60)
-            assert await one.page.evaluate(FROM_END) <= 24
+            await one.page.wait_for_function(AT_THE_END)
             await one.ended()
+            await one.page.wait_for_function(AT_THE_END)
 
 
 async def test_selected_words_stay_selected_while_the_answer_grows(browser):
@@ -137,8 +145,8 @@ async def test_a_draft_survives_a_reload_and_a_switch(browser):
 
 
 async def test_a_reload_in_mid_answer_goes_on_where_it_was(browser):
-    half = Reply(LONG, chunk=60, ending=Stall(after=40, seconds=1.5))
-    async with office(half) as here:
+    rest = Held(after=40)
+    async with office(Reply(LONG, chunk=60, ending=rest)) as here:
         session = await here.session()
         async with tab(browser, here.url) as one, tab(browser, here.url) as other:
             await one.go(f"/s/{session}")
@@ -148,7 +156,9 @@ async def test_a_reload_in_mid_answer_goes_on_where_it_was(browser):
             await one.page.reload()
             await growing(one, 10)
             assert await one.page.locator(".with-caret").count() == 1
+            rest.go.set()
             await one.ended()
+            await other.ended()
             expected = await other.screen()
             assert await one.shows(expected) == expected
             assert "Paragraph 79" in expected

@@ -32,7 +32,7 @@ async def _events(reply: Reply, body: Json) -> AsyncIterator[bytes]:
     await asyncio.sleep(reply.first_delay)
     for index, frame in enumerate(_frames(reply, body)):
         if isinstance(reply.ending, Stall) and reply.ending.after == index:
-            await asyncio.sleep(reply.ending.seconds)
+            await reply.ending.over()
         yield frame
         # Also when it is 0: uvloop joins the writes of one round of the loop.
         await asyncio.sleep(reply.delay)
@@ -59,6 +59,6 @@ async def _whole(reply: Reply, whole: bytes) -> AsyncIterator[bytes]:
         case Cut():
             yield whole[: len(whole) // 2]
             raise HungUp
-        case Stall(seconds=seconds):
-            await asyncio.sleep(seconds)
+        case Stall() as stall:
+            await stall.over()
     yield whole

@@ -4,6 +4,7 @@ Everything here is a plain value. `stream.py` turns a `Reply` into the API's wir
 `script_json.py` gives every value a JSON form for scripts from another process.
 """
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -112,6 +113,10 @@ class Stall:
 
     after: int
     seconds: float
+
+    async def over(self) -> None:
+        """Waits for its end."""
+        await asyncio.sleep(self.seconds)
 
 
 @dataclass(frozen=True)

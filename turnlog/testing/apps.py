@@ -19,7 +19,7 @@ from turnlog.events.record import stamped
 from turnlog.ports import Agent, Engine, Store
 from turnlog.projections.proof import prove
 from turnlog.projections.transcript import Shown
-from turnlog.simulator import Entry, SimulatedClaude
+from turnlog.simulator import Entry, SimulatedClaude, Stall
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.tokens import mint
@@ -28,6 +28,19 @@ from turnlog.transports import wire
 
 SECRET = "a secret of at least thirty-two characters"
 STREAM = {"accept": "text/event-stream"}
+
+
+class Held(Stall):
+    """The ending of a Reply whose rest comes when the test lets it: `held.go.set()`."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__(after, float("inf"))
+        object.__setattr__(self, "go", asyncio.Event())  # a Stall is frozen
+
+    go: asyncio.Event
+
+    async def over(self) -> None:
+        await self.go.wait()
 
 
 @asynccontextmanager
