@@ -60,6 +60,11 @@ class Record(NamedTuple):
         """Whether its body is in an archive: the salt stays, or nobody could tell it again."""
         return not self.body and bool(self.digest) and bool(self.salt)
 
+    @property
+    def cursor(self) -> str:
+        """Where to go on from, after this event."""
+        return f"{self.seq}.{-1 if self.event_index is None else self.event_index}"
+
 
 Seal = Callable[[Record, bytes], bytes]  # a row, and the seal before it
 

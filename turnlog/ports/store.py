@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol
 
 from turnlog.events.base import Envelope, Stamped, Value
 from turnlog.events.kinds import Complete
+from turnlog.events.record import Record
 from turnlog.events.seal import Seals
 from turnlog.ports.audit import Audit, AuditTrail
 from turnlog.ports.billing import Billing
@@ -130,8 +131,8 @@ class EventLog(Protocol):
 
     async def tail(
         self, user_id: str, session_id: str, *, limit: int, before: int | None = None
-    ) -> list[Stamped]:
-        """The newest `limit` kept events (numbered below `before`), oldest first."""
+    ) -> list[Record]:
+        """The newest `limit` rows (numbered below `before`), oldest first; `stamped` reads one."""
         ...
 
 

@@ -20,7 +20,7 @@ from turnlog.engines.claude.sse import SseSplitter
 from turnlog.errors import TurnlogError
 from turnlog.events.base import Stamped
 from turnlog.events.kinds import UserMessageSent
-from turnlog.events.record import stamped
+from turnlog.events.record import Record, stamped
 from turnlog.ports import Question, Store
 from turnlog.projections.history.lint import Finding, lint
 from turnlog.projections.history.messages import history
@@ -36,7 +36,7 @@ from turnlog.testing.rows import rows
 from turnlog.testing.stages import add_tasks, stage_for
 from turnlog.testing.steps import PersonStep, UserStep
 from turnlog.testing.tabs import Tab, serve_sockets, tab
-from turnlog.transports import wire
+from turnlog.transports import splicing, wire
 from turnlog.transports.auth import LOCAL_USER
 
 USER = LOCAL_USER
@@ -89,6 +89,7 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
     broken = [
         *invariants.broken(live, log),
         *prove(evidence).problems,
+        *(f"number {row.seq} is spliced otherwise" for row in evidence.log if _differs(row)),
         *(
             f"history: {finding}"
             for agent in page.team or (None,)
@@ -100,6 +101,13 @@ async def _perform(page: Page, app: Turnlog, sim: SimulatedClaude, send: Send) -
         *([f"turns still run: {evidence.running}"] if evidence.running else []),
     ]
     return Performance(rows(teams.in_order(live, page), bool(page.team)), broken, live, log)
+
+
+def _differs(row: Record) -> bool:
+    """Whether a reload, which is spliced from rows, shows it otherwise."""
+    if row.is_internal:
+        return False
+    return wire.decode(splicing.encode(row)) != wire.decode(wire.encode(stamped(row)))
 
 
 async def play(

@@ -6,12 +6,13 @@ from typing import Any
 import msgspec
 
 from turnlog.events.base import AgentRef, Event, Stamped
+from turnlog.events.record import Record
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode  # every digit, as a number
 
 
 def encode(entry: Stamped) -> bytes:
-    """One event as a client sees it. Ids are our own and need no escaping."""
+    """One event as a client sees it."""
     placed = entry.envelope
     event = placed.event
     fields: Event | dict[str, Any] = event.shown() if event.log_only else event
@@ -21,13 +22,37 @@ def encode(entry: Stamped) -> bytes:
             state = "transient"
         else:
             number = f',"sequenceNumber":{entry.seq}'
-    index, screen = (placed.index, placed.index) if placed.index is not None else ("null", -1)
-    envelope = (
-        f',"eventId":"{placed.event_id}","sessionId":"{entry.session_id}","turnId":"{entry.turn_id}",'
-        f'"timestamp":"{placed.time}","eventIndex":{index},"persistenceState":"{state}"'
-        f'{number},"agent":{_agent(placed.agent)},"cursor":"{entry.position}.{screen}"}}'
-    )
-    return _encode(fields)[:-1] + envelope.encode()
+    agent = _agent(placed.agent.id, placed.agent.name)
+    ids = (placed.event_id, entry.session_id, entry.turn_id)
+    rest = _envelope(ids, placed.time, placed.index, state, number, agent, entry.position)
+    return _encode(fields)[:-1] + rest
+
+
+def splice(fields: msgspec.Struct, row: Record) -> bytes:
+    """The same of a row of the log, whose kind is one that says "persisted"."""
+    number, agent = f',"sequenceNumber":{row.seq}', _agent(row.agent_id, row.agent_name)
+    ids = (row.event_id, row.session_id, row.turn_id)
+    rest = _envelope(ids, row.at, row.event_index, "persisted", number, agent, row.seq)
+    return _encode(fields)[:-1] + rest
+
+
+def _envelope(
+    ids: tuple[str, str, str],
+    time: str,
+    index: int | None,
+    state: str,
+    number: str,
+    agent: str,
+    position: int,
+) -> bytes:
+    """What every event has after its own fields. Ids are our own and need no escaping."""
+    event_id, session_id, turn_id = ids
+    place, screen = (index, index) if index is not None else ("null", -1)
+    return (
+        f',"eventId":"{event_id}","sessionId":"{session_id}","turnId":"{turn_id}",'
+        f'"timestamp":"{time}","eventIndex":{place},"persistenceState":"{state}"'
+        f'{number},"agent":{agent},"cursor":"{position}.{screen}"}}'
+    ).encode()
 
 
 def encode_for_audit(entry: Stamped) -> bytes:
@@ -49,5 +74,5 @@ def decode(data: bytes) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1024)
-def _agent(agent: AgentRef) -> str:
-    return _encode(agent).decode()
+def _agent(id: str, name: str) -> str:
+    return _encode(AgentRef(id=id, name=name)).decode()

@@ -4,6 +4,7 @@ from typing import Any
 
 from turnlog.errors import BadInput, NotFound, ToolError
 from turnlog.events import kinds as k
+from turnlog.events.record import stamped
 from turnlog.pipeline.parts import PartsFor
 from turnlog.ports import Approval, EventLog, Standing, Store, Turn
 
@@ -31,11 +32,10 @@ async def _asker(log: EventLog, user_id: str, approval: Approval) -> str:
     """The id of the agent that made the call."""
     before = None
     while page := await log.tail(user_id, approval.session_id, limit=PAGE, before=before):
-        for entry in reversed(page):
-            if (
-                isinstance(entry.event, k.ToolUse)
-                and entry.event.tool_use_id == approval.tool_use_id
-            ):
-                return entry.envelope.agent.id
-        before = page[0].position
+        for row in reversed(page):
+            if row.type == "tool_use":
+                call = stamped(row).event
+                if isinstance(call, k.ToolUse) and call.tool_use_id == approval.tool_use_id:
+                    return row.agent_id
+        before = page[0].seq
     raise NotFound(f"The call of approval {approval.id!r} is not in the log.")

@@ -139,7 +139,7 @@ class Following:
         One if a turn runs: it may have stored an event that it has not shown yet.
         """
         newest = await self._store.tail(user_id, session_id, limit=1)
-        position = newest[-1].position if newest else BEGINNING.position
+        position = newest[-1].seq if newest else BEGINNING.position
         if position == after.position:
             return inf
         turn = await self._store.newest_turn(user_id, session_id)

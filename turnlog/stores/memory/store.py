@@ -89,8 +89,9 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
 
     async def tail(
         self, user_id: str, session_id: str, *, limit: int, before: int | None = None
-    ) -> list[Stamped]:
-        return (await self.read(user_id, session_id))[:before][-limit:]
+    ) -> list[Record]:
+        await self.get_session(user_id, session_id)
+        return self._log.get(session_id, [])[:before][-limit:]
 
     async def read(
         self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None

@@ -113,11 +113,13 @@ def has_message(db: Connection, message_id: str) -> bool:
     return db.execute(SQL["has_message"], {"message_id": message_id}).fetchone() is not None
 
 
-def tail(db: Connection, user_id: str, session_id: str, limit: int, before: int | None) -> Found:
+def tail(
+    db: Connection, user_id: str, session_id: str, limit: int, before: int | None
+) -> list[Record]:
     sessions.find(db, user_id, session_id)
     bounds = {"before": _END if before is None else before, "limit": limit}
     rows = db.execute(SQL["read_newest_events"], bounds | {"session_id": session_id})
-    return _found(list(rows)[::-1])
+    return [Record._make(row) for row in rows][::-1]
 
 
 def evidence(db: Connection, session_id: str) -> Evidence:

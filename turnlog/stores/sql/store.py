@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from turnlog.errors import ArchiveMissing
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.kinds import Complete
-from turnlog.events.record import stamped
+from turnlog.events.record import Record, stamped
 from turnlog.events.seal import Seals
 from turnlog.ports import (
     Approval,
@@ -117,8 +117,17 @@ class SqlStore:
 
     async def tail(
         self, user_id: str, session_id: str, *, limit: int, before: int | None = None
-    ) -> list[Stamped]:
-        return await self._entries(lambda db: log.tail(db, user_id, session_id, limit, before))
+    ) -> list[Record]:
+        def read(db: Connection) -> list[Record]:
+            return log.tail(db, user_id, session_id, limit, before)
+
+        for _ in range(2):
+            rows = await self._look(read)
+            if any(row.is_archived for row in rows):
+                rows = await self.archives.filled(rows)
+            if not any(row.is_archived for row in rows):
+                return rows
+        raise ArchiveMissing(session_id)
 
     async def recall(self, session_id: str, seq: int) -> Stamped:
         (entry,) = await self._entries(lambda db: log.recall(db, session_id, seq))

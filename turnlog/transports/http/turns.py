@@ -9,7 +9,7 @@ from turnlog.errors import Busy, Forbidden
 from turnlog.events.cursor import Cursor, parse
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
-from turnlog.transports import sse, wire
+from turnlog.transports import splicing, sse, wire
 from turnlog.transports.http import audit
 from turnlog.transports.http.request import UserRequest, json_response
 
@@ -72,7 +72,7 @@ async def reload(request: UserRequest) -> Response:
     page = await request.backend.store.tail(
         request.user.id, request.id("session_id"), limit=limit, before=before
     )
-    events = [wire.encode(entry) for entry in page if not entry.envelope.internal]
+    events = [splicing.encode(row) for row in page if not row.is_internal]
     more = page[0].seq if page and page[0].seq else None
     return _events(events, before=more, cursor=page[-1].cursor if page else BEGINNING)
 

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 from turnlog.errors import NotFound
 from turnlog.events.base import Stamped
 from turnlog.events.kinds import Complete, Error, ResyncRequired, UserMessageSent
+from turnlog.events.record import stamped
 from turnlog.ports import Backend, Decision, StartedTurn, User
 from turnlog.telemetry.metrics import Metrics
 from turnlog.transports import sse
@@ -74,7 +75,7 @@ async def is_running(backend: Backend, user_id: str, session_id: str) -> bool:
 
 async def last_number(backend: Backend, user_id: str, session_id: str) -> int:
     page = await backend.store.tail(user_id, session_id, limit=1)
-    return page[-1].position if page else -1
+    return page[-1].seq if page else -1
 
 
 async def turn_at(backend: Backend, user_id: str, session_id: str, number: str) -> StartedTurn:
@@ -132,7 +133,7 @@ async def page_of(
 ) -> list[Stamped]:
     """The newest kept events that a user may see, oldest first, beginning with a whole turn."""
     page = await backend.store.tail(user_id, session_id, limit=limit, before=before)
-    shown = [entry for entry in page if not entry.envelope.internal]
+    shown = [stamped(row) for row in page if not row.is_internal]
     if len(page) == limit:  # the turn at the top may be cut
         first = shown[0].turn_id if shown else ""
         whole = [entry for entry in shown if entry.turn_id != first]

@@ -1,0 +1,149 @@
+"""The JSON of a kept event, spliced from its row of the log: a reload reads no content.
+
+Each class below is a kind of event as its row holds it, for what clients see of it: `Raw` is
+copied as it lies there, a default stands for a field that is younger than the row. Kinds without
+a class, and answers with more to tell than their words, are decoded and encoded: `wire.encode`
+says how an event looks, and a test compares the two.
+"""
+
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from turnlog.events.content import TokenUsage
+from turnlog.events.kinds import KINDS
+from turnlog.events.record import Record, stamped
+from turnlog.transports import wire
+
+NULL, EMPTY = Raw(b"null"), Raw(b"[]")
+
+
+class Part(msgspec.Struct, rename="camel", tag_field="type"):
+    """What a client sees of a row's content."""
+
+
+class Question(Part, tag="user_message_sent"):
+    message_id: Raw
+    content: Raw
+    files: Raw = EMPTY
+
+
+class Thought(Part, tag="thinking"):
+    message_id: Raw
+    content: Raw
+    block_index: Raw = Raw(b"0")
+    duration: Raw = NULL
+    thinking_tokens: int | UnsetType = UNSET
+    redacted: Raw = Raw(b"false")
+
+
+class Call(Part, tag="tool_use"):
+    tool_use_id: Raw
+    tool_name: Raw
+    args: Raw
+
+
+class Result(Part, tag="tool_result", omit_defaults=True):
+    tool_use_id: Raw
+    tool_name: Raw
+    result: Raw
+    success: Raw
+    duration: Raw
+    error: str | UnsetType = UNSET
+    in_doubt: bool = False  # said only where it is so
+
+
+class Block(msgspec.Struct):
+    """A block of an answer."""
+
+    type: str
+    text: str = ""
+    citations: Raw = NULL
+
+
+class Details(msgspec.Struct, frozen=True):
+    """Of the API's message, what is shown where it is there."""
+
+    stop_details: Raw = NULL
+
+
+class Span(msgspec.Struct, rename="camel"):
+    """Where a text block stands in the text of its answer."""
+
+    block_index: int
+    start: int
+    end: int
+
+
+class StoredAnswer(Part, tag="message"):
+    message_id: Raw
+    blocks: list[Block]
+    stop_reason: Raw
+    model: Raw
+    token_usage: TokenUsage
+    role: Raw = Raw(b'"assistant"')
+    cost_usd: Decimal | None = None
+    cited: Raw = EMPTY
+    block_indexes: Raw = EMPTY
+    details: Details = Details()
+
+
+class Answer(Part, tag="message"):
+    message_id: Raw
+    stop_reason: Raw
+    model: Raw
+    token_usage: TokenUsage
+    role: Raw
+    cost_usd: Decimal | None
+    content: str
+    blocks: list[Span]
+    citations: Raw = EMPTY
+
+
+PARTS = (Question, Thought, Call, Result, StoredAnswer)
+_decoders = {str(part.__struct_config__.tag): msgspec.json.Decoder(part).decode for part in PARTS}
+
+
+def encode(row: Record) -> bytes:
+    """The event of the row as a client sees it. Raises UnknownEvent as `stamped` does."""
+    part = _part(row)
+    return wire.encode(stamped(row)) if part is None else wire.splice(part, row)
+
+
+def _part(row: Record) -> Part | None:
+    """None: it must be decoded."""
+    decode = _decoders.get(row.type)
+    if decode is None or row.version != KINDS[row.type].version or not row.body:
+        return None
+    try:
+        part: Any = decode(row.body)
+    except msgspec.ValidationError:  # an answer with a block of another shape
+        return None
+    return _answer(part) if type(part) is StoredAnswer else part
+
+
+def _answer(stored: StoredAnswer) -> Answer | None:
+    """None: more is to be told than its words."""
+    if stored.cited != EMPTY or stored.block_indexes != EMPTY:
+        return None
+    if stored.details.stop_details != NULL:
+        return None
+    content, spans = "", []
+    for index, block in enumerate(stored.blocks):
+        if block.citations != NULL and block.citations != EMPTY:
+            return None
+        if block.type == "text":
+            start, content = len(content), content + block.text
+            spans.append(Span(index, start, len(content)))
+    return Answer(
+        message_id=stored.message_id,
+        stop_reason=stored.stop_reason,
+        model=stored.model,
+        token_usage=stored.token_usage,
+        role=stored.role,
+        cost_usd=stored.cost_usd,
+        content=content,
+        blocks=spans,
+    )
