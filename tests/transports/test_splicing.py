@@ -17,22 +17,28 @@ QUOTED = 'He said "€ 5, 😀 and \\u0041".\n\t\x1f'
 CITATION = {"type": "char_location", "cited_text": "It is.", "document_index": 0}
 WISHES = [{"name": "content", "input_schema": {"fileDetails": [], "messageId": "no"}}]
 FILE = {"id": "f", "name": QUOTED, "mediaType": "image/png", "size": 1}
+
+
+def cited(*citations):
+    return s.text("Cited.") | {"citations": [*citations]}
+
+
 # fmt: off
 EVENTS = [
     s.asked(QUOTED),
     replace(s.asked(), files=[FILE], file_details=[{"pages": 3}], client_tools=WISHES,
             request_id=QUOTED, roles=["clerk"], enable_thinking=True, thinking_budget=2000),
     k.Thinking(message_id="m", content=QUOTED, signature="secret"),
-    k.Thinking(message_id="m", content="", block_index=3, duration=7, thinking_tokens=0, redacted=True),
+    k.Thinking(message_id="m", content="", block_index=3, duration=7, thinking_tokens=0,
+               redacted=True),
     s.used("a", text=QUOTED, number=1.5e300, big=2**70, inner={"type": "message", "note": None}),
     s.result("a", {"note": None, "inDoubt": False}),
     replace(s.result("a", None), note="for the model alone"),
     s.failed("a", QUOTED), s.failed("a", ""), s.unclear("a"),
     s.said(), s.said(QUOTED), s.said("One. ", s.call("a", text="no"), "Two."),
     s.said("Hm.", {"type": "odd", "text": 5}),
-    s.said({"type": "text", "text": "Cited.", "citations": [CITATION]}),
-    s.said({"type": "text", "text": "None.", "citations": []}, {"type": "text", "text": "", "citations": None}),
-    replace(s.said({"type": "text", "text": "Cited.", "citations": [CITATION]}), cited=[{"file": "f"}]),
+    s.said(cited(CITATION)), s.said(cited(), s.text("") | {"citations": None}),
+    replace(s.said(cited(CITATION)), cited=[{"file": "f"}]),
     replace(s.said("Cut."), block_indexes=[4]),
     replace(s.said("Dear."), cost_usd=Decimal("0.100000000000000000001"), costs=[None]),
     replace(s.said("Free."), cost_usd=Decimal(0), prefix="secret", reported={"content": "secret"}),
