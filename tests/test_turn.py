@@ -91,8 +91,8 @@ async def test_a_turn_that_is_stopped_while_a_tool_runs_closes_the_tool():
 
 async def test_a_turn_that_is_stopped_while_it_stores_keeps_its_message_once():
     class SlowStore(MemoryStore):  # a disk that takes its time, so that the stop comes first
-        async def append(self, turn, events):
-            number = await super().append(turn, events)
+        async def append(self, turn, events, complete=None):
+            number = await super().append(turn, events, complete)
             asyncio.get_running_loop().call_soon(live.stop)
             await asyncio.sleep(0)
             return number
@@ -132,10 +132,10 @@ async def test_when_the_store_breaks_the_user_is_told_and_the_session_heals():
     class BreakingStore(MemoryStore):  # no real disk can be made to fail at will
         broken = False
 
-        async def append(self, turn, events):
+        async def append(self, turn, events, complete=None):
             if self.broken:
                 raise OSError("disk full")
-            return await super().append(turn, events)
+            return await super().append(turn, events, complete)
 
     store = BreakingStore()
     async with running(Reply("Lost."), Reply("Back."), store=store) as (app, sim):

@@ -77,9 +77,14 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
 
     # the log
 
-    async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
+    async def append(
+        self, turn: Turn, events: Sequence[Envelope], complete: Complete | None = None
+    ) -> int:
         self._held(turn)
-        return await self.annotate(turn, events)
+        first = await self.annotate(turn, events)
+        if complete is not None:
+            await self.finish_turn(turn, complete)
+        return first
 
     def _held(self, turn: Turn) -> Turn:
         """The turn as it is stored. Raises TurnOver where the lease does not hold any more."""
