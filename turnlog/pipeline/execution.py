@@ -28,6 +28,7 @@ from turnlog.ports import (
     Model,
     OpenCall,
     Output,
+    owns_loop,
 )
 from turnlog.speaking.answer import results_of
 from turnlog.speaking.part import Part, Task
@@ -40,7 +41,7 @@ ClaimId = Callable[[str], Awaitable[str]]
 
 async def execute(ask: Ask, answerer: Model | Engine, claim_id: ClaimId) -> Batches:
     """The batches of the turn. `claim_id` gives a message an id that no other message has."""
-    batches = answerer.answer(ask) if isinstance(answerer, Engine) else _Loop(ask, answerer).run()
+    batches = answerer.answer(ask) if owns_loop(answerer) else _Loop(ask, answerer).run()
     async with aclosing(batches):
         async for batch in batches:
             if not is_chunk(batch.outputs) and _begins_call(batch):

@@ -34,6 +34,7 @@ from turnlog.ports.engine import (
     Team,
     TurnResult,
     handover_tool,
+    owns_loop,
 )
 from turnlog.ports.files import (
     NO_ATTACHMENTS,
@@ -111,6 +112,7 @@ __all__ = [
     "Decision",
     "Encode",
     "Engine",
+    "owns_loop",
     "Estimate",
     "Estimating",
     "EventLog",

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -14,10 +14,13 @@ from turnlog.events.internal import HANDOVER
 from turnlog.events.kinds import EnginePaused, Message, ToolUse
 from turnlog.ports.consent import ApprovalRule, check_approver, check_rule
 from turnlog.ports.guard import NO_GUARD, CallGuard
-from turnlog.ports.model import CallStarted, Prompt
+from turnlog.ports.model import CallStarted, Model, Prompt
 from turnlog.ports.store import Session
 from turnlog.ports.tools import Standing, ToolBox, ToolStarted
 from turnlog.ports.user import is_role
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,6 +178,11 @@ class Engine(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+def owns_loop(answerer: Model | Engine) -> "TypeIs[Engine]":
+    """Whether it runs the loop itself. Asked for each turn: isinstance takes ten times as long."""
+    return hasattr(answerer, "answer")
 
 
 Show = Callable[[Sequence[Stamped]], None]  # where a turn's events go, live

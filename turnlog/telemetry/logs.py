@@ -79,6 +79,8 @@ def set_up(
     it runs, are shown as ours are. In development, when nobody else is here, they are shown with
     all that they say.
     """
+    # No line of ours says where in the code it was written, or by which thread.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(to or sys.stderr)
     handler.setFormatter(FORMS[form](content))
     handler.addFilter(_Own(tools, development))

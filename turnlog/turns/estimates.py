@@ -30,6 +30,7 @@ from turnlog.ports import (
     Store,
     Turn,
     User,
+    owns_loop,
 )
 from turnlog.projections.billing.budgets import estimated_tokens
 from turnlog.turns.budgets import Budgets, size_of
@@ -106,7 +107,7 @@ class _LogWith:
 
 async def _counted(prompt: Prompt, answerer: Model | Engine) -> int:
     """By the model, where it can count; else a guess."""
-    if not isinstance(answerer, Engine):
+    if not owns_loop(answerer):
         try:
             return await answerer.count(prompt)
         except EngineFailed as failure:

@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 
 from turnlog.errors import EngineFailed
 from turnlog.events.kinds import HistorySummarized, Message
-from turnlog.ports import NOBODY, CallGuard, Engine, Leaving, Model, Prompt, Summarizer, Summary
+from turnlog.ports import (
+    NOBODY,
+    CallGuard,
+    Leaving,
+    Model,
+    Prompt,
+    Summarizer,
+    Summary,
+    owns_loop,
+)
 from turnlog.projections.history.models import has
 from turnlog.projections.history.window.digest import INSTRUCTIONS
 from turnlog.turns.engines import Engines
@@ -37,12 +46,12 @@ class Summaries:
         """A graph of somebody's own has no model that we could ask; Claude may be there beside it.
         A simulated Claude only summarizes what it was said to itself."""
         answerer = self.engines.get(engine)
-        if not isinstance(answerer, Engine):
+        if not owns_loop(answerer):
             return self._of(answerer)
         if (model := getattr(answerer, "model", None)) is not None:
             return self._of(model)
         beside = None if self.simulated else self.engines.get(self.default)
-        return NOBODY if beside is None or isinstance(beside, Engine) else self._of(beside)
+        return NOBODY if beside is None or owns_loop(beside) else self._of(beside)
 
     def _of(self, model: Model) -> Summarizer:
         return ModelSummarizer(model=model, chosen=self.chosen, provider=self.provider)

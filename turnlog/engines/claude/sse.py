@@ -11,6 +11,7 @@ from turnlog.engines.claude.errors import TOO_MUCH, failed
 
 Raw = dict[str, Any]
 _decoder = msgspec.json.Decoder()
+_PIECE = b"event: content_block_delta\ndata: "
 # A pair of surrogates, one that has lost the other, and any other escape, which is passed over.
 _HALVES = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -81,6 +82,8 @@ def _whole(escape: re.Match[bytes]) -> bytes:
 
 
 def _data_of(frame: bytes) -> bytes:
+    if frame.startswith(_PIECE) and b"\n" not in (data := frame[len(_PIECE) :].strip()):
+        return data  # as most are
     # Only at the start of a line: a comment may hold the word too.
     start = 0 if frame.startswith(b"data:") else frame.find(b"\ndata:") + 1
     if not frame.startswith(b"data:", start) or frame.startswith(b"event: ping"):

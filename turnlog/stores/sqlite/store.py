@@ -13,7 +13,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from turnlog.stores.sql import log
+from turnlog.ports import Session
+from turnlog.stores.sql import log, sessions
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.store import SqlStore
 from turnlog.stores.sqlite.files import (
@@ -67,9 +68,13 @@ class SqliteStore(SqlStore):
         self._owners.leave()
         self._server.release()
 
+    # Not in a reader's thread: a turn waits for these, and one look at an index is quicker.
+
     async def has_message(self, message_id: str) -> bool:
-        # Not in a reader's thread: an answer waits for it, and one look at an index is quicker.
         return self._readers.run_here(lambda db: log.has_message(db, message_id))
+
+    async def get_session(self, user_id: str, session_id: str) -> Session:
+        return self._readers.run_here(lambda db: sessions.find(db, user_id, session_id))
 
     # inside
 
