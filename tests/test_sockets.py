@@ -192,7 +192,7 @@ async def test_nobody_gets_in_without_a_token_that_holds(auth):
         client = socketio.AsyncClient(reconnection=False)
         client.on("connect_error", refused.put)
         with pytest.raises(socketio.exceptions.ConnectionError):
-            await client.connect(server.url, auth=auth, transports=["websocket"])
+            await client.connect(server.url, auth=auth, transports=["websocket"], wait_timeout=60)
         told = await refused.get()
         assert told["data"] == {"code": "unauthorized", "detail": told["message"]}
         await client.shutdown()

@@ -104,7 +104,9 @@ async def test_sockets_work_below_it(mounted, transport):
         if event["type"] == "complete":
             over.set()
 
-    await client.connect(address, socketio_path=f"{place}/socket.io", transports=[transport])
+    await client.connect(
+        address, socketio_path=f"{place}/socket.io", transports=[transport], wait_timeout=60
+    )
     assert (await client.call("session:join", {"sessionId": session}))["ok"]
     asked = {"sessionId": session, "message": "Hi"}
     assert (await client.call("chat:message", asked))["ok"]

@@ -45,7 +45,8 @@ async def tab(url: str, **options: Any) -> AsyncIterator[Tab]:
     """A connected client."""
     one = Tab(socketio.AsyncClient(reconnection=False), asyncio.Queue(), [])
     one.client.on("agent:event", one.inbox.put)
-    await one.client.connect(url, **{"transports": ["websocket"], "retry": False} | options)
+    usual = {"transports": ["websocket"], "retry": False, "wait_timeout": 60}  # not one second
+    await one.client.connect(url, **usual | options)
     try:
         yield one
     finally:
