@@ -20,8 +20,6 @@ from mcp.server.runner import serve_loop
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
-from turnlog.testing.servers.process import free_port
-
 TEXT = {"type": "string"}
 OBJECT = {"type": "object", "properties": {}}
 WHO = {
@@ -205,15 +203,30 @@ async def on_http(server, port):
     await serving.serve([listening])
 
 
+@contextmanager
+def patience():
+    """Turns wait for the server, however slow the machine is: five seconds may be too few."""
+    from turnlog.tools.mcp import source
+
+    before, source.PATIENCE = source.PATIENCE, 60.0
+    try:
+        yield
+    finally:
+        source.PATIENCE = before
+
+
 @asynccontextmanager
 async def over_http(*more, port=0):
     """The server as a process that listens: its url and its process. Its port can be used again:
     it is none that the system gives to whoever calls."""
+    from turnlog.testing.servers.process import free_port
+
     command = [sys.executable, __file__, "--http", str(port or free_port()), *more]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
         line = await process.stdout.readline()
-        yield f"http://127.0.0.1:{int(line)}/mcp", process
+        with patience():
+            yield f"http://127.0.0.1:{int(line)}/mcp", process
     finally:
         if process.returncode is None:
             process.kill()
@@ -229,7 +242,8 @@ def in_background(*more):
         subprocess.Popen(command, stdout=subprocess.PIPE, cwd=folder) as process,
     ):
         try:
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
+            with patience():
+                yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
         finally:
             process.kill()
 
