@@ -1,9 +1,13 @@
 """Auditors read anybody's log, and nothing else of anybody; what they read is kept."""
 
+import asyncio
+import gzip
+
 import pytest
 
 from turnlog.simulator import Reply
 from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.raw_ledger import MOST_BYTES
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.apps import SECRET, as_user, is_problem, served
 
@@ -106,3 +110,40 @@ async def test_an_auditor_finds_everybodys_sessions_page_by_page(store):
             "sessions of everybody",
             "sessions of alice",
         ]
+
+
+async def raw(server, path, number, user):
+    return await server.http.get(f"{path}/raw/{number}", headers=user)
+
+
+async def test_an_auditor_reads_what_the_provider_sent_and_nobody_else_does(tmp_path):
+    settings = {"data": str(tmp_path), "keep_raw": True}
+    async with served(Reply("Hello.", id="msg_1"), secret=SECRET, **settings) as server:
+        path, session = await told(server, ALICE)
+        events = (await log(server, path, EVE, internal="true")).json()["events"]
+        number = next(e["sequenceNumber"] for e in events if e["type"] == "message")
+        file = await eventually(lambda: next(tmp_path.glob("raw/*/msg_1.sse.gz"), None))
+        answer = (await raw(server, path, number, EVE)).json()
+        assert answer["body"].encode() == gzip.decompress(file.read_bytes())
+        assert (answer["messageId"], answer["bytes"]) == ("msg_1", len(answer["body"].encode()))
+        trail = (await server.http.get("/api/audit/reads", headers=EVE)).json()["reads"]
+        assert (trail[0]["sessionId"], trail[0]["what"]) == (session, f"raw answer {number}")
+        is_problem(await raw(server, path, number, ALICE), 403, "forbidden")
+        is_problem(await raw(server, path, number, BOB), 404, "not_found")
+        for other in (number + 1000, 0, "-1", "x", "9" * 30, "٣"):  # 0: the question
+            is_problem(await raw(server, path, other, EVE), 404, "not_found")
+        is_problem(await raw(server, "/api/sessions/none", number, EVE), 404, "not_found")
+        file.write_bytes(b"no gzip")
+        is_problem(await raw(server, path, number, EVE), 404, "not_found")
+        file.write_bytes(gzip.compress(bytes(MOST_BYTES + 1)))
+        is_problem(await raw(server, path, number, EVE), 413, "too_large")
+        file.unlink()
+        is_problem(await raw(server, path, number, EVE), 404, "not_found")
+
+
+async def eventually(look):
+    """What `look` finds: a thread writes it."""
+    async with asyncio.timeout(60):
+        while (found := look()) is None:
+            await asyncio.sleep(0.01)
+    return found

@@ -73,7 +73,7 @@ def _tools(go, made):
 
 
 @asynccontextmanager
-async def office(*entries, more=(), approver=None, **settings):
+async def office(*entries, more=(), approver=None, serve=serve_sockets, **settings):
     """`more`: further tools of the assistant; `approver`: who may decide there."""
     go, made = asyncio.Event(), []
     tools = _tools(go, made)
@@ -89,7 +89,7 @@ async def office(*entries, more=(), approver=None, **settings):
     ]
     async with (
         scripted_app(*entries, agents=agents, **settings) as (app, sim),
-        serve_sockets(app) as url,
+        serve(app) as url,
     ):
         yield Office(url, app, sim, go, made)
         go.set()

@@ -14,6 +14,7 @@ from turnlog.simulator import Reply, Text, ToolCall, Usage
 from turnlog.testing.apps import SECRET
 from turnlog.testing.made_files import pdf
 from turnlog.tokens import mint
+from web import pictures
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -82,7 +83,7 @@ async def test_a_cursor_that_is_too_old_reloads_the_page_and_keeps_the_draft(bro
             await one.ended(3)  # it goes on live
 
 
-async def test_a_write_in_doubt_is_settled_once_and_for_everybody(browser):
+async def test_a_write_in_doubt_is_settled_once_and_for_everybody(browser, request):
     late = Reply(ToolCall("pay_late", {"amount": 5}))
 
     @tool(approval="never", timeout=0.05, title="Pay an invoice")
@@ -100,6 +101,7 @@ async def test_a_write_in_doubt_is_settled_once_and_for_everybody(browser):
             await one.page.get_by_text(
                 "It is not known whether “Pay an invoice” happened"
             ).wait_for()
+            await pictures.check(one, "doubt", request, among=pictures.FEW)
             await one.page.get_by_label("Note").fill("It is in the ledger.")
             await one.page.get_by_role("button", name="It happened").click()
             await one.page.get_by_text("Somebody has looked and said it").wait_for()
@@ -126,7 +128,7 @@ async def test_a_budget_that_is_used_up_closes_the_composer_and_nothing_else(bro
         assert await one.page.get_by_text("Hello.", exact=True).is_visible()
 
 
-async def test_who_asked_may_not_decide_where_four_eyes_are_wanted(browser):
+async def test_who_asked_may_not_decide_where_four_eyes_are_wanted(browser, request):
     async with office(
         Reply(CREATE), Reply("Done."), approver="others:finance", auth_secret=SECRET
     ) as here:
@@ -136,6 +138,8 @@ async def test_who_asked_may_not_decide_where_four_eyes_are_wanted(browser):
             await mine.ask("Create it")
             await mine.page.locator(".approval").wait_for()
             assert await mine.page.get_by_role("button", name="Approve").count() == 0
+            await mine.page.get_by_text("Waits for somebody else with the role finance").wait_for()
+            await pictures.check(mine, "four-eyes", request, among=pictures.FEW)
             await signed_in(other, mint(SECRET, "ben", roles=["finance"]), "/approvals")
             await other.page.get_by_role("button", name="Approve").click()
             await mine.ended()

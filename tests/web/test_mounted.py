@@ -1,23 +1,33 @@
 """The web UI of a server that is mounted in somebody else's application."""
 
+from urllib.parse import urlsplit
+
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
-from web.browser import tab
+from web.browser import new_context, tab
+from web.office import office
+from web.test_embedding import hosted
+from web.test_signing_in import provided
 
 from turnlog.ports import Agent
 from turnlog.simulator import Reply
-from turnlog.testing.apps import scripted_app
+from turnlog.testing.apps import SECRET, scripted_app
 from turnlog.testing.tabs import serve_sockets
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 PLACE = "/assistant"
 
 
+def mounted(app):
+    """Serves it as a part of another application."""
+    return serve_sockets(Starlette(routes=[Mount(PLACE, app)]))
+
+
 async def test_every_page_works_below_the_place_where_the_server_is_mounted(browser):
     async with (
         scripted_app(Reply("Hello."), agents=[Agent("a")]) as (app, _),
-        serve_sockets(Starlette(routes=[Mount(PLACE, app)])) as url,
+        mounted(app) as url,
         tab(browser, url) as one,
     ):
         asked = []
@@ -42,3 +52,34 @@ async def test_every_page_works_below_the_place_where_the_server_is_mounted(brow
         assert await one.page.get_by_label("Message", exact=True).input_value() == "A draft"
         assert any("/socket.io/" in path for path in asked)
         assert [path for path in asked if not path.startswith(f"{PLACE}/")] == []
+
+
+async def test_a_user_signs_in_with_a_provider_below_that_place(browser):
+    async with provided(serve=mounted) as (_, here):
+        context = await new_context(browser)
+        page = await context.new_page()
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        await page.goto(f"{here.url}{PLACE}/usage")
+        await page.get_by_role("button", name="Sign in…").click()
+        await page.get_by_text("Cost by day").wait_for()
+        assert urlsplit(page.url)[2:] == (f"{PLACE}/usage", "", "")
+        own = [url.removeprefix(here.url) for url in asked if url.startswith(here.url)]
+        assert any(path.startswith(f"{PLACE}/signin?code=") for path in own)
+        assert [path for path in own if not path.startswith(f"{PLACE}/")] == []
+        await context.close()
+
+
+async def test_the_chat_is_embedded_from_below_that_place(browser):
+    async with hosted() as (host, site):
+        settings = {"auth_secret": SECRET, "cors_origins": site}
+        async with office(Reply("From below."), serve=mounted, **settings) as here:
+            host.server = here.url + PLACE
+            context = await new_context(browser)
+            page = await context.new_page()
+            await page.goto(site)
+            chat = page.frame_locator("turnlog-chat iframe")
+            await chat.get_by_label("Message", exact=True).fill("Hi")
+            await chat.get_by_label("Message", exact=True).press("Enter")
+            await chat.get_by_text("From below.", exact=True).wait_for()
+            await context.close()

@@ -1,5 +1,7 @@
 """The other pages: a new session, the inbox, usage, the audit. Axe is silent on each of them."""
 
+import asyncio
+
 import pytest
 from web.browser import NARROW, WIDE, chromium, offences, tab
 from web.office import ANSWER, PARALLEL, USER, office
@@ -11,17 +13,6 @@ from web import pictures
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 DONE = Reply("The customer **Atelier Rhône** is created with number C00120.")
 ASKED = Question(message="Create “Atelier Rhône” in Lyon.", enable_thinking=True)
-LOOKS = [("light", WIDE), ("dark", WIDE), ("light", NARROW), ("dark", NARROW)]
-
-
-async def looks(one, name, request, only=("light", "dark")):
-    for theme, (width, height) in LOOKS:
-        await one.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        await one.page.set_viewport_size({"width": width, "height": height})
-        await one.page.evaluate("t => document.documentElement.dataset.theme = t", theme)
-        assert await offences(one.page) == []
-        if request.config.getoption("--accept") and theme in only:
-            await pictures.take(one.page, f"{name}-{theme}" + ("-phone" if width < 500 else ""))
 
 
 async def test_a_new_session_offers_agents_and_things_to_try(browser, request):
@@ -29,7 +20,7 @@ async def test_a_new_session_offers_agents_and_things_to_try(browser, request):
         await one.go("/")
         await one.page.get_by_role("button", name="Create a customer called").wait_for()
         assert await one.page.locator(".suggestion").count() == 3
-        await looks(one, "empty", request)
+        await pictures.check(one, "empty", request, phone=True)
         await one.page.locator(".suggestion").first.click()  # fills, does not send
         field = one.page.get_by_label("Message", exact=True)
         assert (await field.input_value()).startswith("Create a customer")
@@ -38,13 +29,14 @@ async def test_a_new_session_offers_agents_and_things_to_try(browser, request):
         await one.page.wait_for_url("**/s/*")
 
 
-async def test_the_inbox_the_audit_and_the_usage_of_a_session(browser, request):
-    async with office(PARALLEL, ANSWER, DONE) as here, tab(browser, here.url) as one:
+async def test_the_inbox_the_audit_and_the_usage_of_a_session(browser, request, tmp_path):
+    kept = {"data": str(tmp_path), "keep_raw": True}
+    async with office(PARALLEL, ANSWER, DONE, **kept) as here, tab(browser, here.url) as one:
         session = await here.session()
         await here.app.start_turn(USER, session, ASKED)
         await one.go("/approvals")
         await one.page.locator(".approval").wait_for()
-        await looks(one, "inbox", request, only=())
+        assert await offences(one.page) == []
         await one.go(f"/s/{session}")
         await one.page.locator(".approval").wait_for()
         await one.page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
@@ -54,16 +46,38 @@ async def test_the_inbox_the_audit_and_the_usage_of_a_session(browser, request):
         decision = Decision(approved=True, args=approval.args | {"credit_limit": 25_000})
         await here.app.answer_approval(USER, approval.id, decision)
         await here.app.rest()
+        while len(list(tmp_path.glob("raw/*/*.gz"))) < 3:  # a thread writes them
+            await asyncio.sleep(0.01)
         await one.page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
         await one.go("/usage")
         await one.page.locator(".bars .bar").first.wait_for()
-        await looks(one, "usage", request)
+        await pictures.check(one, "usage", request, phone=True)
         await one.go(f"/s/{session}/audit")
         await one.page.get_by_text("Log verified").wait_for()
         await one.page.get_by_label("Place in the log").fill("9")
-        await looks(one, "audit", request)
+        await pictures.check(one, "audit", request, phone=True)
+        await one.page.get_by_role("tab", name="As shown").click()
+        await one.page.locator(".as-shown .approval").wait_for()
+        await pictures.check(one, "replay", request, among=[])
         await one.page.get_by_role("tab", name="Overview").click()
         assert await offences(one.page) == []
+        await what_was_sent_is_what_was_shown(one, request)
+
+
+async def what_was_sent_is_what_was_shown(one, request):
+    """The raw answer behind a tool call, and the difference to what was made of it: none."""
+    place = one.page.get_by_label("Place in the log")
+    await place.fill("9")  # the approval: no model said it
+    await one.page.get_by_role("tab", name="Raw").click()
+    await one.page.get_by_text("No model said this").wait_for()
+    await place.fill("8")
+    await one.page.locator(".raw-events").get_by_text("message_stop").wait_for()
+    assert "create_customer" in await one.page.locator(".raw-events").inner_text()
+    await one.page.get_by_role("tab", name="Raw").press("ArrowRight")
+    await one.page.get_by_role("tab", name="As shown").press("ArrowRight")
+    await one.page.get_by_text("10 values, all the same").wait_for()
+    assert await one.page.get_by_role("tab", name="Diff 0").count() == 1
+    await pictures.check(one, "difference", request, among=pictures.FEW)
 
 
 async def test_an_address_points_a_colleague_at_one_event(browser):

@@ -53,7 +53,7 @@ class SignInPage(Provider):
 
 
 @asynccontextmanager
-async def provided():
+async def provided(**options):
     provider = SignInPage()
     routes = [
         Route("/.well-known/openid-configuration", provider.discovery),
@@ -63,7 +63,7 @@ async def provided():
     ]
     async with listen(Starlette(routes=routes), "127.0.0.1", 0) as provider.url:
         settings = {"auth_issuer": provider.url, "auth_audience": "turnlog"}
-        async with office(Reply("Hello."), auth_client_id="web", **settings) as here:
+        async with office(Reply("Hello."), auth_client_id="web", **settings, **options) as here:
             yield provider, here
 
 

@@ -1,9 +1,10 @@
 """Every state of the conversation, in both themes and widths: it is there, and axe is silent."""
 
 import asyncio
+import re
 
 import pytest
-from web.browser import NARROW, WIDE, offences, tab
+from web.browser import tab
 from web.office import ANSWER, CITED, CREATE, MARKDOWN, PARALLEL, USER, office
 
 from turnlog.ports import Decision, Question
@@ -12,7 +13,12 @@ from web import pictures
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 DONE = Reply("The customer **Atelier Rhône** is created with number C00120.")
-LONG = " ".join(f"word{n}" for n in range(60))
+REJECTED = re.compile(r"Rejected by you, \d\d:\d\d, in another window: It exists already\.")
+LONG = (
+    "I have looked through the customers of all companies. None of them has an address in Lyon,"
+    " and none is called Atelier Rhône. The nearest ones are in Grenoble and in Geneva, and both"
+    " are blocked for new orders since October."
+)
 # (name, what Claude says, what is asked, whether it thinks, what must be in view)
 # fmt: off
 STATES = [
@@ -39,8 +45,6 @@ STATES = [
                    False, ".cite"),
 ]
 # fmt: on
-PICTURED = {"answer", "streaming", "thinking", "tools", "failed", "approval", "error", "citation"}
-LOOKS = [("light", WIDE), ("dark", WIDE), ("light", NARROW), ("dark", NARROW)]
 
 
 @pytest.mark.parametrize(("name", "says", "thinks", "view"), STATES, ids=[s[0] for s in STATES])
@@ -56,29 +60,15 @@ async def test_a_state_is_there_and_everybody_can_read_it(
             await one.page.locator('[data-state="live"]').wait_for()
             await here.app.start_turn(USER, session, asked)
             await one.page.locator(view).first.wait_for()
-            for theme, (width, height) in LOOKS:
-                await one.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-                await one.page.set_viewport_size({"width": width, "height": height})
-                await one.page.evaluate("t => document.documentElement.dataset.theme = t", theme)
-                assert await sideways(one.page) == 0
-                assert await offences(one.page) == []
-                if request.config.getoption("--accept") and name in PICTURED and width == WIDE[0]:
-                    await pictures.take(one.page, f"{name}-{theme}")
+            await pictures.check(one, name, request)
             await one.page.set_viewport_size({"width": 320, "height": 640})  # or 640 at 200 %
-            assert await sideways(one.page) == 0
+            assert await pictures.sideways(one.page) == 0
             composer = await one.page.locator(".composer-box").bounding_box()
             assert composer["y"] + composer["height"] <= 640
         await here.app.stop_turn(USER, session)
 
 
-async def sideways(page):
-    """How far the page scrolls to the side. It must not."""
-    return await page.evaluate(
-        "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    )
-
-
-async def test_an_approval_is_decided_by_keyboard_alone(browser):
+async def test_an_approval_is_decided_by_keyboard_alone(browser, request):
     async with office(Reply(CREATE), DONE) as here:
         session = await here.session()
         async with tab(browser, here.url) as one:
@@ -92,14 +82,15 @@ async def test_an_approval_is_decided_by_keyboard_alone(browser):
             await one.page.keyboard.press("Control+a")
             await one.page.keyboard.type("Paris")
             await one.page.get_by_role("button", name="Approve with 1 change").wait_for()
+            await pictures.check(one, "edited", request, among=[])
             assert await one.page.locator(".approval s").inner_text() == "Lyon"
             await one.page.keyboard.press("Control+Enter")
             await one.ended()
         assert here.made == [("Atelier Rhône", "Paris", 30000)]
 
 
-async def test_a_decision_in_one_tab_takes_the_buttons_from_the_other(browser):
-    async with office(Reply(CREATE), DONE) as here:
+async def test_a_decision_in_one_tab_takes_the_buttons_from_the_other(browser, request):
+    async with office(Reply(CREATE), Reply("Then I leave it as it is.")) as here:
         session = await here.session()
         async with tab(browser, here.url) as mine, tab(browser, here.url) as other:
             await asyncio.gather(mine.go(f"/s/{session}"), other.go("/approvals"))
@@ -110,12 +101,16 @@ async def test_a_decision_in_one_tab_takes_the_buttons_from_the_other(browser):
             await other.page.get_by_role("button", name="Reject…").click()
             await other.page.get_by_label("Reason").fill("It exists already.")
             await other.page.get_by_role("button", name="Reject", exact=True).click()
-            await mine.page.get_by_text("Rejected by you: It exists already.").wait_for()
+            await mine.page.get_by_text(REJECTED).wait_for()
             assert await mine.page.get_by_role("button", name="Approve").count() == 0
+            await mine.ended()
+            await pictures.check(mine, "elsewhere", request, among=pictures.FEW)
+            await mine.page.reload()  # who reloads cannot tell in which window it was
+            await mine.page.get_by_text(re.compile(r"Rejected by you, \d\d:\d\d: It")).wait_for()
         assert here.made == []
 
 
-async def test_stop_keeps_what_was_written(browser):
+async def test_stop_keeps_what_was_written(browser, request):
     story = Reply("Once upon a time there was", chunk=4, ending=Stall(after=6, seconds=60))
     async with office(story) as here:
         session = await here.session()
@@ -126,6 +121,7 @@ async def test_stop_keeps_what_was_written(browser):
             await one.page.keyboard.press("Escape")
             await one.page.get_by_text("Stopped by you.").wait_for()
             assert "Once upon" in await one.page.locator(".answer").inner_text()
+            await pictures.check(one, "stopped", request, among=pictures.FEW)
             await one.page.get_by_role("button", name="Continue").click()
             assert await one.page.get_by_label("Message", exact=True).input_value() == "Continue."
 

@@ -47,7 +47,7 @@ from turnlog.ports.backend import OnLine, unheard
 from turnlog.ports.library import Library
 from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
-from turnlog.stores.raw_ledger import keeping_raw
+from turnlog.stores.raw_ledger import RawAnswers, keeping_raw
 from turnlog.telemetry.metrics import Metrics
 from turnlog.tools import agent_tools, client_tools
 from turnlog.tools.listing import Row
@@ -100,6 +100,7 @@ class Turnlog(RunsTurns):
         self.metrics = metrics or Metrics()
         self.tasks = tasks_beside(store, settings.data)
         self.files = user_files(settings, store)
+        self.raw = RawAnswers(settings)
         self._attachments = Telling(self.files)
         self._connections = connections
         self._agents = {agent.id: agent for agent in agents}
@@ -131,12 +132,11 @@ class Turnlog(RunsTurns):
         self._open: AsyncExitStack | None = None
         self._limits = settings.limits
         auth = authentication(settings)
-        origins = settings.origins
         self._offer = tasks.offer(self.tasks)
         writes = WriteLimits(settings.most_writes)
         self._door = mcp_door(self, agents, settings, self._offer, auth, writes)
         self._asgi = http_app(
-            self, auth, self.lifespan, self._door, origins, settings.metrics_token, writes
+            self, auth, self.lifespan, self._door, settings.origins, settings.metrics_token, writes
         )
         self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi, settings.identity)
         assertions = Assertions(settings.assertion_key, settings.assertion_issuer)
@@ -151,7 +151,7 @@ class Turnlog(RunsTurns):
             unlisted=[read_file_tool(self._attachments)],
             assertions=assertions,
         )
-        self._sockets = SocketDoor(self, auth, origins, writes)
+        self._sockets = SocketDoor(self, auth, settings.origins, writes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan" and self._open is None and scope.get("root_path"):

@@ -51,6 +51,14 @@ class Estimating(Protocol):
         ...
 
 
+class RawLog(Protocol):
+    """The provider's own bytes of model calls, where they were kept."""
+
+    async def of(self, message_id: str, at: str) -> bytes:
+        """Of the answer with this id, which came at about `at`. Raises NotFound and TooLarge."""
+        ...
+
+
 class Backend(Protocol):
     """What a transport may ask of turnlog."""
 
@@ -67,6 +75,9 @@ class Backend(Protocol):
     def jwks(self) -> dict[str, Any]:
         """The public key of what is asserted to tool servers."""
         ...
+
+    @property
+    def raw(self) -> RawLog: ...
 
     @property
     def files(self) -> Files: ...

@@ -1,7 +1,8 @@
 """The provider's bytes of every model call, beside the log, for audits. Off unless asked for.
 
 One file a call, `raw/DAY/MESSAGE_ID.sse.gz`, compressed and written by a thread when the call
-is over. Nothing is ever deleted here: see docs/diagnosis.md for what it takes up.
+is over. Auditors read them again. Nothing is ever deleted here: see docs/diagnosis.md for what
+it takes up.
 """
 
 import asyncio
@@ -13,14 +14,21 @@ import secrets
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
+from turnlog.errors import NotFound, TooLarge
 from turnlog.ports import KeepRaw
 
 _log = logging.getLogger(__name__)
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,120}")  # an id is the provider's: it may not be a path
+MOST_BYTES = 4_000_000  # of one answer that is read again
+_NOT_KEPT = (
+    "No raw answer was kept here. Servers keep them with `keep_raw = true`, each for its own calls."
+)
+_IN_A_TERMINAL = "See it with `turnlog diagnose compare`."
+AROUND = (0, 1, -1)  # days: a call may end after midnight
 
 
 class Keeping(Protocol):
@@ -62,6 +70,40 @@ class RawLedger:
         except OSError as error:
             # The turn goes on: the log has what the model said.
             _log.error("the raw answer of %s could not be stored: %s", name, error)
+
+
+class RawAnswers:
+    """Reads what was kept, on this machine."""
+
+    def __init__(self, settings: Keeping) -> None:
+        self._folder = Path(settings.data) / "raw"
+
+    async def of(self, message_id: str, at: str) -> bytes:
+        """The bytes of the answer with this id, which came at about `at`.
+
+        Raises NotFound where none were kept here, and TooLarge.
+        """
+        return await asyncio.to_thread(self._read, message_id, datetime.fromisoformat(at))
+
+    def _read(self, message_id: str, at: datetime) -> bytes:
+        if not _SAFE.fullmatch(message_id):
+            raise NotFound(_NOT_KEPT)
+        for days in AROUND:
+            path = self._folder / f"{at + timedelta(days):%Y-%m-%d}" / f"{message_id}.sse.gz"
+            try:
+                with gzip.open(path) as file:
+                    body = file.read(MOST_BYTES + 1)
+            except FileNotFoundError:
+                continue
+            except (OSError, EOFError) as error:
+                _log.error("the raw answer of %s could not be read: %s", message_id, error)
+                raise NotFound(
+                    "The raw answer cannot be read. The server's log says why."
+                ) from None
+            if len(body) > MOST_BYTES:
+                raise TooLarge(f"The raw answer has more than {MOST_BYTES} bytes. {_IN_A_TERMINAL}")
+            return body
+        raise NotFound(_NOT_KEPT)
 
 
 @asynccontextmanager

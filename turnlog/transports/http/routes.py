@@ -125,6 +125,11 @@ ROUTES: tuple[Route, ...] = (
     Route("GET",   f"{SESSION}/verify", "user", turns.verify,
           "The proof that nothing is missing.", "{first, last, count, gaps, …, ok}"),
 
+    Route("GET",   f"{SESSION}/raw/{{number}}", "user", audit.raw,
+          "For auditors: what the provider sent for the answer with this number, where `keep_raw`"
+          " kept it.",
+          "{messageId, bytes, body}"),
+
     Route("POST",  f"{SESSION}/files", "user", files.upload_image,
           "Send an image: multipart, the part `file`. With `Accept: text/event-stream` the answer"
           " is `progress`, then `file` or `problem`.", "{fileId, mediaType, size, dimensions}"),

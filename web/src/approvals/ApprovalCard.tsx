@@ -1,5 +1,5 @@
 /** A question to a person. While it is open it has buttons; afterwards it is one line. */
-import { memo, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { memo, useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Check, Clock, ShieldCheck, X } from "lucide-react";
 import type { Approval } from "../fold/screen";
 import { marked } from "../markdown/links";
@@ -13,6 +13,8 @@ import { changed, edited, fieldsOf } from "./edits";
 import { approveLabel, approvers, mayAnswer, isDestructive, outcome, question } from "./words";
 
 const SOON = 600_000; // ms before the end from which the time is told live
+// What this page has seen open, and what it has answered itself. A reload knows neither.
+const seenOpen = new Set<string>();
 const answeredHere = new Set<string>();
 
 export const ApprovalCard = memo(function ApprovalCard({ approval, over = false }: { approval: Approval; over?: boolean }): ReactNode {
@@ -29,7 +31,7 @@ function Answered({ approval }: { approval: Approval }): ReactNode {
     <p className="approval-line" data-approved={decision.approved}>
       <Icon className={decision.approved ? "ok" : "muted"} aria-hidden />
       <b>{question(approval)}</b>
-      <span>{outcome(approval, clock(decision.at), !answeredHere.has(approval.key))}</span>
+      <span>{outcome(approval, clock(decision.at), seenOpen.has(approval.key) && !answeredHere.has(approval.key))}</span>
     </p>
   );
 }
@@ -69,6 +71,7 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
       busy.current = false;
     }
   };
+  useEffect(() => void seenOpen.add(approval.key), [approval.key]);
   const press = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();

@@ -24,7 +24,7 @@ export function ArgumentFields({ args, fields, texts, disabled, change }: Props)
             <Argument
               field={field}
               before={shown(args[field.name])}
-              words={inNumbers(args[field.name])}
+              words={asPeopleWrite(args[field.name])}
               text={texts[field.name]}
               disabled={disabled}
               change={(text) => change(field.name, text)}
@@ -68,7 +68,9 @@ function Argument({ field, before, words, text, disabled, change }: ArgumentProp
   );
 }
 
-function inNumbers(value: unknown): string {
+function asPeopleWrite(value: unknown): string {
+  const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string" || typeof each === "number");
+  if (isList) return value.join(", ");
   return typeof value === "number" ? value.toLocaleString("en-US") : shown(value);
 }
 

@@ -2,6 +2,7 @@
 import { useEffect } from "react";
 import { get } from "../wire/http";
 import { Observable, useValue } from "../wire/observable";
+import { isOfClient } from "./clients";
 
 export interface Pending {
   id: string;
@@ -22,7 +23,8 @@ const AGAIN = 10_000; // ms
 export const pending = new Observable<Pending[]>([]);
 
 export async function look(): Promise<void> {
-  const { approvals } = await get<{ approvals: Pending[] }>("/api/approvals?status=pending");
+  const page = await get<{ approvals: Pending[] }>("/api/approvals?status=pending");
+  const approvals = page.approvals.filter((each) => !isOfClient(each)); // those nobody decides here
   const now = pending.get();
   if (JSON.stringify(now) !== JSON.stringify(approvals)) pending.set(approvals);
 }

@@ -2,6 +2,7 @@
 import type { Approval } from "../fold/screen";
 import { marked } from "../markdown/links";
 import { me, titleOf } from "../wire/config";
+import { isOfClient } from "./clients";
 
 const DESTRUCTIVE = /^(delete|remove|post|pay|cancel|purge|drop|transfer|send|void|release)\b/i;
 
@@ -43,6 +44,14 @@ export function mayAnswer(mayDecide: unknown): boolean {
   return who === "asker" || (who === "role" && (roles.includes(role) || roles.includes("admin")));
 }
 
+/** For whom a turn waits; null where it waits for nobody. */
+export function waitsInWords(open: Approval[]): string | null {
+  if (open.length === 0) return null;
+  const asked = open.filter((each) => !isOfClient(each));
+  if (asked.length === 0) return "Waiting for the app that asked";
+  return asked.some((each) => mayAnswer(each.mayDecide)) ? "Waiting for your approval" : "Waiting for somebody else";
+}
+
 /** What became of it, in one line. */
 export function outcome(approval: Approval, at: string, elsewhere: boolean): string {
   const { decision } = approval;
@@ -59,5 +68,5 @@ export function outcome(approval: Approval, at: string, elsewhere: boolean): str
       ? `Withdrawn: ${decision.reason}`
       : "Nobody answered. Nothing was written.";
   }
-  return decision.reason ? `Rejected by ${who}: ${decision.reason}` : `Rejected by ${who}, ${at}${where}`;
+  return `Rejected by ${who}, ${at}${where}${decision.reason ? `: ${decision.reason}` : ""}`;
 }

@@ -2,19 +2,13 @@
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { Link, useSearchParams } from "wouter";
 import { ArrowLeft, CircleAlert, CircleCheck } from "lucide-react";
-import { foldAll } from "../fold/fold";
-import { rowsOf } from "../chat/rows";
-import { RowView } from "../chat/RowView";
-import { SessionContext } from "../chat/SessionContext";
-import { isForUsers } from "../wire/conversation";
 import { config } from "../wire/config";
 import { get, sentence } from "../wire/http";
 import { useValue } from "../wire/observable";
 import { exportLog } from "../ui/SessionList";
-import { EventView } from "./EventView";
 import { FilterBar, type Chosen } from "./FilterBar";
-import { FILTERS, load, shownEvents, summary, turnSums, type LogEvent } from "./log";
-import { Minimap } from "./Minimap";
+import { Inspector } from "./Inspector";
+import { FILTERS, load, summary, turnSums, type LogEvent } from "./log";
 import { ReplayBar } from "./ReplayBar";
 import { useReplay } from "./replay";
 import { Timeline } from "./Timeline";
@@ -26,14 +20,11 @@ interface Proof {
   problems?: string[];
 }
 
-const TABS = ["Event", "As shown", "Overview"] as const;
-
 export default function AuditPage({ id }: { id: string }): ReactNode {
   const [events, setEvents] = useState<LogEvent[]>([]);
   const [proof, setProof] = useState<Proof | null>(null);
   const [failed, setFailed] = useState("");
   const [title, setTitle] = useState("");
-  const [tab, setTab] = useState<(typeof TABS)[number]>("Event");
   const [chosen, setChosen] = useState<Chosen>({ filter: "all", agent: "", text: "" });
   const [search, setSearch] = useSearchParams();
   const replay = useReplay(events);
@@ -55,7 +46,6 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
     replay.go(events.indexOf(event));
     if (pointed) setSearch({});
   };
-  const current = events[replay.at];
   return (
     <div className="audit">
       <header className="top">
@@ -70,18 +60,7 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
       <FilterBar events={events} chosen={chosen} set={setChosen} />
       <main className="audit-split">
         <Timeline events={events} fitting={fitting} sums={sums} at={replay.at} choose={choose} />
-        <aside className="inspector" aria-label="Inspector">
-          <div className="tab-list" role="tablist">
-            {TABS.map((name) => (
-              <button key={name} type="button" role="tab" aria-selected={tab === name} onClick={() => setTab(name)}>{name}</button>
-            ))}
-          </div>
-          <div className="inspector-body" role="tabpanel" aria-label={tab} tabIndex={0}>
-            {tab === "Event" && current && <EventView event={current} events={events} choose={choose} />}
-            {tab === "As shown" && <AsShown id={id} events={events} at={replay.at} />}
-            {tab === "Overview" && <Minimap events={events} at={replay.at} go={replay.go} />}
-          </div>
-        </aside>
+        <Inspector id={id} events={events} at={replay.at} go={replay.go} choose={choose} />
       </main>
       <ReplayBar events={events} replay={replay} />
     </div>
@@ -97,18 +76,4 @@ function fits(event: LogEvent, { filter, agent, text }: Chosen): boolean {
 function ProofPill({ proof }: { proof: Proof }): ReactNode {
   if (proof.ok) return <span className="pill ok"><CircleCheck aria-hidden /> Log verified · {proof.first ?? 0}–{proof.last ?? 0}, no gaps</span>;
   return <span className="pill bad" title={proof.problems?.join("\n")}><CircleAlert aria-hidden /> The log is not whole: {proof.problems?.[0] ?? "see verify"}</span>;
-}
-
-/** What the user saw at this place: the same fold, the same rows. */
-function AsShown({ id, events, at }: { id: string; events: LogEvent[]; at: number }): ReactNode {
-  const rows = useMemo(() => rowsOf(foldAll(shownEvents(events.slice(0, at + 1)).filter(isForUsers)).turns), [events, at]);
-  return (
-    <SessionContext value={id}>
-      <div className="as-shown" inert>
-        {rows.map((row) => (
-          <RowView key={row.key} row={row} />
-        ))}
-      </div>
-    </SessionContext>
-  );
 }

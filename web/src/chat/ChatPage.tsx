@@ -1,7 +1,8 @@
 /** A session: what was said, and where the user writes. */
 import { useCallback, useMemo, useState, type ReactNode } from "react";
 import { useLocation } from "wouter";
-import { mayAnswer } from "../approvals/words";
+import { isOfClient } from "../approvals/clients";
+import { waitsInWords } from "../approvals/words";
 import { useValue } from "../wire/observable";
 import { connection } from "../wire/live";
 import { post } from "../wire/http";
@@ -86,14 +87,14 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
           <Composer
             outbox={outbox}
             busy={isBusy}
-            waits={waitsFor.length === 0 ? null : waitsFor.some((each) => mayAnswer(each.mayDecide)) ? "Waiting for your approval" : "Waiting for somebody else"}
+            waits={waitsInWords(waitsFor)}
             offline={state === "reconnecting" || state === "offline"}
             refused={session?.archived ? "This session is archived. It takes no messages." : budget.refused}
             thinking={thinking}
             send={send}
             stop={isBusy ? stop : null}
             lastOwn={() => newest?.question?.content ?? ""}
-            above={<Notices outbox={outbox} queue={queue} waitsFor={waitsFor} state={state} refreshed={shown.refreshed} warning={budget.warning} />}
+            above={<Notices outbox={outbox} queue={queue} waitsFor={waitsFor.filter((each) => !isOfClient(each))} state={state} refreshed={shown.refreshed} warning={budget.warning} putAway={budget.putAway} />}
           />
           <Announcer text={announcement(newest)} urgent={newest?.failure?.error ?? ""} />
         </ActionsContext>

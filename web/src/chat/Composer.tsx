@@ -9,6 +9,7 @@ import { AttachButton } from "../files/AttachButton";
 import { useBigPaste } from "../files/BigPaste";
 import { FileChips } from "../files/FileChips";
 import { useUploads } from "../files/uploads";
+import { inWords, useEstimate } from "./estimate";
 import { ThinkingMenu, type ThinkingChoice } from "./ThinkingMenu";
 
 interface Props {
@@ -34,6 +35,7 @@ export function Composer(props: Props): ReactNode {
   const loading = uploads.list.filter((one) => one.state === "uploading" || one.state === "reading").length;
   const isEmpty = !draft.text.trim() && draft.files.length === 0;
   const blocked = isEmpty || draft.text.length > most || refused !== null;
+  const estimate = useEstimate(outbox.sessionId, draft, !busy && !blocked);
   useLayoutEffect(() => grow(field.current), [draft.text]);
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) field.current?.focus();
@@ -92,6 +94,12 @@ export function Composer(props: Props): ReactNode {
               {count(draft.text.length)} of {count(most)}
             </span>
           )}
+          {estimate && !estimate.wouldExceedBudget && (
+            <span className="muted small-text estimate" title="What the model would be told, at the price of input. The answer comes on top.">
+              {inWords(estimate)}
+            </span>
+          )}
+          {estimate?.wouldExceedBudget && <span className="pill warn estimate" role="status">Would exceed the budget</span>}
           {loading > 0 && <span className="pill">Sends when {loading === 1 ? "1 file is" : `${loading} files are`} ready</span>}
           {waits && <span className="pill warn">{waits}</span>}
           {stop && (

@@ -1,14 +1,24 @@
 /** In the place of the answer, or under it: how the turn ended, and what can be done. */
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { useLocation } from "wouter";
 import { CircleAlert } from "lucide-react";
 import type { Turn } from "../fold/screen";
+import { list } from "../wire/sessions";
 import { useActions } from "./Actions";
+import { prepare } from "./continuation";
+import { useSessionId } from "./SessionContext";
 import { ENDINGS } from "./words";
 
 export function Ending({ turn, reason }: { turn: Turn; reason: string }): ReactNode {
   const { fill, again } = useActions();
   const [, go] = useLocation();
+  const sessionId = useSessionId();
+  const [preparing, setPreparing] = useState(false);
+  const summarize = async (): Promise<void> => {
+    setPreparing(true);
+    const title = list.get().sessions.find((one) => one.id === sessionId)?.title ?? "";
+    await prepare(sessionId, title).then(() => go("/")).catch(() => setPreparing(false));
+  };
   if (turn.failure) {
     return (
       <div className="ending bad" role="note">
@@ -40,9 +50,14 @@ export function Ending({ turn, reason }: { turn: Turn; reason: string }): ReactN
         </button>
       )}
       {ending.action === "new" && (
-        <button type="button" className="button small" onClick={() => go("/")}>
-          New session
-        </button>
+        <>
+          <button type="button" className="button small" disabled={preparing} onClick={() => void summarize()}>
+            {preparing && <span className="spinner" aria-hidden />} New session with a summary
+          </button>
+          <button type="button" className="button ghost small" onClick={() => go("/")}>
+            New session
+          </button>
+        </>
       )}
     </div>
   );

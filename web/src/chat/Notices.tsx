@@ -12,9 +12,10 @@ interface Props {
   state: Connection;
   refreshed: number;
   warning: string | null;
+  putAway: () => void; // the warning
 }
 
-export function Notices({ outbox, queue, waitsFor, state, refreshed, warning }: Props): ReactNode {
+export function Notices({ outbox, queue, waitsFor, state, refreshed, warning, putAway }: Props): ReactNode {
   return (
     <div className="notices">
       {state === "offline" && (
@@ -25,7 +26,14 @@ export function Notices({ outbox, queue, waitsFor, state, refreshed, warning }: 
           </button>
         </div>
       )}
-      {warning && <div className="notice warn">{warning}</div>}
+      {warning && (
+        <div className="notice warn">
+          <span>{warning}</span>
+          <button type="button" className="icon-button" aria-label="Put this away" onClick={putAway}>
+            <X aria-hidden />
+          </button>
+        </div>
+      )}
       {waitsFor[0] && <OutOfView approval={waitsFor[0]} />}
       <Refreshed times={refreshed} />
       {queue.map((message) => (

@@ -1,7 +1,8 @@
-/** What is left to spend. At 80 % the user is warned, at 100 % nothing is sent. */
+/** What is left to spend. At 80 % the user is warned, once a session, at 100 % nothing is sent. */
 import { useEffect, useState } from "react";
 import { get } from "../wire/http";
-import { money } from "../ui/format";
+import { recall, remember, tab } from "../wire/storage";
+import { count, money } from "../ui/format";
 
 export interface BudgetState {
   per: string;
@@ -20,8 +21,10 @@ export interface Standing {
 const FINE: Standing = { refused: null, warning: null };
 
 /** `stand`: how the turns stand. When one is over, it has cost something. */
-export function useBudget(sessionId: string, stand: string): Standing {
+export function useBudget(sessionId: string, stand: string): Standing & { putAway: () => void } {
   const [standing, setStanding] = useState(FINE);
+  const name = `warned.${sessionId}`;
+  const [isAway, setAway] = useState(() => recall(name, false, tab));
   useEffect(() => {
     let gone = false;
     get<{ budgets?: BudgetState[] }>(`/api/billing/sessions/${sessionId}`)
@@ -29,7 +32,11 @@ export function useBudget(sessionId: string, stand: string): Standing {
       .catch(() => {});
     return () => void (gone = true);
   }, [sessionId, stand]);
-  return standing;
+  const putAway = (): void => {
+    remember(name, true, tab);
+    setAway(true);
+  };
+  return { ...standing, warning: isAway ? null : standing.warning, putAway };
 }
 
 export function share(budget: BudgetState): number {
@@ -41,7 +48,7 @@ export function share(budget: BudgetState): number {
 export function amount(budget: BudgetState): string {
   return budget.limit_usd !== null
     ? `${money(Number(budget.spent_usd))} of ${money(Number(budget.limit_usd))}`
-    : `${budget.spent_tokens} of ${budget.limit_tokens} tokens`;
+    : `${count(budget.spent_tokens)} of ${count(budget.limit_tokens ?? 0)} tokens`;
 }
 
 export function standingOf(budgets: BudgetState[]): Standing {

@@ -1,6 +1,10 @@
 /** The rows of the conversation, from its turns. Pure: the same turn gives the same rows. */
+import { isOfClient } from "../approvals/clients";
 import type { AgentRef } from "../wire/events";
 import type { Answer, Approval, Item, Question, ToolCall, Turn, Unknown } from "../fold/screen";
+
+/** `ofClient`: the app that asked runs it, not the server. */
+export type ShownCall = ToolCall & { ofClient?: boolean };
 
 interface Base {
   key: string;
@@ -13,7 +17,7 @@ export type Row = Base &
     | { kind: "question"; question: Question }
     | { kind: "head"; from: string | null }
     | { kind: "answer"; answer: Answer; open: boolean }
-    | { kind: "tools"; calls: ToolCall[] }
+    | { kind: "tools"; calls: ShownCall[] }
     | { kind: "approval"; approval: Approval; call: ToolCall | null }
     | { kind: "ending"; reason: string; code: string }
     | { kind: "waiting" }
@@ -71,11 +75,12 @@ function bodies(turn: Turn): Row[] {
 
 /** Calls of one message stand side by side. One that a person decides on has its question first. */
 function addCall(rows: Row[], turn: Turn, asked: ToolCall, approval: Approval | null, before?: Item): void {
-  const changed = approval?.decision?.args; // what ran is what the person made of it
-  const call = changed ? { ...asked, args: changed } : asked;
+  const ofClient = approval !== null && isOfClient(approval);
+  const changed = ofClient ? null : approval?.decision?.args; // what ran is what the person made of it
+  const call: ShownCall = ofClient ? { ...asked, ofClient } : changed ? { ...asked, args: changed } : asked;
   const agent = call.agent;
-  if (approval) rows.push({ kind: "approval", key: approval.key, turn, agent, approval, call });
-  if (approval && !call.result) return;
+  if (approval && !ofClient) rows.push({ kind: "approval", key: approval.key, turn, agent, approval, call });
+  if (approval && !ofClient && !call.result) return;
   const last = rows.at(-1);
   if (last?.kind === "tools" && before?.kind === "tool" && last.agent?.id === agent.id) {
     rows[rows.length - 1] = { ...last, calls: [...last.calls, call] };

@@ -2,14 +2,16 @@
 import type { AgentInfo } from "../wire/config";
 
 // The first tool of a row that somebody has makes the suggestion. In the order of interest.
+// The simulated model understands each of them.
 const KNOWN: [RegExp, string][] = [
   [/^create_customer$/, 'Create a customer called "Atelier Rhône" in Lyon'],
-  [/^(list_tasks|add_task)$/, "Show me my tasks"],
-  [/^(find|list|search|get)_(items?|inventory)/, "Which items are in stock, and what do they cost?"],
-  [/^(find|list|search|get)_customers?/, "Find the customers in Atlanta"],
+  [/^(find|list|search)_items?$/, "List the items"],
+  [/^add_task$/, "Add a task: call Adatum on Friday"],
+  [/^list_tasks$/, "Show me my tasks"],
+  [/^(find|list|search)_customers?$/, "List all customers"],
   [/^search_(documents|knowledge|files)|^knowledge/, "What do my documents say about payment terms?"],
-  [/^calculate$/, "What is 19 % of 4,250?"],
-  [/^current_time$/, "What time is it in UTC?"],
+  [/^calculate$/, "What is 4250 * 0.19?"],
+  [/^current_time$/, "What time is it?"],
 ];
 const ANY = ["What can you do?", "Explain in three sentences how you work", "Write a short status mail"];
 

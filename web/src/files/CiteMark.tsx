@@ -1,5 +1,5 @@
 /** The number behind cited words. A card on hover or focus, the source on a click. */
-import { useId, useRef, useState, type ReactNode } from "react";
+import { useCallback, useId, useRef, useState, type ReactNode } from "react";
 import { drawer } from "../ui/drawer";
 import { SourceView } from "./SourceView";
 import type { Source } from "./sources";
@@ -10,6 +10,7 @@ export function CiteMark({ number, source }: { number: number; source?: Source }
   const [shown, setShown] = useState(false);
   const timer = useRef(0);
   const id = useId();
+  const place = useCallback((card: HTMLElement | null) => (card ? keepInView(card) : undefined), []);
   if (!source) return null; // a mark without a source says nothing
   const later = (open: boolean): void => {
     clearTimeout(timer.current);
@@ -31,7 +32,7 @@ export function CiteMark({ number, source }: { number: number; source?: Source }
         {source.doubtful && "?"}
       </button>
       {shown && (
-        <span className="cite-card" role="tooltip" id={id}>
+        <span className="cite-card" role="tooltip" id={id} ref={place}>
           <b>{source.title}</b>
           {source.place && <small>{source.place}</small>}
           {source.doubtful && <small className="doubtful">These words were not found in the source.</small>}
@@ -40,4 +41,21 @@ export function CiteMark({ number, source }: { number: number; source?: Source }
       )}
     </span>
   );
+}
+
+const MARGIN = 10; // px to the edges of the window
+
+/** The card opens below the mark; at an edge it moves in, and at the bottom it opens above. */
+function keepInView(card: HTMLElement): () => void {
+  const place = (): void => {
+    card.style.translate = "0 0";
+    card.classList.remove("above");
+    const { left, right, bottom } = card.getBoundingClientRect();
+    const side = Math.max(MARGIN - left, Math.min(0, innerWidth - MARGIN - right));
+    card.classList.toggle("above", bottom > innerHeight - MARGIN);
+    card.style.translate = `${Math.round(side)}px 0`;
+  };
+  place();
+  window.addEventListener("resize", place);
+  return () => window.removeEventListener("resize", place);
 }

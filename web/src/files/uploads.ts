@@ -1,7 +1,8 @@
 /** Files on their way to the server. What is ready belongs to the draft; the rest is here. */
 import { useEffect, useMemo } from "react";
 import { config } from "../wire/config";
-import { authorization, problemOf, sentence } from "../wire/http";
+import { authorization, NO_CONNECTION, Problem, problemOf, sentence } from "../wire/http";
+import { untilSignedIn } from "../wire/token";
 import { Observable, useValue } from "../wire/observable";
 import { at } from "../wire/place";
 import { newId, type Attached, type Outbox } from "../wire/outbox";
@@ -89,6 +90,9 @@ function drop(state: Observable<Upload[]>, upload: Upload): void {
   state.update((list) => list.filter((one) => one.key !== upload.key));
 }
 
+/** Add a file that no user has chosen: one that the page made. */
+export const attach = (outbox: Outbox, file: File): Promise<void> => begin(outbox, stateOf(outbox), file);
+
 async function begin(outbox: Outbox, state: Observable<Upload[]>, file: File): Promise<void> {
   const why = refusal(file);
   const upload: Upload = { key: newId(), name: file.name, size: file.size, type: file.type, state: why ? "failed" : "uploading", progress: 0, why: why ?? "", file };
@@ -99,12 +103,21 @@ async function begin(outbox: Outbox, state: Observable<Upload[]>, file: File): P
   try {
     const sessionId = outbox.sessionId ?? waitingRoom.get() ?? (await create()).id;
     if (!outbox.sessionId) waitingRoom.set(sessionId);
-    const attached = await send(sessionId, file, (progress) => change({ progress, state: progress < 1 ? "uploading" : "reading" }));
+    const attached = await signedIn(() => send(sessionId, file, (progress) => change({ progress, state: progress < 1 ? "uploading" : "reading" })));
     outbox.draft.update((draft) => ({ ...draft, files: [...draft.files, attached] }));
     drop(state, upload);
   } catch (error) {
     change({ state: "failed", why: sentence(error) });
   }
+}
+
+/** Again, when the user has signed in again. */
+function signedIn<T>(act: () => Promise<T>): Promise<T> {
+  return act().catch(async (error: unknown) => {
+    if (!(error instanceof Problem) || error.status !== 401) throw error;
+    await untilSignedIn();
+    return act();
+  });
 }
 
 /** With `XMLHttpRequest`: `fetch` does not tell how far it is. */
@@ -114,7 +127,7 @@ function send(sessionId: string, file: File, tell: (progress: number) => void): 
     request.open("POST", at(`/api/sessions/${sessionId}/files${pathOf(file)}`));
     for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => tell(event.total ? event.loaded / event.total : 0);
-    request.onerror = () => reject(new Error("No connection"));
+    request.onerror = () => reject(NO_CONNECTION);
     request.onload = () => {
       if (request.status >= 300) {
         const response = new Response(request.responseText, { status: request.status });

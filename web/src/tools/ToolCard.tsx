@@ -1,7 +1,7 @@
 /** A call: what it is in words, how it stands, and what came of it. */
 import { memo, useId, type ReactNode } from "react";
 import { Ban, Check, ChevronRight, CircleHelp, X } from "lucide-react";
-import type { ToolCall } from "../fold/screen";
+import type { ShownCall } from "../chat/rows";
 import { usePanel } from "../chat/panels";
 import { marked } from "../markdown/links";
 import { titleOf } from "../wire/config";
@@ -22,12 +22,13 @@ const ICONS: Record<Outcome, ReactNode> = {
   doubt: <CircleHelp className="warn" aria-label="in doubt" />,
 };
 
-export const ToolCard = memo(function ToolCard({ call, over }: { call: ToolCall; over: boolean }): ReactNode {
+export const ToolCard = memo(function ToolCard({ call, over }: { call: ShownCall; over: boolean }): ReactNode {
   const outcome = outcomeOf(call, over);
   const [open, toggle] = usePanel(`tool:${call.key}`, outcome === "failed" || outcome === "doubt");
   const id = useId();
   const title = marked(titleOf(call.name));
-  const line = marked(summary(call.args, call.result?.success ? call.result.value : undefined));
+  const words = call.ofClient && outcome === "running" ? "The app that asked runs this" : "";
+  const line = words || marked(summary(call.args, call.result?.success ? call.result.value : undefined));
   return (
     <section className="card" data-outcome={outcome} aria-labelledby={id}>
       <button type="button" className="card-head" aria-expanded={open} onClick={toggle}>
@@ -47,7 +48,7 @@ function Running({ since, over }: { since: string; over: boolean }): ReactNode {
   return seconds >= 1 ? `${seconds} s` : "";
 }
 
-function Body({ call, outcome, title }: { call: ToolCall; outcome: Outcome; title: string }): ReactNode {
+function Body({ call, outcome, title }: { call: ShownCall; outcome: Outcome; title: string }): ReactNode {
   const hasArgs = Object.keys(call.args).length > 0;
   return (
     <div className="card-body">
@@ -69,7 +70,7 @@ function Body({ call, outcome, title }: { call: ToolCall; outcome: Outcome; titl
           {marked(call.result.error ?? "It failed.")} <span className="muted">The model was told.</span>
         </p>
       )}
-      {!call.result && <p className="muted">{outcome === "running" ? "Running." : "It was cut off."}</p>}
+      {!call.result && <p className="muted">{outcome === "running" ? (call.ofClient ? "The app that asked runs this and gives the result. It is not decided here." : "Running.") : "It was cut off."}</p>}
     </div>
   );
 }

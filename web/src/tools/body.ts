@@ -1,4 +1,5 @@
 /** What kind of thing a tool has returned. Big ones are not looked into before somebody asks. */
+import { inWords } from "../wire/config";
 
 export type Body =
   | { kind: "rows"; rows: Record<string, unknown>[]; columns: string[]; total: number }
@@ -76,7 +77,7 @@ export function summary(args: Record<string, unknown>, value: unknown): string {
   const given = Object.entries(args)
     .filter(([, each]) => each !== null && each !== undefined && each !== "")
     .slice(0, 3)
-    .map(([name, each]) => `${name} = ${brief(each)}`);
+    .map(([name, each]) => `${inWords(name)} = ${brief(each)}`);
   const found = value === undefined ? null : rowsIn(typeof value === "string" ? parsedJson(value.slice(0, LARGE)) : value);
   const rows = found ? [found.length === 1 ? "1 row" : `${found.length} rows`] : [];
   return [...given, ...rows].join(" · ");

@@ -44,7 +44,7 @@ export default function UsagePage(): ReactNode {
     <Frame
       header={
         <>
-          <h1 className="title">Usage and cost{!all && user !== who?.id && ` of ${user}`}</h1>
+          <h1 className="title">Usage<span className="wide-only"> and cost</span>{!all && user !== who?.id && ` of ${user}`}</h1>
           <RangeMenu range={range} set={setRange} />
           <button type="button" className="button" onClick={() => void save()} disabled={!bill}>
             <Download aria-hidden /> <span className="wide-only">Download </span>CSV
@@ -115,8 +115,11 @@ function short(tokens: number): string {
 }
 
 /** On a phone the chart is wider than the page: the newest days are in view. */
-function toTheNewest(box: HTMLDivElement | null): void {
-  if (box) box.scrollLeft = box.scrollWidth;
+function toTheNewest(box: HTMLDivElement | null): (() => void) | undefined {
+  if (!box) return undefined;
+  const resized = new ResizeObserver(() => (box.scrollLeft = box.scrollWidth));
+  resized.observe(box);
+  return () => resized.disconnect();
 }
 
 interface ChartProps {

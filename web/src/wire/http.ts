@@ -13,7 +13,7 @@ export class Problem extends Error {
   }
 }
 
-const NO_CONNECTION = new Problem(0, "no_connection", "No connection to the server.");
+export const NO_CONNECTION = new Problem(0, "no_connection", "No connection to the server.");
 
 export interface Options {
   body?: unknown;

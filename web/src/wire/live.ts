@@ -74,6 +74,7 @@ function probe(): void {
   if (!socket?.connected) return void socket?.disconnect().connect();
   socket.timeout(ACK).emit("session:leave", { sessionId: "-" }, (late: Error | null) => {
     if (late && socket) socket.disconnect().connect();
+    else if (connection.get() !== "live") settle("live"); // the network was away, the socket was not
   });
 }
 

@@ -50,6 +50,7 @@ ANSWERS: dict[tuple[str, str], Any] = {
     ("GET",    f"{_SESSION}/stream"):           STREAM,
     ("GET",    f"{_SESSION}/events"):           views.LogPage,
     ("GET",    f"{_SESSION}/verify"):           views.Proof,
+    ("GET",    f"{_SESSION}/raw/{{number}}"):   audits.RawAnswer,
     ("POST",   f"{_SESSION}/files"):            views.UploadedImage,
     ("POST",   f"{_SESSION}/files/pdf"):        views.UploadedPdf,
     ("POST",   f"{_SESSION}/files/document"):   views.UploadedDocument,

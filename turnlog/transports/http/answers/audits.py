@@ -22,3 +22,11 @@ class ReadPage(Value, frozen=True, kw_only=True):
     """GET /api/audit/reads"""
 
     reads: list[AuditRead]
+
+
+class RawAnswer(Value, frozen=True, kw_only=True):
+    """GET /api/sessions/{id}/raw/{number}"""
+
+    message_id: str
+    bytes: int
+    body: str  # server-sent events, as they came
