@@ -33,7 +33,7 @@ check: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-soak: .venv/.npm .venv/.site
+soak: .venv/.npm .venv/.copilotkit .venv/.site
 	$(BIN)/pytest -q -m soak --hypothesis-profile=searching
 
 # How much of the core the fast tests run, room by room.
@@ -81,12 +81,20 @@ docs: .venv/.dev
 	$(NPM) ci --prefix .venv/npm --ignore-scripts --no-audit --no-fund --silent
 	touch $@
 
+# CopilotKit, which is as large as all the others together.
+.venv/.copilotkit: .venv/.dev tests/node/copilotkit/package-lock.json
+	mkdir -p .venv/copilotkit && cp tests/node/copilotkit/*.json .venv/copilotkit/
+	$(NPM) ci --prefix .venv/copilotkit --legacy-peer-deps --ignore-scripts --no-audit --no-fund --silent
+	touch $@
+
 # The pins, written again from pyproject.toml and package.json. They hold no address of any index.
 lock: .venv/.dev
 	test -x $(UV) || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install -q uv)
 	$(LOCK) pyproject.toml --extra langgraph --extra cluster --group build -o requirements/run.txt
 	$(LOCK) pyproject.toml --all-extras --group dev -c requirements/run.txt -o requirements/dev.txt
 	$(NPM) install --prefix tests/node --package-lock-only --omit-lockfile-registry-resolved
+	$(NPM) install --prefix tests/node/copilotkit --legacy-peer-deps --package-lock-only \
+	    --omit-lockfile-registry-resolved
 	$(NPM) install --prefix web --package-lock-only --omit-lockfile-registry-resolved
 
 clean:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 FOLDER = Path(sys.prefix) / "npm"  # has node_modules
+COPILOTKIT = Path(sys.prefix) / "copilotkit"  # the same, for `make soak`
 _MISSING = "{} is not installed: run `make .venv/.npm` in the project's folder"
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,13 +32,14 @@ class Talk:
 
 
 @asynccontextmanager
-async def npm_talk(script, *args):
+async def npm_talk(script, *args, folder=nodejs.FOLDER):
     path = Path(__file__).parent / "node" / script
     process = await asyncio.create_subprocess_exec(
-        *(nodejs.node(), path, nodejs.FOLDER, *args),
+        *(nodejs.node(), path, folder, *args),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         limit=2**24,
+        env=os.environ | {"COPILOTKIT_TELEMETRY_DISABLED": "true"},
     )
     try:
         yield Talk(process)

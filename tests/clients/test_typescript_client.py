@@ -11,6 +11,7 @@ from cutting_proxy import cutting_proxy
 
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import event_types, invariants
+from turnlog.testing import made_files as made
 from turnlog.testing.apps import served
 from turnlog.testing.office import office
 
@@ -54,6 +55,18 @@ async def test_an_answer_survives_broken_connections(cuts):
         assert not left
         assert server.sim.accepted == 1
         assert invariants.broken(seen["events"], seen["kept"]) == []
+
+
+@pytest.mark.parametrize("name", ["a.png", "b.pdf", "c.csv"])
+async def test_a_question_comes_with_a_file(name, tmp_path):
+    contents = {"a.png": made.picture("PNG", (20, 20)), "b.pdf": made.pdf("Dear Sir"),
+                "c.csv": b"name,amount\nBob,3\n"}  # fmt: skip
+    (tmp_path / name).write_bytes(contents[name])
+    async with served(Reply("I see.")) as server:
+        session = await server.session()
+        seen = await run(str(server.http.base_url), session, "Look", str(tmp_path / name))
+        assert [file["name"] for file in seen["kept"][0]["files"]] == [name]
+        assert seen["events"][-1]["type"] == "complete"
 
 
 @pytest.mark.parametrize(("decision", "paid"), [("approve", [("Bob", 2)]), ("reject", [])])

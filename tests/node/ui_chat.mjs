@@ -35,6 +35,7 @@ const settled = async () => {
 };
 const commands = {
   ask: (text) => chat.sendMessage({ text }),
+  show: (text, files) => chat.sendMessage({ text, files }),
   reload: async () => { chat = await fresh(); },
   resume: () => chat.resumeStream(),
   lose: async (text) => {  // ask, and lose the connection in the middle of the answer
@@ -60,8 +61,8 @@ const Page = () => {
   return createElement("p", null, messages.flatMap((m) => m.parts.map((p) => p.text ?? "")).join("|"));
 };
 for await (const line of readline.createInterface({ input: process.stdin })) {
-  const [name, argument] = JSON.parse(line);
-  await commands[name](argument);
+  const [name, ...args] = JSON.parse(line);
+  await commands[name](...args);
   const html = renderToString(createElement(Page));
   console.log(JSON.stringify({ messages: chat.messages, status: chat.status, problem, html }));
 }

@@ -3,9 +3,12 @@
 import json
 from contextlib import asynccontextmanager
 
+import openai
+
 from turnlog import Agent, tool
 from turnlog.simulator import Reply, Text, ToolCall
-from turnlog.testing.apps import client_of, scripted_app
+from turnlog.testing.apps import SECRET, client_of, scripted_app
+from turnlog.tokens import mint
 
 paid = []
 CITED = {"type": "web_search_result_location", "url": "https://ducks.example", "title": "Ducks",
@@ -166,6 +169,15 @@ WRITERS = {"http": write_http, "ui": write_ui, "agui": write_agui, "openai": wri
            "chatkit": write_chatkit}  # fmt: skip
 READERS = {"http": read_http, "ui": read_ui, "agui": read_agui, "openai": read_openai,
            "chatkit": read_chatkit}  # fmt: skip
+
+
+@asynccontextmanager
+async def openai_client(server, user=None):
+    base = str(server.http.base_url).rstrip("/")
+    key = mint(SECRET, user) if user else "none"
+    made = openai.AsyncOpenAI(base_url=f"{base}/v1", api_key=key, max_retries=0)
+    async with made as one:
+        yield one
 
 
 @asynccontextmanager

@@ -3,6 +3,8 @@
 What goes over the wire is also read with the models of the Python package `ag-ui-protocol`.
 """
 
+import asyncio
+import base64
 import json
 import uuid
 
@@ -13,6 +15,7 @@ from pydantic import TypeAdapter
 
 from turnlog.simulator import Reply, Thinking, ToolCall
 from turnlog.simulator.script import invalid_request
+from turnlog.testing import made_files as made
 from turnlog.testing.apps import SECRET, as_user, served
 from turnlog.testing.office import office
 from turnlog.tokens import mint
@@ -123,6 +126,43 @@ async def test_a_tool_of_the_client_is_run_by_the_client():
 
 
 @slow
+async def test_the_client_runs_one_tool_after_the_other():
+    calls = [Reply(ToolCall("ask_color", {"of": of})) for of in ("ducks", "geese")]
+    tool = {"name": "ask_color", "description": "Asks.", "parameters": {"type": "object"}}
+    async with served(*calls, Reply("They differ.")) as server:
+        async with talk(server, "t") as agent:
+            told = await agent.tell("ask", "Which color?", {"tools": [tool]})
+            for color in ("red", "grey"):
+                (pending,) = told["outcome"]["pendingToolCallIds"]
+                told = await agent.tell("tool", pending, color)
+        assert (told["problem"], told["messages"][-1]["content"]) == (None, "They differ.")
+
+
+@slow
+async def test_a_message_brings_its_files_along():
+    picture = base64.b64encode(made.picture("PNG", (20, 20))).decode()
+    letter = base64.b64encode(made.pdf("Dear Sir")).decode()
+    source = {"type": "data", "value": picture, "mimeType": "image/png"}
+    paper = {"type": "data", "value": letter, "mimeType": "application/pdf"}
+    content = [{"type": "text", "text": "Look"}, {"type": "image", "source": source},
+               {"type": "document", "source": paper}]  # fmt: skip
+    async with served(Reply("A square."), Reply("Again.")) as server:
+        async with talk(server, "t") as agent:
+            live = await agent.tell("ask", content)
+            again = await agent.tell("fresh")
+        assert said(live) == ["A square."]
+        kinds_sent = [block["type"] for block in server.sim.requests[0]["messages"][0]["content"]]
+        assert kinds_sent == ["image", "document", "text"]
+        shown = again["messages"][0]["content"]
+        assert [part["type"] for part in shown] == ["text", "image", "document"]
+        old = {"type": "binary", "mimeType": "image/png", "data": picture, "filename": "a.png"}
+        message = {"role": "user", "content": [content[0], old]}  # as before 1.0
+        body = {"threadId": "old", "runId": "r", "messages": [message]}
+        told = events(await server.http.post("/agui", json=body))
+        assert told[-1]["outcome"] == {"type": "success"}
+
+
+@slow
 async def test_a_thread_belongs_to_who_named_it():
     async with served(Reply("For Alice."), Reply("For Bob."), secret=SECRET) as server:
         tokens = [mint(SECRET, name) for name in ("alice", "bob")]
@@ -131,6 +171,19 @@ async def test_a_thread_belongs_to_who_named_it():
             assert (await bob.tell("fresh"))["messages"] == []
             assert said(await bob.tell("ask", "Hi")) == ["For Bob."]
             assert said(await alice.tell("fresh")) == ["For Alice."]
+
+
+@pytest.mark.parametrize(("version", "outcome"), [("1.0", "cancelled"), (None, "success")])
+async def test_an_old_client_is_told_no_outcome_that_it_does_not_know(version, outcome):
+    async with served(Reply("Before.", ToolCall("wait"))) as server:
+        session = await server.session()
+        body = {"threadId": session, "runId": "r", "messages": [{"role": "user", "content": "Go"}]}
+        body |= {"protocolVersion": version} if version else {}
+        running = asyncio.create_task(server.http.post("/agui", json=body))
+        while not server.sim.accepted:
+            await server.http.get("/healthz")
+        await server.http.post(f"/api/sessions/{session}/stop")
+        assert events(await running)[-1]["outcome"] == {"type": outcome}
 
 
 async def test_what_fails_is_a_run_error():

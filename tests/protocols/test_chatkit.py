@@ -7,12 +7,13 @@ import re
 
 import httpx2
 import pytest
-from chatkit.types import Page, Thread, ThreadItem, ThreadMetadata, ThreadStreamEvent
+from chatkit.types import Attachment, Page, Thread, ThreadItem, ThreadMetadata, ThreadStreamEvent
 from pydantic import TypeAdapter
 
 from turnlog import Settings, create_app
 from turnlog.simulator import Reply, Thinking, ToolCall
 from turnlog.stores.memory.store import MemoryStore
+from turnlog.testing import made_files as made
 from turnlog.testing.apps import SECRET, as_user, client_of, is_problem, served
 from turnlog.testing.office import office
 
@@ -96,6 +97,44 @@ async def test_the_stream_and_the_reload_have_the_same_items():
         assert kept[0]["messageId"] == live[0].id
         ids = [event["messageId"] for event in kept if event["type"] == "message"]
         assert [item.id for item in live if item.type == "assistant_message"] == ids
+
+
+@pytest.mark.parametrize("name", ["a.png", "b.pdf", "c.csv"])
+async def test_a_file_is_uploaded_and_sent_with_the_first_message_of_a_thread(name):
+    contents = {"a.png": made.picture("PNG", (20, 20)), "b.pdf": made.pdf("Dear Sir"),
+                "c.csv": b"name,amount\nBob,3\n"}  # fmt: skip
+    async with served(Reply("I see."), secret=SECRET) as server:
+        alice, bob = (ChatKit(server.http, **as_user(name)) for name in ("alice", "bob"))
+        sent = await server.http.post(
+            "/chatkit/attachments", files={"file": (name, contents[name])}, headers=as_user("alice")
+        )
+        attachment = TypeAdapter(Attachment).validate_json(sent.content)
+        given = said("Look") | {"attachments": [attachment.id]}
+        stolen = await bob.post("threads.create", input=given)
+        assert "There is no file" in stolen.text and server.sim.accepted == 0
+        events = await alice.events("threads.create", input=given)
+        assert texts(done(events)) == ["I see."]
+        question = (await alice.load(events[0].thread.id)).items.data[0]
+        assert [(one.id, one.name) for one in question.attachments] == [(attachment.id, name)]
+        await bob.post("attachments.delete", attachment_id=attachment.id)
+        path = f"/api/files/{attachment.id}/content"
+        kept = await server.http.get(path, headers=as_user("alice"))
+        assert kept.content == contents[name]
+        await alice.post("attachments.delete", attachment_id=attachment.id)
+        assert (await server.http.get(path, headers=as_user("alice"))).status_code == 404
+
+
+async def test_an_upload_that_cannot_be_taken_is_refused_with_a_sentence():
+    async with served() as server:
+        chat = ChatKit(server.http)
+        wrong = {"file": ("a.exe", b"MZ" + bytes(5000))}
+        refused = await server.http.post("/chatkit/attachments", files=wrong)
+        assert "must be" in is_problem(refused, 400, "unreadable_file")
+        is_problem(await server.http.post("/chatkit/attachments", json={}), 400, "bad_input")
+        about = {"name": "a.png", "size": 5, "mime_type": "image/png"}
+        assert "`direct`" in is_problem(
+            await chat.post("attachments.create", **about), 400, "bad_input"
+        )
 
 
 async def test_a_thread_gets_its_title_and_is_listed_renamed_and_archived():

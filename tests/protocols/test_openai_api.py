@@ -3,29 +3,20 @@
 import asyncio
 import json
 import subprocess
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import nodejs
 import openai
 import pytest
+from protocols.doors import openai_client as client
 
 from turnlog.simulator import Reply, Thinking, ToolCall
+from turnlog.simulator.script import invalid_request
 from turnlog.testing.apps import SECRET, as_user, served
 from turnlog.testing.office import office
-from turnlog.tokens import mint
 
 SCRIPT = Path(__file__).parents[1] / "node" / "openai_client.mjs"
 COLOR = {"type": "object", "properties": {"of": {"type": "string"}}}
-
-
-@asynccontextmanager
-async def client(server, user=None):
-    base = str(server.http.base_url).rstrip("/")
-    key = mint(SECRET, user) if user else "none"
-    made = openai.AsyncOpenAI(base_url=f"{base}/v1", api_key=key, max_retries=0)
-    async with made as one:
-        yield one
 
 
 async def test_a_response_is_a_turn_and_the_next_goes_on_in_its_session():
@@ -196,32 +187,67 @@ def letters(events):
     return "".join(e.delta for e in events if e.type == "response.output_text.delta")
 
 
-REFUSED = [("temperature", 0.2), ("top_p", 0.5), ("max_output_tokens", 5), ("tool_choice", "none"),
-           ("store", False), ("user", "bob"), ("text", {"format": {"type": "json_object"}}),
-           ("service_tier", "flex"), ("no_such_thing", 1)]  # fmt: skip
+async def test_the_response_after_an_approval_has_its_own_id_and_its_own_numbers():
+    words = "Ducks quack. " * 9
+    script = [Reply("Sure.", ToolCall("pay", {"amount": 3})), Reply(words), Reply("Bye.")]
+    async with office(*script) as bureau, client(bureau) as ai:
+        asked = await ai.responses.create(model="turnlog", input="Pay")
+        reply = {"type": "mcp_approval_response", "approve": True,
+                 "approval_request_id": asked.output[-1].id}  # fmt: skip
+        stream = await ai.responses.create(
+            model="turnlog", input=[reply], previous_response_id=asked.id, stream=True
+        )
+        live = [event async for event in stream]
+        name = live[0].response.id
+        assert name != asked.id and live[0].sequence_number == 0
+        whole = [event async for event in await ai.responses.retrieve(name, stream=True)]
+        assert letters(whole) == letters(live) == words
+        cut = next(event for event in live if event.type == "response.output_text.delta")
+        cut = cut.sequence_number
+        rest = await ai.responses.retrieve(name, stream=True, starting_after=cut)
+        before = [event for event in live if event.sequence_number <= cut]
+        assert letters(before) + letters([event async for event in rest]) == words
+        final = live[-1].response
+        assert (await ai.responses.retrieve(name)).output == final.output
+        assert [item.type for item in final.output] == ["mcp_call", "message"]
+        bye = await ai.responses.create(model="turnlog", input="Bye", previous_response_id=name)
+        assert bye.output_text == "Bye."
 
 
-async def test_nothing_is_left_out_silently():
-    async with served(Reply("One."), Reply("Two.")) as server, client(server) as ai:
-        for name, value in REFUSED:
-            with pytest.raises(openai.BadRequestError, match=name) as refused:
-                await ai.responses.create(model="turnlog", input="Hi", extra_body={name: value})
-            body = refused.value.body
-            assert (body["type"], body["param"]) == ("invalid_request_error", name)
+async def test_a_program_runs_one_function_after_the_other():
+    """The second call of a turn is the client's too, in both APIs."""
+    calls = [Reply(ToolCall("ask_color", {"of": of})) for of in ("ducks", "geese")]
+    about = {"name": "ask_color", "description": "Asks.", "parameters": COLOR}
+    async with served(*calls, Reply("A."), *calls, Reply("B.")) as server, client(server) as ai:
+        tools = [{"type": "function", **about}]
+        told = await ai.responses.create(model="turnlog", input="Which?", tools=tools)
+        for color in ("red", "grey"):
+            (call,) = told.output
+            result = {"type": "function_call_output", "call_id": call.call_id, "output": color}
+            told = await ai.responses.create(
+                model="turnlog", input=[result], previous_response_id=told.id, tools=tools
+            )
+        assert told.output_text == "A."
+        tools, messages = (
+            [{"type": "function", "function": about}],
+            [{"role": "user", "content": "?"}],
+        )
+        for color in ("red", "grey", None):
+            one = await ai.chat.completions.create(model="turnlog", messages=messages, tools=tools)
+            said = one.choices[0].message
+            if color is not None:
+                (call,) = said.tool_calls
+                result = {"role": "tool", "tool_call_id": call.id, "content": color}
+                messages += [said.model_dump(), result]
+        assert said.content == "B."
+
+
+async def test_a_model_that_fails_is_an_error_of_the_server():
+    async with served(invalid_request("No.")) as server, client(server) as ai:
         hi = [{"role": "user", "content": "Hi"}]
-        for name, value in (("n", 2), ("stop", ["x"]), ("seed", 1), ("max_tokens", 9)):
-            with pytest.raises(openai.BadRequestError, match=f"'{name}' is not honoured"):
-                await ai.chat.completions.create(model="turnlog", messages=hi, **{name: value})
-        harmless = {"temperature": 1, "top_p": 1.0, "n": 1, "seed": None, "store": True,
-                    "max_tokens": 8192}  # fmt: skip
-        await ai.chat.completions.create(model="turnlog", messages=hi, **harmless)
-        two = await ai.responses.create(
-            model="turnlog", input="Hi", reasoning={"effort": "high"}, metadata={"a": "b"},
-            include=["reasoning.encrypted_content"],
-        )  # fmt: skip
-        assert two.metadata == {"a": "b"}
-        plain, thinking = server.sim.requests
-        assert "thinking" in thinking and plain.get("thinking") != thinking["thinking"]
+        with pytest.raises(openai.InternalServerError) as failed:
+            await ai.chat.completions.create(model="turnlog", messages=hi)
+        assert (failed.value.status_code, failed.value.type) == (502, "server_error")
 
 
 async def test_errors_have_the_shape_that_these_clients_know():

@@ -1,9 +1,12 @@
 """The UI-message stream, with the transport and the chat of the npm packages `ai` and `@ai-sdk`."""
 
+import base64
+
 import pytest
 from npm_talk import npm_talk
 
 from turnlog.simulator import Reply, Thinking, ToolCall
+from turnlog.testing import made_files as made
 from turnlog.testing.apps import is_problem, served
 from turnlog.testing.office import office
 
@@ -12,6 +15,10 @@ slow = pytest.mark.slow
 
 def url(server):
     return str(server.http.base_url).rstrip("/")
+
+
+def data_url(media_type, content):
+    return f"data:{media_type};base64,{base64.b64encode(content).decode()}"
 
 
 def texts(message):
@@ -128,10 +135,31 @@ async def test_the_same_message_twice_is_asked_once():
         assert other.text.endswith("data: [DONE]\n\n")
 
 
-async def test_a_file_that_was_not_uploaded_is_refused_with_what_to_do():
+@slow
+async def test_use_chat_sends_pictures_and_pdfs_and_a_reload_shows_them():
+    async with served(Reply("A square, and a letter.")) as server:
+        session = await server.session()
+        picture = data_url("image/png", made.picture("PNG", (20, 20)))
+        letter = data_url("application/pdf", made.pdf("Dear Sir"))
+        files = [
+            {"type": "file", "mediaType": "image/png", "filename": "a.png", "url": picture},
+            {"type": "file", "mediaType": "application/pdf", "filename": "b.pdf", "url": letter},
+        ]
+        async with npm_talk("ui_chat.mjs", url(server), session) as chat:
+            live = await chat.tell("show", "Look", files)
+            again = await chat.tell("reload")
+        assert live["problem"] is None and texts(live["messages"][1]) == ["A square, and a letter."]
+        kinds_sent = [block["type"] for block in server.sim.requests[0]["messages"][0]["content"]]
+        assert kinds_sent == ["image", "document", "text"]
+        shown = [part for part in again["messages"][0]["parts"] if part["type"] == "file"]
+        assert [part["filename"] for part in shown] == ["a.png", "b.pdf"]
+        assert (await server.http.get(shown[0]["url"])).content == made.picture("PNG", (20, 20))
+
+
+async def test_a_file_of_another_server_is_refused_with_what_to_do():
     async with served() as server:
         path = f"/api/sessions/{await server.session()}/ui-stream"
-        part = {"type": "file", "url": "data:image/png;base64,AAAA", "mediaType": "image/png"}
+        part = {"type": "file", "url": "https://ducks.example/a.png", "mediaType": "image/png"}
         message = {"role": "user", "parts": [{"type": "text", "text": "Look"}, part]}
         answer = await server.http.post(path, json={"messages": [message]})
-        assert "Upload the file first" in is_problem(answer, 400, "bad_input")
+        assert "Other servers are not asked" in is_problem(answer, 400, "bad_input")

@@ -4,6 +4,7 @@ import pytest
 from web.browser import WATCH
 
 from turnlog.simulator import Reply, ToolCall
+from turnlog.testing import made_files as made
 from turnlog.testing.apps import SECRET
 from turnlog.testing.office import office
 from turnlog.tokens import mint
@@ -30,8 +31,11 @@ async def test_a_person_asks_allows_reloads_and_goes_on(browser):
         await page.get_by_text("Done.", exact=True).wait_for()
         assert await page.locator("#thread .item").all_inner_texts() == shown
         assert any("Allowed by alice" in text for text in shown)
+        picture = {"name": "a.png", "mimeType": "image/png", "buffer": made.picture("PNG", (9, 9))}
+        await page.get_by_label("Files").set_input_files([picture])
         await page.get_by_label("Message").fill("And?")
         await page.get_by_role("button", name="Send").click()
         await page.get_by_text("Bye.", exact=True).wait_for()
+        await page.get_by_text("[a.png]").wait_for()
         assert await page.evaluate("window.refused") == []
         await page.close()

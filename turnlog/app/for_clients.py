@@ -33,6 +33,7 @@ def agent(agent: Agent, tools: Iterable[KnownTool]) -> dict[str, Any]:
         "id": agent.id,
         "name": agent.ref.name,
         "description": agent.description,
+        "model": agent.model,
         "webSearch": agent.web_search,
         "tools": [
             {"name": tool.name, "title": tool.title, "writes": tool.writes} for tool in tools

@@ -116,7 +116,7 @@ class Client:
         name: str,
         media_type: str = "application/octet-stream",
     ) -> Json:
-        """A picture or a PDF, for `fileIds` of a question."""
+        """A picture, a PDF or a document, for `fileIds` of a question."""
         return self._call(calls.upload(session_id, name, content, media_type))
 
     # inside

@@ -63,13 +63,15 @@ def decide(approval_id: str, approved: bool, reason: str | None, args: Json | No
 
 
 def upload(session_id: str, name: str, content: bytes, media_type: str) -> Call:
-    """PDFs have a route of their own."""
-    path = f"/api/sessions/{session_id}/files" + ("/pdf" if _is_pdf(content) else "")
+    """Pictures, PDFs and documents have a route each."""
+    path = f"/api/sessions/{session_id}/files{_route(content)}"
     return Call("POST", path, files={"file": (name, content, media_type)})
 
 
-def _is_pdf(content: bytes) -> bool:
-    return b"%PDF-" in content[:1024]
+def _route(content: bytes) -> str:
+    if content.startswith((b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"RIFF")):
+        return ""
+    return "/pdf" if b"%PDF-" in content[:1024] else "/document"
 
 
 def checked(response: httpx2.Response) -> httpx2.Response:

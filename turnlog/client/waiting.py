@@ -122,7 +122,7 @@ class AsyncClient:
         name: str,
         media_type: str = "application/octet-stream",
     ) -> Json:
-        """A picture or a PDF, for `fileIds` of a question."""
+        """A picture, a PDF or a document, for `fileIds` of a question."""
         return await self._call(calls.upload(session_id, name, content, media_type))
 
     # inside

@@ -13,6 +13,15 @@ Block = dict[str, Any]  # one content block of the Messages API, kept as it came
 Citation = dict[str, Any]  # one citation of the Messages API, with the blockIndex it is from
 
 
+class Sampling(Value, frozen=True, kw_only=True):
+    """How a model is to pick its words, as far as it can be told."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    stop: list[str] = []  # it stops where it would write one of these
+    max_tokens: int | None = None  # of each of its answers
+
+
 class TokenUsage(Value, frozen=True, kw_only=True):
     """What a model call used. `input_tokens` does not include what came from the cache."""
 

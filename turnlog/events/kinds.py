@@ -14,6 +14,7 @@ from turnlog.events.base import Event
 from turnlog.events.content import (
     Block,
     Citation,
+    Sampling,
     Span,
     TokenUsage,
     citations_of,
@@ -54,8 +55,9 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
     log_only: ClassVar[frozenset[str]] = frozenset(
-        {"clientTools", "enableThinking", "requestId", "fileDetails", "roles", "thinkingBudget"}
-    )
+        {"clientTools", "enableThinking", "requestId", "fileDetails", "roles", "sampling",
+         "thinkingBudget"}
+    )  # fmt: skip
 
     message_id: str
     content: str
@@ -63,6 +65,7 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
     file_details: list[dict[str, Any]] = []  # of each, what decides how it is told
     enable_thinking: bool | None = None  # what the message itself wished for
     thinking_budget: int | None = None
+    sampling: Sampling | UnsetType = UNSET
     client_tools: list[dict[str, Any]] = []  # that the client runs in this turn
     request_id: str | None | UnsetType = UNSET  # that the client gave; UNSET: older than this field
     roles: list[str] | UnsetType = UNSET  # of whoever asked, where agents are for roles

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnlog.errors import BadInput, TooLarge
+from turnlog.events.content import Sampling
 from turnlog.ports import File, Question
 from turnlog.projections.history.attachments import too_much
 
 LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
 MOST_REQUEST_ID = 200
+MOST_STOPS, MOST_STOP = 4, 200  # texts, characters of each
 MOST_FILES = 20  # of one message
 DEEPEST = 64  # levels of arguments
 
@@ -31,6 +33,8 @@ def admit(question: Question, limits: Limits) -> None:
     _check_text(question.message, limits.max_characters)
     if question.thinking_budget is not None:
         check_budget(question.thinking_budget, "thinkingBudget")
+    if question.sampling is not None:
+        _check_sampling(question.sampling)
     if question.request_id is not None:
         _check_request_id(question.request_id)
     if len(question.file_ids) > MOST_FILES:
@@ -43,6 +47,19 @@ def admit_files(files: Sequence[File], limits: Limits) -> None:
     """Refuse what no request can hold together."""
     if too_much([file.facts | file.details for file in files], limits.model):
         raise TooLarge("These files are too large to be sent in one message. Send fewer of them.")
+
+
+def _check_sampling(sampling: Sampling) -> None:
+    if sampling.max_tokens is not None and sampling.max_tokens < 1:
+        raise BadInput("The limit of tokens must be 1 or more.")
+    if len(sampling.stop) > MOST_STOPS or any(not 0 < len(s) <= MOST_STOP for s in sampling.stop):
+        raise BadInput(
+            f"'stop' takes up to {MOST_STOPS} texts, each with 1 to {MOST_STOP} characters."
+        )
+    for text in sampling.stop:
+        check_characters(text, "stop")
+        if not text.strip():
+            raise BadInput("'stop' must hold more than spaces.")
 
 
 def _check_request_id(text: str) -> None:

@@ -32,6 +32,7 @@ def sent(question: Question, files: Sequence[File]) -> k.UserMessageSent:
         enable_thinking=question.enable_thinking,
         request_id=question.request_id,
         thinking_budget=question.thinking_budget,
+        sampling=question.sampling or UNSET,
         client_tools=question.client_tools,
         roles=question.roles or UNSET,
     )

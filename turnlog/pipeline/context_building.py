@@ -155,7 +155,8 @@ class _Desk(NamedTuple):
             model=self.model,
             system=self.system,
             messages=messages,
-            max_tokens=self.limits.max_tokens,
+            max_tokens=_most_tokens(self.question, self.limits),
+            sampling=self.question.sampling,
             tools=specs,
             thinking_budget=_budget(self.question, self.session) if thinks else None,
             searches=self.searches,
@@ -238,6 +239,11 @@ def _searches(session: Session, agent: Agent, limits: Limits) -> int | None:
     if not (agent.web_search and session.web_search):
         return None
     return max(0, limits.searches - session.searches)
+
+
+def _most_tokens(question: Question, limits: Limits) -> int:
+    wished = question.sampling.max_tokens if question.sampling else None
+    return min(wished or limits.max_tokens, limits.max_tokens)
 
 
 def _budget(question: Question, session: Session) -> int | None:

@@ -90,6 +90,7 @@ async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:
         file_ids=[file["id"] for file in first.files],
         enable_thinking=first.enable_thinking,
         thinking_budget=first.thinking_budget,
+        sampling=first.sampling or None,
         request_id=turn.request_id,
         roles=first.roles or [],
     )

@@ -4,6 +4,7 @@ from typing import Any, Literal, Protocol
 
 from turnlog.errors import TooMany
 from turnlog.events.base import Value
+from turnlog.events.content import Sampling
 
 MOST_IN_LINE = 20  # questions of one session
 
@@ -15,6 +16,7 @@ class Question(Value, frozen=True, kw_only=True):
     file_ids: list[str] = []
     enable_thinking: bool | None = None
     thinking_budget: int | None = None
+    sampling: Sampling | None = None
     request_id: str | None = None
     on_busy: Literal["reject", "enqueue"] = "reject"
     message_id: str | None = None  # made by our side, where a protocol shows it first

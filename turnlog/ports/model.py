@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import msgspec
 
 from turnlog.events.base import Event
+from turnlog.events.content import Sampling
 from turnlog.ports.tools import ToolSpec
 
 
@@ -20,6 +21,7 @@ class Prompt:
     max_tokens: int
     tools: Sequence[ToolSpec] = ()
     thinking_budget: int | None = None  # None: don't think
+    sampling: Sampling | None = None  # its `max_tokens` is in `max_tokens` already
     searches: int | None = None  # web searches that are left; None: the model may not search
     output_schema: Mapping[str, Any] | None = None  # what the answer must be, as JSON
     container: str | None = None  # of the provider's own tools, to go back to

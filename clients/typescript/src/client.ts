@@ -153,12 +153,12 @@ export class Turnlog {
     return this.#decide(approvalId, reason ? { approved: false, reason } : { approved: false });
   }
 
-  /** A picture or a PDF, for `fileIds` of a question. */
+  /** A picture, a PDF or a document, for `fileIds` of a question. */
   async upload(sessionId: string, file: Blob, name: string): Promise<Record<string, unknown>> {
     const head = new TextDecoder("latin1").decode(await file.slice(0, 1024).arrayBuffer());
     const form = new FormData();
     form.append("file", file, name);
-    const path = `${session(sessionId)}/files${head.includes("%PDF-") ? "/pdf" : ""}`;
+    const path = `${session(sessionId)}/files${uploadRoute(head)}`;
     return (await this.#send(path, { method: "POST", body: form })).json() as never;
   }
 
@@ -197,6 +197,12 @@ export class Turnlog {
     const detail = problem.detail ?? `The server answered ${response.status}.`;
     throw new ServerError(response.status, detail, problem.type?.split(":").pop() ?? "unknown");
   }
+}
+
+/** Pictures, PDFs and documents have a route each. */
+function uploadRoute(head: string): string {
+  if (/^(\xff\xd8\xff|.PNG|GIF8|RIFF)/.test(head)) return "";
+  return head.includes("%PDF-") ? "/pdf" : "/document";
 }
 
 function session(id: string): string {

@@ -6,13 +6,14 @@ provider's cache: tools in one order, then the system prompt, then a history tha
 
 from typing import Any
 
-from turnlog.engines.claude.models import BUDGET, WEB_SEARCH, thinking_parameters
+from turnlog.engines.claude.models import BUDGET, DISABLED, WEB_SEARCH, thinking_parameters
 from turnlog.engines.claude.output_schema import strict
-from turnlog.events.content import Block
+from turnlog.events.content import Block, Sampling
 from turnlog.ports import Prompt
 from turnlog.projections.history.clean import last_turn
 from turnlog.projections.history.lint import RULES
 from turnlog.projections.history.messages import add
+from turnlog.projections.history.models import sampling_taken
 from turnlog.projections.history.repair import repair
 from turnlog.projections.history.request import Request
 
@@ -54,9 +55,18 @@ def body_of(prompt: Prompt, cache: str = "off") -> dict[str, Any]:
     if prompt.output_schema is not None:
         form = {"type": "json_schema", "schema": strict(prompt.output_schema)}
         body["output_config"] = {**body.get("output_config", {}), "format": form}
+    if prompt.sampling is not None:
+        body |= _sampling(prompt.sampling, body)
     if prompt.container is not None:
         body["container"] = prompt.container
     return body
+
+
+def _sampling(wished: Sampling, body: dict[str, Any]) -> dict[str, Any]:
+    """A model that does not take a wish is not told of it: it would refuse the whole request."""
+    thinks = body.get("thinking", {}).get("type") not in (None, DISABLED)
+    stop = {"stop_sequences": wished.stop} if wished.stop else {}
+    return stop | sampling_taken(body["model"], wished, thinks=thinks)
 
 
 def _compaction(prompt: Prompt) -> dict[str, Any]:

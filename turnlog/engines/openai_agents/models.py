@@ -72,7 +72,7 @@ class SdkModelAdapter:
         stream = self._model.stream_response(
             prompt.system or None,
             conversation.items(prompt.messages),
-            ModelSettings(max_tokens=prompt.max_tokens, include_usage=True),
+            _settings(prompt),
             [_tool(spec) for spec in prompt.tools],
             None,
             [],
@@ -91,6 +91,19 @@ class SdkModelAdapter:
             raise _explained(error) from error
         if not reading.over:
             raise _failed(*CUT)
+
+
+def _settings(prompt: Prompt) -> ModelSettings:
+    wished = prompt.sampling
+    if wished is None:
+        return ModelSettings(max_tokens=prompt.max_tokens, include_usage=True)
+    return ModelSettings(
+        max_tokens=prompt.max_tokens,
+        temperature=wished.temperature,
+        top_p=wished.top_p,
+        extra_args={"stop": wished.stop} if wished.stop else None,
+        include_usage=True,
+    )
 
 
 def _tool(spec: Any) -> Any:

@@ -7,6 +7,8 @@ Sonnet 5 and 5.5, Haiku 5.5, Fable 5), and for 4.6 to 4.8 from reported 400s.
 
 import re
 
+from turnlog.events.content import Sampling
+
 Version = tuple[int, int]
 ALWAYS: Version = (0, 0)
 
@@ -57,6 +59,17 @@ def has(model: str, fact: str) -> bool | None:
         return None
     since = SINCE[fact].get(SAME_AS.get(name[1], name[1]))
     return since is not None and (int(name[2]), int(name[3] or 0)) >= since
+
+
+def sampling_taken(model: str, sampling: Sampling, *, thinks: bool) -> dict[str, float]:
+    """What the model takes of these wishes, by its name in the API. "Temperature: range: 0..1";
+    it goes with no thinking, and not together with `top_p`.
+    """
+    if thinks or has(model, "refuses_sampling") is not False:
+        return {}
+    if sampling.temperature is not None:
+        return {"temperature": sampling.temperature} if sampling.temperature <= 1 else {}
+    return {"top_p": sampling.top_p} if sampling.top_p is not None else {}
 
 
 def context_of(model: str) -> int:

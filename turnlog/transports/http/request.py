@@ -1,6 +1,7 @@
 """A request whose user is known, and a body and parameters that hold what they should."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -105,8 +106,10 @@ def _decoded(raw: bytes, kind: type[A]) -> A:
         raise BadInput("The body is nested too deep.") from None
 
 
-def json_response(value: Any, status: int = 200) -> Response:
-    return Response(_encode(value), status, media_type="application/json")
+def json_response(
+    value: Any, status: int = 200, *, headers: Mapping[str, str] | None = None
+) -> Response:
+    return Response(_encode(value), status, headers, "application/json")
 
 
 async def _bounded(request: Request, most: int) -> bytes:

@@ -215,6 +215,8 @@ ROUTES: tuple[Route, ...] = (
     Route("POST",  "/chatkit", "user", chatkit.process,
           "ChatKit: every request of the protocol.", "JSON, or events.",
           body=chatkit.AnyRequest, example=chatkit.EXAMPLE),
+    Route("POST",  "/chatkit/attachments", "user", chatkit.upload,
+          "ChatKit: a file for a message, multipart, the part `file`.", "An attachment."),
 
     Route("GET",   "/v1/models", "user", completions.models,
           "OpenAI's API: our agents as models.", "{object, data}"),

@@ -1,16 +1,43 @@
-"""Files in other protocols: named by their address, never brought along."""
+"""Files in other protocols: named by the address that they have here, or brought along.
 
+What a message brings along, as base64, is kept like an upload: the same content is one file, so a
+request that is sent again brings nothing new.
+"""
+
+import base64
+import binascii
+import mimetypes
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import unquote_to_bytes
+
+import msgspec
 
 from turnlog.errors import BadInput
+from turnlog.ports import Backend, Question, Upload, User
+from turnlog.ports.files import FileKind
 
 _ADDRESS = re.compile(r"(?:https?://[^/]+)?/api/files/([^/?#]+)(?:/content)?(?:[?#].*)?")
+_DATA = re.compile(r"data:([^;,]*)((?:;[^;,]*)*?)(;base64)?,(.*)", re.DOTALL)
+HEAD = 1024  # bytes that say what a file is
+_IMAGES = (b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"RIFF")
+NOT_OURS = (
+    "Other servers are not asked for files. Send the file itself (as base64), or upload it "
+    "(POST /api/sessions/{id}/files) and send its address: /api/files/{id}/content."
+)
+
+
+class Sent(NamedTuple):
+    """A file of a message: the id of one of ours, or what it is."""
+
+    file_id: str = ""
+    content: bytes = b""
+    name: str = ""
 
 
 def address(file: dict[str, Any]) -> str:
-    """Where a file of a question is, as `file_ids` reads it."""
+    """Where a file of a question is, as `file_at` reads it."""
     return f"/api/files/{file['id']}/content"
 
 
@@ -18,15 +45,57 @@ def is_image(file: dict[str, Any]) -> bool:
     return str(file.get("mediaType", "")).startswith("image/")
 
 
-def file_ids(addresses: Iterable[str]) -> list[str]:
-    """The ids in addresses of our files. Raises BadInput for any other address."""
-    found = []
-    for address in addresses:
-        match = _ADDRESS.fullmatch(address)
-        if match is None:
-            raise BadInput(
-                "Upload the file first (POST /api/sessions/{id}/files), then send its address: "
-                "/api/files/{id}/content."
-            )
-        found.append(match[1])
-    return found
+def file_at(url: str, name: str = "") -> Sent:
+    """The file at one of our addresses, or in a `data:` URL. Raises BadInput for any other."""
+    if match := _ADDRESS.fullmatch(url):
+        return Sent(file_id=match[1])
+    data = _DATA.fullmatch(url)
+    if data is None:
+        raise BadInput(NOT_OURS)
+    media_type, _, is_base64, text = data.groups()
+    if is_base64:
+        return file_in(unquote_to_bytes(text).decode("latin-1"), media_type, name)
+    return Sent(content=unquote_to_bytes(text), name=_named(name, media_type))
+
+
+def file_in(text: str, media_type: str, name: str = "") -> Sent:
+    """The file that this base64 is."""
+    try:
+        content = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise BadInput("A file in this message is not base64.") from None
+    return Sent(content=content, name=_named(name, media_type))
+
+
+async def with_files(
+    backend: Backend, user: User, session_id: str, question: Question, sent: Sequence[Sent]
+) -> Question:
+    """The question with its files, after those that it brings along are kept.
+
+    Raises what an upload raises: TooLarge, Unreadable, TooMany, NotFound.
+    """
+    if not sent:
+        return question
+    await backend.store.get_session(user.id, session_id)
+    ids = [each.file_id or await _kept(backend, user, session_id, each) for each in sent]
+    return msgspec.structs.replace(question, file_ids=list(dict.fromkeys(ids)))
+
+
+def kind_of(head: bytes) -> FileKind:
+    """What a file that begins like this is received as."""
+    if head.startswith(_IMAGES):
+        return "image"
+    return "pdf" if b"%PDF-" in head[:HEAD] else "document"
+
+
+async def _kept(backend: Backend, user: User, session_id: str, sent: Sent) -> str:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield sent.content
+
+    upload = Upload(user.id, session_id, kind_of(sent.content), sent.name, chunks())
+    return (await backend.files.receive(upload)).id
+
+
+def _named(name: str, media_type: str) -> str:
+    """Where the client gave no name, one with the ending that the type has."""
+    return name or "file" + (mimetypes.guess_extension(media_type) or "")

@@ -146,6 +146,7 @@ class Story:
     asked: dict[str, k.ApprovalRequested] = field(default_factory=dict)
     calls: dict[str, k.ToolUse] = field(default_factory=dict)
     rejected: set[str] = field(default_factory=set)  # calls
+    began: Began | None = None
 
     def take(self, entry: Stamped) -> Iterator[Step]:
         rule = _RULES.get(type(entry.event))
@@ -153,7 +154,11 @@ class Story:
             yield from rule(self, entry.event, entry)
 
     def again(self) -> Iterator[Step]:
-        """What has begun and not ended, for a client that comes back in the middle."""
+        """What has begun and not ended, for a client that comes back in the middle: the turn
+        itself first, which says what tools the client has.
+        """
+        if self.began is not None:
+            yield self.began
         for block in self.open.values():
             yield block.step
 
@@ -225,7 +230,8 @@ class Story:
 
 
 def _began(story: Story, event: k.UserMessageSent, entry: Stamped) -> Iterator[Step]:
-    yield Began(entry.turn_id, event)
+    story.began = Began(entry.turn_id, event)
+    yield story.began
 
 
 def _thinking(story: Story, event: Event, entry: Stamped) -> Iterator[Step]:

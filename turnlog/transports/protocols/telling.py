@@ -31,17 +31,14 @@ async def told(
 
     `after`: only what follows this number. An empty batch is a sign of life.
     """
-    story, silent, over = Story(), after is not None, False
+    hearing, over = _Hearing(after), False
+    story = hearing.story
     is_first = True  # what was there already: the turn may be at rest, and no sign will come
     async with aclosing(backend.follow_turn(user_id, turn)) as batches:
         async for batch in batches:
             steps: list[Step] = []
             for live in batch:
-                if silent and after is not None and live.entry.position > after:
-                    silent = False
-                    steps += story.again()
-                new = list(story.take(live.entry))
-                steps += [] if silent else new
+                steps += hearing.take(live.entry)
                 over = over or isinstance(live.entry.event, ENDS)
             may_rest = story.approvals and (is_first or not batch)
             if may_rest and await is_waiting(backend, user_id, turn):
@@ -52,6 +49,22 @@ async def told(
             if over:
                 return
     yield [*story.close(), Failed(_SILENT, "interrupted")]
+
+
+class _Hearing:
+    """The fold for one client, who is told only what follows a number."""
+
+    def __init__(self, after: int | None) -> None:
+        self.story = Story()
+        self._after = after
+
+    def take(self, entry: Stamped) -> list[Step]:
+        again: list[Step] = []
+        if self._after is not None and entry.position > self._after:
+            self._after = None
+            again = list(self.story.again())
+        new = list(self.story.take(entry))
+        return [*again, *new] if self._after is None else []
 
 
 async def is_waiting(backend: Backend, user_id: str, turn: StartedTurn) -> bool:
@@ -184,8 +197,8 @@ def _frame(event: Any) -> bytes:
     return b"data: %s\n\n" % encode(event)
 
 
-def all_steps(entries: Sequence[Stamped]) -> list[Step]:
+def all_steps(entries: Sequence[Stamped], after: int | None = None) -> list[Step]:
     """The steps of events that are over; the turn at the end may wait."""
-    story = Story()
-    steps = [step for entry in entries for step in story.take(entry)]
-    return [*steps, story.waits()] if story.approvals else steps
+    hearing = _Hearing(after)
+    steps = [step for entry in entries for step in hearing.take(entry)]
+    return [*steps, hearing.story.waits()] if hearing.story.approvals else steps

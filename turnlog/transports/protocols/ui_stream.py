@@ -16,7 +16,7 @@ from turnlog.ports import Decision, Question, StartedTurn
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import reading, telling
 from turnlog.transports.protocols import story as s
-from turnlog.transports.protocols.files import address, file_ids
+from turnlog.transports.protocols.files import Sent, address, file_at, with_files
 from turnlog.transports.protocols.understanding import understood
 
 Json = dict[str, Any]
@@ -46,7 +46,9 @@ async def send(request: UserRequest) -> Response:
     session_id, last = request.id("session_id"), sent.messages[-1]
     await request.backend.store.get_session(request.user.id, session_id)
     if last.get("role") == "user":
-        question = _question(last)
+        question = await with_files(
+            request.backend, request.user, session_id, _question(last), _files(last)
+        )
         turn = await request.backend.start_turn(request.user, session_id, question)
         return _stream(request, turn)
     decisions = _decisions(last)
@@ -107,12 +109,16 @@ async def messages(request: UserRequest) -> Response:
 def _question(message: Json) -> Question:
     parts = message.get("parts") or []
     texts = [part["text"] for part in parts if part.get("type") == "text"]
-    files = [part for part in parts if part.get("type") == "file"]
     return Question(
         message="\n".join(texts),
-        file_ids=file_ids(part.get("url", "") for part in files),
         request_id=str(message["id"]) if message.get("id") else None,
     )
+
+
+@understood
+def _files(message: Json) -> list[Sent]:
+    parts = [part for part in message.get("parts") or [] if part.get("type") == "file"]
+    return [file_at(str(part["url"]), str(part.get("filename") or "")) for part in parts]
 
 
 @understood

@@ -221,6 +221,7 @@ class AgentView(Value, frozen=True, kw_only=True):
     id: str
     name: str
     description: str
+    model: str | None  # null: the server's own
     web_search: bool
     tools: list[ToolView]
 

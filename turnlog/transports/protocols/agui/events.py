@@ -13,6 +13,7 @@ from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols.files import address, is_image
 
 Json = dict[str, Any]
+SUCCESS: Json = {"type": "success"}
 RESPONSE = {
     "type": "object",
     "properties": {
@@ -39,9 +40,11 @@ class Nothing(s.Step):
 class Teller:
     """Steps as events of AG-UI. It knows which texts are open and which tools are the client's."""
 
-    def __init__(self, thread_id: str, run_id: str, session: Session) -> None:
+    def __init__(self, thread_id: str, run_id: str, session: Session, *, old: bool = False) -> None:
+        """`old`: for a client before 1.0, which refuses what it does not know of an outcome."""
         self._run = {"threadId": thread_id, "runId": run_id}
         self._session = session
+        self._old = old
         self._mine: set[str] = set()
         self._open: set[str] = set()  # messages whose text has begun
         self._said: dict[str, str] = {}  # the newest message of each agent
@@ -108,7 +111,7 @@ class Teller:
         outcome: Json = {"type": "interrupt", "interrupts": [_interrupt(one) for one in asked]}
         if not asked:
             pending = [approval.tool_use_id for approval in step.open]
-            outcome = {"type": "success", "pendingToolCallIds": pending}
+            outcome = SUCCESS if self._old else SUCCESS | {"pendingToolCallIds": pending}
         yield {"type": "RUN_FINISHED", **self._run, "outcome": outcome}
 
     def ended(self, step: s.Ended) -> Iterator[Json]:
@@ -117,15 +120,16 @@ class Teller:
         about = {"usage": msgspec.to_builtins(complete.token_usage), "model": complete.model,
                  "costUsd": complete.cost_usd, "stopReason": complete.stop_reason}  # fmt: skip
         yield {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/turn", "value": about}]}
-        kind = "cancelled" if complete.reason == "cancelled" else "success"
-        yield {"type": "RUN_FINISHED", **self._run, "outcome": {"type": kind}}
+        cancelled = complete.reason == "cancelled" and not self._old
+        outcome = {"type": "cancelled"} if cancelled else SUCCESS
+        yield {"type": "RUN_FINISHED", **self._run, "outcome": outcome}
 
     def failed(self, step: s.Failed) -> Iterator[Json]:
         yield from self._end_all()
         yield {"type": "RUN_ERROR", "message": step.error, "code": step.code}
 
     def nothing(self, step: Nothing) -> Iterator[Json]:
-        yield {"type": "RUN_FINISHED", **self._run, "outcome": {"type": "success"}}
+        yield {"type": "RUN_FINISHED", **self._run, "outcome": SUCCESS}
 
 
 def _thought_began(teller: Teller, step: s.ThoughtBegan) -> Iterator[Json]:

@@ -17,7 +17,7 @@ from turnlog.transports.http.request import UserRequest
 from turnlog.transports.protocols import reading, telling
 from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols.agui.events import Nothing, Snapshot, Teller
-from turnlog.transports.protocols.files import file_ids
+from turnlog.transports.protocols.files import Sent, file_at, file_in, with_files
 from turnlog.transports.protocols.threads import session_of
 from turnlog.transports.protocols.understanding import understood
 
@@ -38,6 +38,7 @@ class RunInput(msgspec.Struct, kw_only=True, rename="camel"):
     state: Any = None
     forwarded_props: Any = None
     resume: list[Json] = []
+    protocol_version: str = ""  # clients before 1.0 say nothing
 
 
 async def run(request: UserRequest) -> Response:
@@ -46,7 +47,7 @@ async def run(request: UserRequest) -> Response:
     props = given.forwarded_props if isinstance(given.forwarded_props, dict) else {}
     agent = props.get("agent")
     session = await session_of(backend, request.user, given.thread_id, agent)
-    teller = Teller(given.thread_id, given.run_id, session)
+    teller = Teller(given.thread_id, given.run_id, session, old=not given.protocol_version)
     turn, before = await _turn(request, given, session)
     if turn is None:
         steps = _shown_again(backend, user_id, session)
@@ -64,7 +65,9 @@ async def _turn(
         return await telling.decide(backend, request.user, session.id, decisions)
     last = given.messages[-1] if given.messages else {}
     if last.get("role") == "user":
-        question = _question(given, last)
+        question = await with_files(
+            backend, request.user, session.id, _question(given, last), _files(last)
+        )
         return await backend.start_turn(request.user, session.id, question), None
     if await telling.is_running(backend, user_id, session.id):
         return await telling.newest(backend, user_id, session.id), None
@@ -85,21 +88,42 @@ async def _shown_again(backend: Backend, user_id: str, session: Session) -> tell
 
 @understood
 def _question(given: RunInput, message: Json) -> Question:
-    content = message.get("content") or ""
-    text: list[Json] = [{"type": "text", "text": content}]
-    parts: list[Json] = text if isinstance(content, str) else content
-    texts = [part["text"] for part in parts if part.get("type") == "text"]
-    others = [part.get("source") or {} for part in parts if part.get("type") != "text"]
+    texts = [part["text"] for part in _parts(message) if part.get("type") == "text"]
     context = [f"{c.get('description')}: {c.get('value')}" for c in given.context]
     return Question(
         message="\n".join([*context, *texts]),
-        file_ids=file_ids(str(source.get("value", "")) for source in others),
         request_id=given.run_id,
         client_tools=[
             {name: tool.get(name) for name in ("name", "description", "parameters")}
             for tool in given.tools
         ],
     )
+
+
+def _parts(message: Json) -> list[Json]:
+    content = message.get("content") or ""
+    text: list[Json] = [{"type": "text", "text": content}]
+    return text if isinstance(content, str) else content
+
+
+@understood
+def _files(message: Json) -> list[Sent]:
+    return [_file(part) for part in _parts(message) if part.get("type") != "text"]
+
+
+def _file(part: Json) -> Sent:
+    """By address, by id or as base64; before 1.0 such a part was called `binary`."""
+    if part.get("type") == "binary":
+        kind = "id" if part.get("id") else "url" if part.get("url") else "data"
+        source = {"type": kind, "value": part[kind], "mimeType": part.get("mimeType")}
+    else:
+        source = part["source"]
+    kind, value, name = source["type"], str(source["value"]), str(part.get("filename") or "")
+    if kind in ("id", "file"):
+        return Sent(file_id=value)
+    if kind == "data":
+        return file_in(value, str(source.get("mimeType") or ""), name)
+    return file_at(value, name)
 
 
 async def _decisions(

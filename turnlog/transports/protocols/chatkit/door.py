@@ -14,10 +14,14 @@ import msgspec
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from turnlog.errors import BadInput, TurnlogError
+from turnlog.ports import Upload
 from turnlog.transports import sse
-from turnlog.transports.http.request import UserRequest
+from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.http.uploads import Form
+from turnlog.transports.protocols.files import HEAD, kind_of
 
 MOST_BYTES = 1_000_000
+NO_SESSION = ""  # in which a file was uploaded
 MISSING = "ChatKit is not installed here. Install turnlog[openai]."
 NO_RETRY = "An answer cannot be made anew: the log is append-only. Ask again."
 CSP = (
@@ -59,6 +63,31 @@ async def process(request: UserRequest) -> Response:
     server, context_of = await asyncio.to_thread(_server)
     context = context_of(request.backend, request.user)
     return await _answer(server, raw, context, request)
+
+
+async def upload(request: UserRequest) -> Response:
+    """The protocol's direct upload: a file, before anybody knows in which thread it will be sent.
+    It is the user's, as every file is, and its id is the attachment's.
+    """
+    form = Form(request.http)
+    name, chunks = await form.begin(), form.chunks()
+    try:
+        head = b""
+        while len(head) < HEAD and (chunk := await anext(chunks, b"")):
+            head += chunk
+        sent = Upload(request.user.id, NO_SESSION, kind_of(head), name, _after(head, chunks))
+        file = await request.backend.files.receive(sent)
+    except TurnlogError:
+        await form.drain()  # a client that still writes would not read the answer
+        raise
+    about = {"type": "file", "id": file.id, "name": file.name, "mime_type": file.media_type}
+    return json_response(about)
+
+
+async def _after(head: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield head
+    async for chunk in rest:
+        yield chunk
 
 
 async def _answer(server: Any, raw: bytes, context: Any, request: UserRequest) -> Response:

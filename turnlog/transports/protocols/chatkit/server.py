@@ -13,7 +13,7 @@ from typing import Any
 
 from chatkit import types as c
 from chatkit.server import ChatKitServer
-from chatkit.store import NotFoundError, Store
+from chatkit.store import AttachmentStore, NotFoundError, Store
 
 from turnlog.errors import BadInput, NotFound
 from turnlog.ports import Backend, Decision, Question, Session, StartedTurn, User
@@ -23,7 +23,7 @@ from turnlog.transports.protocols.chatkit.items import Teller
 
 PAGE = 500  # events that are read at a time
 KEPT = "The log is append-only: nothing in it is changed or deleted."
-UPLOAD = "Upload the file to /api/sessions/ID/files, then send its id as an attachment."
+UPLOAD = "Files are uploaded at once: set `uploadStrategy` to `direct`, to /chatkit/attachments."
 
 
 @dataclass
@@ -161,7 +161,7 @@ class Server(ChatKitServer[Context]):
         self._stopping: set[asyncio.Task[bool]] = set()
 
     def _get_attachment_store(self) -> Any:
-        raise BadInput(UPLOAD)
+        return _NoPromises()
 
     async def respond(
         self, thread: Any, input_user_message: Any, context: Context
@@ -212,6 +212,16 @@ class Server(ChatKitServer[Context]):
                     yield event
         session = await context.backend.store.get_session(context.user_id, thread.id)
         thread.title = session.title or None  # the server tells the client, if it has changed
+
+
+class _NoPromises(AttachmentStore[Context]):
+    """An attachment is there when it is uploaded, and not before."""
+
+    async def create_attachment(self, input: Any, context: Context) -> Any:
+        raise BadInput(UPLOAD)
+
+    async def delete_attachment(self, attachment_id: str, context: Context) -> None:
+        """The store deletes its file."""
 
 
 def _thread(session: Session) -> c.ThreadMetadata:

@@ -10,11 +10,13 @@ from turnlog.ports import Backend, Decision, Question, StartedTurn
 from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.transports.http.request import UserRequest
 from turnlog.transports.protocols import telling
-from turnlog.transports.protocols.files import file_ids
+from turnlog.transports.protocols.files import NOT_OURS, Sent, file_at, file_in
+from turnlog.transports.protocols.openai_api.parameters import LEFT_OUT, Hints
 from turnlog.transports.protocols.understanding import understood
 
 Json = dict[str, Any]
 PREFIX = "resp_"
+FILES = ("input_image", "input_file", "image_url", "file", "input_audio")  # parts that are files
 DEFAULT = "turnlog"  # the model that is the server's first agent
 
 
@@ -32,26 +34,46 @@ def agent_of(request: UserRequest, model: str) -> str | None:
     return None if model == DEFAULT else model
 
 
-def response_id(turn: StartedTurn) -> str:
-    """Says which turn it is, so that nothing has to be remembered."""
-    return f"{PREFIX}{turn.session_id}_{turn.first_seq}"
+def left_out(
+    request: UserRequest, agent: str | None, hints: Hints, thinks: object
+) -> dict[str, str]:
+    """The header that names the hints that were not followed, if there are any."""
+    config = request.backend.config(request.user)
+    rows = [row for row in config["agents"] if agent in (None, row["id"])]
+    model = (rows[0]["model"] if rows else None) or config["model"]
+    names = hints.left_out(model, thinks=bool(thinks))
+    return {LEFT_OUT: ", ".join(names)} if names else {}
 
 
-async def turn_of(backend: Backend, user_id: str, name: str) -> StartedTurn:
-    """The turn of a response. Raises NotFound for whatever is not this user's."""
-    session_id, _, number = name.removeprefix(PREFIX).rpartition("_")
+def response_id(turn: StartedTurn, before: int | None = None) -> str:
+    """Says which turn it is, so that nothing has to be remembered; and where it goes on, for what
+    follows an answer of the client.
+    """
+    begins = "" if before is None else f"-{before}"
+    return f"{PREFIX}{turn.session_id}_{turn.first_seq}{begins}"
+
+
+async def turn_of(backend: Backend, user_id: str, name: str) -> tuple[StartedTurn, int | None]:
+    """The turn of a response, and the number before its first event, where it goes on with a turn.
+    Raises NotFound for whatever is not this user's.
+    """
+    session_id, _, place = name.removeprefix(PREFIX).rpartition("_")
+    number, _, before = place.partition("-")
     unknown = NotFound(f"There is no response {name!r}.")
-    if not name.startswith(PREFIX):
+    if not name.startswith(PREFIX) or (
+        "-" in place and not (before.isascii() and before.isdigit())
+    ):
         raise unknown
     try:
-        return await telling.turn_at(backend, user_id, session_id, number)
+        turn = await telling.turn_at(backend, user_id, session_id, number)
     except NotFound:
         raise unknown from None
+    return turn, min(int(before[:18]), 2**62) if before else None
 
 
 async def session_after(backend: Backend, user_id: str, response: str) -> str:
     """The session that goes on after a response. Only the newest can be followed."""
-    turn = await turn_of(backend, user_id, response)
+    turn, _ = await turn_of(backend, user_id, response)
     newest = await telling.newest(backend, user_id, turn.session_id)
     if newest is None or newest.turn_id != turn.turn_id:
         raise Reused(
@@ -70,23 +92,33 @@ def text_of(content: Any) -> str:
 
 
 @understood
-def files_of(content: Any) -> list[str]:
-    """Ids of our files: by id, or by address."""
-    found: list[str] = []
-    for part in content if isinstance(content, list) else []:
-        if part.get("file_id"):
-            found.append(str(part["file_id"]))
-        elif address := part.get("image_url") or part.get("file_url"):
-            url = address.get("url", "") if isinstance(address, dict) else address
-            found += file_ids([str(url)])
-        elif part.get("type") in ("input_image", "input_file", "file", "input_audio"):
-            file_ids([""])  # which says what to do instead
-    return found
+def files_of(messages: Sequence[Json], *, new: bool) -> list[Sent]:
+    """The files of the question; in a new session also those of what was said before."""
+    asked = messages if new else messages[-1:]
+    contents = [message.get("content") for message in asked]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    return [_file(part) for part in parts if part.get("type") in FILES]
+
+
+def _file(part: Json) -> Sent:
+    """By id, by address or as base64: as Responses have it, or as Chat Completions do."""
+    given = part["file"] if part["type"] == "file" else part
+    name = str(given.get("filename") or "")
+    image = given.get("image_url")
+    url = image.get("url") if isinstance(image, dict) else image or given.get("file_url")
+    if given.get("file_id"):
+        return Sent(file_id=str(given["file_id"]))
+    if data := given.get("file_data"):
+        is_url = str(data).startswith("data:")
+        return file_at(str(data), name) if is_url else file_in(str(data), "", name)
+    if url:
+        return file_at(str(url), name)
+    raise BadInput(NOT_OURS)
 
 
 @understood
 def question(
-    messages: Sequence[Json], *, new: bool, tools: Iterable[Json], key: str, **thinking: Any
+    messages: Sequence[Json], *, new: bool, tools: Iterable[Json], key: str, **wishes: Any
 ) -> Question:
     """The last message is asked. In a new session the ones before are told as what they are."""
     *before, last = messages
@@ -98,10 +130,9 @@ def question(
         text = "Before this, in the conversation so far:\n\n" + "\n\n".join([*told, f"Now: {text}"])
     return Question(
         message=text,
-        file_ids=files_of(last.get("content")),
         request_id=key or None,
         client_tools=[_client_tool(tool) for tool in tools],
-        **thinking,
+        **wishes,
     )
 
 

@@ -13,11 +13,14 @@ from starlette.responses import Response
 
 from turnlog.errors import BadInput
 from turnlog.ports import StartedTurn
+from turnlog.transports import problem
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols import telling
+from turnlog.transports.protocols.files import with_files
 from turnlog.transports.protocols.openai_api import asking, items, parameters
 from turnlog.transports.protocols.openai_api.asking import Json
+from turnlog.transports.protocols.openai_api.parameters import Share, Temperature, Tokens
 from turnlog.transports.protocols.threads import session_of
 
 EXAMPLE = {"model": asking.DEFAULT, "messages": [{"role": "user", "content": "Hi"}]}
@@ -36,6 +39,11 @@ class NewCompletion(msgspec.Struct, kw_only=True):
     tools: list[Json] | None = None
     metadata: dict[str, str] | None = None
     reasoning_effort: str | None = None
+    temperature: Temperature | None = None
+    top_p: Share | None = None
+    stop: str | list[str] | None = None
+    max_tokens: Tokens | None = None
+    max_completion_tokens: Tokens | None = None
 
 
 async def models(request: UserRequest) -> Response:
@@ -45,25 +53,26 @@ async def models(request: UserRequest) -> Response:
 
 
 async def create(request: UserRequest) -> Response:
-    wish = await parameters.read(request, NewCompletion)
+    wish, hints = await parameters.read(request, NewCompletion)
     backend, user_id = request.backend, request.user.id
     agent = asking.agent_of(request, wish.model)
-    turn, before = await _turn(request, wish, agent)
+    turn, before = await _turn(request, wish, agent, hints)
+    left_out = asking.left_out(request, agent, hints, wish.reasoning_effort)
     teller = Teller(turn, wish)
     steps = telling.told(backend, user_id, turn, before)
     if wish.stream:
-        return telling.Frames(steps, teller.tell, backend.metrics, last=DONE)
+        return telling.Frames(steps, teller.tell, backend.metrics, last=DONE, headers=left_out)
     async for batch in steps:
         for step in batch:
             for _ in teller.tell(step):
                 pass
     if teller.error:
-        raise BadInput(teller.error)
-    return json_response(teller.whole())
+        return problem.response(502, "The answer failed", *teller.error, path="/v1/")
+    return json_response(teller.whole(), headers=left_out)
 
 
 async def _turn(
-    request: UserRequest, wish: NewCompletion, agent: str | None
+    request: UserRequest, wish: NewCompletion, agent: str | None, hints: parameters.Hints
 ) -> tuple[StartedTurn, int | None]:
     backend, user_id = request.backend, request.user.id
     if not wish.messages:
@@ -79,12 +88,14 @@ async def _turn(
     name = (wish.metadata or {}).get("conversation")
     key = asking.key_of(request)
     tools = wish.tools or []
-    thought = parameters.thinking(wish.reasoning_effort)
-    question = asking.question(wish.messages, new=not name, tools=tools, key=key, **thought)
+    wishes = {"sampling": hints.sampling, **parameters.thinking(wish.reasoning_effort)}
+    question = asking.question(wish.messages, new=not name, tools=tools, key=key, **wishes)
+    files = asking.files_of(wish.messages, new=not name)
     if name:
         session = await session_of(backend, request.user, name, agent)
     else:
         session = await backend.create_session(request.user, agent=agent)
+    question = await with_files(backend, request.user, session.id, question, files)
     return await backend.start_turn(request.user, session.id, question), None
 
 
@@ -100,7 +111,7 @@ class Teller:
         self._text = ""
         self._finish = "stop"
         self._usage: Json | None = None
-        self.error = ""
+        self.error: tuple[str, str] | None = None  # in words, and for programs
 
     def tell(self, step: s.Step) -> Iterator[Json]:
         rule = TABLE.get(type(step))
@@ -167,7 +178,7 @@ class Teller:
             yield {**self._chunk({}), "choices": [], "usage": self._usage}
 
     def failed(self, step: s.Failed) -> Iterator[Json]:
-        self.error = step.error
+        self.error = (step.error, step.code)
         yield {"error": {"message": step.error, "type": "server_error", "code": step.code}}
 
 

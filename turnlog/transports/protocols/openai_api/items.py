@@ -23,13 +23,17 @@ class Teller:
         model: str,
         created: float,
         *,
+        before: int | None = None,
         after: int = -1,
         metadata: dict[str, str] | None = None,
     ) -> None:
-        """`after`: only events with a higher number are told."""
+        """`before`: the number before its first event, where it goes on with a turn. `after`:
+        only what has a higher `sequence_number` is told.
+        """
         self.response: Json = {
-            "id": response_id(turn), "object": "response", "created_at": created, "model": model,
-            "status": "in_progress", "output": [], "error": None, "incomplete_details": None,
+            "id": response_id(turn, before), "object": "response", "created_at": created,
+            "model": model, "status": "in_progress", "output": [], "error": None,
+            "incomplete_details": None,
             "conversation": {"id": turn.session_id}, "parallel_tool_calls": True,
             "tool_choice": "auto", "tools": [], "metadata": metadata or {}, "instructions": None,
             "temperature": None, "top_p": None, "usage": None,

@@ -1,35 +1,40 @@
-"""Parameters of OpenAI's API: what an agent can honour, and why not the others.
+"""Parameters of OpenAI's API: what is honoured, and what becomes of the others.
 
-Nothing is left out silently: what is not honoured is refused, unless its value changes nothing.
+Nothing is left out silently. What a program relies on is refused, unless its value changes
+nothing. What is only a hint is left out, and a header of the answer names it: many programs send
+a temperature with every request, and no answer is wrong without it.
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 
 from turnlog.errors import BadInput, BadParameter
+from turnlog.events.content import Sampling
+from turnlog.projections.history.models import is_known, sampling_taken
 from turnlog.transports.http.request import UserRequest
 
 T = TypeVar("T", bound=msgspec.Struct)
 MOST_BYTES = 16_000_000
+Temperature = Annotated[float, msgspec.Meta(ge=0, le=2)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Tokens = Annotated[int, msgspec.Meta(ge=1)]
 _OWN = "The agent has its own settings for the model. Leave it out"
-_TOKEN = "Who asks is said by the token. Leave it out"
 _KEPT = "Everything is kept in the log. Leave it out"
 _TEXT = "Answers are text. Leave it out"
-_CACHE = "The server caches prompts by itself. Leave it out"
+LEFT_OUT = "turnlog-left-out"  # the header that names the hints that nobody followed
+# Hints that no agent follows. `temperature` and `top_p` go to the models that take them.
+HINTS = (
+    "presence_penalty", "frequency_penalty", "seed", "verbosity", "user", "safety_identifier",
+    "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+)  # fmt: skip
 
 # What is refused: why, and the values that change nothing.
 # fmt: off
 REFUSED: dict[str, tuple[str, tuple[Any, ...]]] = {
-    "temperature":            (_OWN, (1,)),
-    "top_p":                  (_OWN, (1,)),
-    "presence_penalty":       (_OWN, (0,)),
-    "frequency_penalty":      (_OWN, (0,)),
     "logit_bias":             (_OWN, ({},)),
-    "seed":                   (_OWN, ()),
-    "stop":                   (_OWN, ([],)),
-    "verbosity":              (_OWN, ("medium",)),
+    "stop":                   ("This protocol has no 'stop'. Leave it out", ([],)),
     "n":                      ("There is one answer", (1,)),
     "logprobs":               ("Claude does not tell probabilities", (False,)),
     "top_logprobs":           ("Claude does not tell probabilities", (0,)),
@@ -45,12 +50,7 @@ REFUSED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "image":                  (_TEXT, ()),
     "prediction":             (_TEXT, ()),
     "web_search_options":     ("Whether an agent searches the web is its own setting", ()),
-    "user":                   (_TOKEN, ()),
-    "safety_identifier":      (_TOKEN, ()),
-    "access_programs":        (_TOKEN, ()),
-    "prompt_cache_key":       (_CACHE, ()),
-    "prompt_cache_options":   (_CACHE, ()),
-    "prompt_cache_retention": (_CACHE, ()),
+    "access_programs":        ("Who asks is said by the token. Leave it out", ()),
     "context_management":     ("The server keeps the history within bounds. Leave it out", ()),
     "truncation":             ("The server keeps the history within bounds", ("auto", "disabled")),
     "store":                  (_KEPT, (True,)),
@@ -59,8 +59,6 @@ REFUSED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "prompt":                 ("The agent has its own prompt. Leave it out", ()),
 }
 # fmt: on
-# An agent's answers have a limit of their own; one that is not lower changes nothing.
-LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 # A response always has these, where the model gives them.
 INCLUDED = ("reasoning.encrypted_content",)
 # How much a model may think, in tokens. None: not at all.
@@ -68,26 +66,48 @@ EFFORTS = {"none": None, "minimal": None, "low": 2_000, "medium": 10_000, "high"
            "xhigh": 60_000, "max": 100_000}  # fmt: skip
 
 
-async def read(request: UserRequest, kind: type[T]) -> T:
+class Hints(NamedTuple):
+    """What a request wishes for, beside what it asks."""
+
+    sampling: Sampling | None
+    unheeded: tuple[str, ...]  # that no agent follows
+
+    def left_out(self, model: str, *, thinks: bool) -> list[str]:
+        """Those that this model does not follow either."""
+        wished = self.sampling or Sampling()
+        names = [name for name in ("temperature", "top_p") if getattr(wished, name) is not None]
+        if not (is_known(model) or "claude" in model):
+            names = []  # it is told all of them
+        taken = sampling_taken(model, wished, thinks=thinks)
+        return [*(name for name in names if name not in taken), *self.unheeded]
+
+
+async def read(request: UserRequest, kind: type[T]) -> tuple[T, Hints]:
     """The request's JSON. Raises BadInput for a parameter that is not honoured, or not known."""
     given = await request.object(MOST_BYTES)
     known = set(kind.__struct_fields__)
-    for name, value in given.items():
-        if name in LIMITS and value is not None:
-            _check_limit(name, value, request)
-        elif name not in known and value is not None:
-            _refuse(name, value)
+    said = {name for name, value in given.items() if value is not None}
+    for name in said - known - set(HINTS):
+        _refuse(name, given[name])
     try:
-        return msgspec.convert({name: given[name] for name in known & given.keys()}, kind)
+        wish = msgspec.convert({name: given[name] for name in known & said}, kind)
     except msgspec.ValidationError as error:
         raise BadInput(f"The body does not fit: {error}.") from None
+    return wish, Hints(_sampling(wish), tuple(name for name in HINTS if name in said))
 
 
-def _check_limit(name: str, value: Any, request: UserRequest) -> None:
-    most: int = request.backend.config(request.user.id)["limits"]["maxTokens"]
-    if not isinstance(value, int) or value < most:
-        sentence = f"{name!r} is not honoured below {most}, which is the server's own limit."
-        raise BadParameter(f"{sentence} Leave it out.", name)
+def _sampling(wish: Any) -> Sampling | None:
+    """What the wish says of it, under the names of both APIs. 1 is what a model does anyway."""
+    stop = getattr(wish, "stop", None) or []
+    limits = ("max_output_tokens", "max_completion_tokens", "max_tokens")
+    limit = next((most for name in limits if (most := getattr(wish, name, None))), None)
+    sampling = Sampling(
+        temperature=None if wish.temperature == 1 else wish.temperature,
+        top_p=None if wish.top_p == 1 else wish.top_p,
+        stop=[stop] if isinstance(stop, str) else stop,
+        max_tokens=limit,
+    )
+    return None if sampling == Sampling() else sampling
 
 
 def _refuse(name: str, value: Any) -> None:

@@ -14,9 +14,10 @@ from turnlog.ports import Decision, StartedTurn
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import reading, telling
 from turnlog.transports.protocols import story as s
-from turnlog.transports.protocols.files import is_image
+from turnlog.transports.protocols.files import is_image, with_files
 from turnlog.transports.protocols.openai_api import asking, items, parameters
 from turnlog.transports.protocols.openai_api.asking import Json
+from turnlog.transports.protocols.openai_api.parameters import Share, Temperature, Tokens
 from turnlog.transports.protocols.threads import session_of
 
 EXAMPLE = {"model": asking.DEFAULT, "input": "Hi"}
@@ -37,24 +38,29 @@ class NewResponse(msgspec.Struct, kw_only=True):
     include: list[str] | None = None
     background: bool | None = False
     metadata: dict[str, str] | None = None
+    temperature: Temperature | None = None
+    top_p: Share | None = None
+    max_output_tokens: Tokens | None = None
 
 
 async def create(request: UserRequest) -> Response:
-    wish = await parameters.read(request, NewResponse)
+    wish, hints = await parameters.read(request, NewResponse)
     parameters.check_included(wish.include)
     backend, user_id = request.backend, request.user.id
     agent = asking.agent_of(request, wish.model)
-    turn, before = await _turn(request, wish, agent)
-    teller = await _teller(request, turn, wish.model, metadata=wish.metadata)
+    turn, before = await _turn(request, wish, agent, hints)
+    left_out = asking.left_out(request, agent, hints, wish.reasoning)
+    teller = await _teller(request, turn, wish.model, before=before, metadata=wish.metadata)
     if wish.background and not wish.stream:
-        return json_response(teller.response)  # the turn goes on by itself; retrieve shows it
+        # The turn goes on by itself; `retrieve` shows it.
+        return json_response(teller.response, headers=left_out)
     steps = telling.told(backend, user_id, turn, before)
     if wish.stream:
-        return telling.Frames(steps, teller.tell, backend.metrics, frame=_frame)
+        return telling.Frames(steps, teller.tell, backend.metrics, frame=_frame, headers=left_out)
     async for batch in steps:
         for step in batch:
             _run(teller, step)
-    return json_response(teller.response)
+    return json_response(teller.response, headers=left_out)
 
 
 async def retrieve(request: UserRequest) -> Response:
@@ -65,19 +71,19 @@ async def retrieve(request: UserRequest) -> Response:
     after = request.number("starting_after", -1, least=-1, most=2**53)
     if after >= 0 and not request.flag("stream"):
         raise BadInput("'starting_after' goes with 'stream=true'.")
-    turn = await asking.turn_of(backend, user_id, request.id("response_id"))
+    turn, before = await asking.turn_of(backend, user_id, request.id("response_id"))
     session = await backend.store.get_session(user_id, turn.session_id)
-    teller = await _teller(request, turn, session.agent_id, after=after)
+    teller = await _teller(request, turn, session.agent_id, before=before, after=after)
     newest = await backend.store.newest_turn(user_id, turn.session_id)
     running = newest is not None and newest.id == turn.turn_id and newest.state == "running"
     if request.flag("stream"):
-        steps = telling.told(backend, user_id, turn)
+        steps = telling.told(backend, user_id, turn, before)
         return telling.Frames(steps, teller.tell, backend.metrics, frame=_frame)
     if running:
-        for step in telling.all_steps(await telling.entries_of(backend, user_id, turn)):
+        for step in telling.all_steps(await telling.entries_of(backend, user_id, turn), before):
             _run(teller, step)
     else:
-        async for batch in telling.told(backend, user_id, turn):
+        async for batch in telling.told(backend, user_id, turn, before):
             for step in batch:
                 _run(teller, step)
     return json_response(teller.response)
@@ -85,7 +91,7 @@ async def retrieve(request: UserRequest) -> Response:
 
 async def cancel(request: UserRequest) -> Response:
     backend, user_id = request.backend, request.user.id
-    turn = await asking.turn_of(backend, user_id, request.id("response_id"))
+    turn, _ = await asking.turn_of(backend, user_id, request.id("response_id"))
     newest = await telling.newest(backend, user_id, turn.session_id)
     if newest is not None and newest.turn_id == turn.turn_id:
         await backend.stop_turn(user_id, turn.session_id)
@@ -150,7 +156,7 @@ def _attached(file: Json) -> Json:
 
 
 async def _turn(
-    request: UserRequest, wish: NewResponse, agent: str | None
+    request: UserRequest, wish: NewResponse, agent: str | None, hints: parameters.Hints
 ) -> tuple[StartedTurn, int | None]:
     backend, user_id = request.backend, request.user.id
     sent = wish.input
@@ -177,10 +183,17 @@ async def _turn(
     thought = parameters.thinking(parameters.effort_of(wish.reasoning))
     key = asking.key_of(request)
     question = asking.question(
-        messages, new=new or bool(wish.instructions), tools=wish.tools or [], key=key, **thought
+        messages,
+        new=new or bool(wish.instructions),
+        tools=wish.tools or [],
+        key=key,
+        sampling=hints.sampling,
+        **thought,
     )
+    files = asking.files_of(messages, new=new)
     if new:
         session_id = (await backend.create_session(request.user, agent=agent)).id
+    question = await with_files(backend, request.user, session_id, question, files)
     return await backend.start_turn(request.user, session_id, question), None
 
 
