@@ -137,7 +137,7 @@ def generated(tmp_path_factory):
         capture_output=True,
         text=True,
         env={"PATH": str(tools), "HOME": str(folder)},
-        timeout=120,
+        timeout=600,
     )
     assert made.returncode == 0, made.stdout
     assert "WARNING" not in made.stdout, made.stdout

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.slow
 
 # A stream does not end by itself; `test_live.py` has it.
 OPTIONS = ["--checks", "not_a_server_error", "--exclude-path-regex", "/stream$", "--seed", "1"]
-LIMITS = ["--max-examples", "20", "--request-timeout", "10", "--no-color"]
+LIMITS = ["--max-examples", "20", "--request-timeout", "60", "--no-color"]
+STEADY = ["--suppress-health-check", "all", "--generation-database", "none"]
 
 
 async def new_session(url):
@@ -26,7 +27,7 @@ async def new_session(url):
 async def fuzzed(url, folder):
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"]
     process = await asyncio.create_subprocess_exec(
-        *command, *OPTIONS, *LIMITS, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=-2
+        *command, *OPTIONS, *LIMITS, *STEADY, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=-2
     )
     said, _ = await process.communicate()
     return process.returncode, said.decode()

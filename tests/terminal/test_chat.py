@@ -204,7 +204,7 @@ async def test_the_command_works_without_a_server(tmp_path):
     assert out.startswith("This is small:app, without a server. Its log is in ")
     assert "Helper:" in out and "simulat" in out and "tokens" in out
     assert "Go on with: turnlog chat --app small:app " in out
-    (tmp_path / "turnlog.toml").write_text('app = "small:app"\n')
+    (tmp_path / "turnlog.toml").write_text('port = 9\napp = "small:app"\n')
     code, out, _ = await run_command(tmp_path)
     assert out.startswith("This is small:app, without a server. Its log is in ")
 

@@ -24,6 +24,8 @@ from turnlog.commands.shared import (
 from turnlog.config import Settings
 from turnlog.errors import ConfigError
 
+ANSWERS_WITHIN = 10.0  # seconds: a server that is busy is there all the same
+
 
 def chat(args: argparse.Namespace) -> int:
     """Talk in the terminal: streaming, approvals, stop."""
@@ -120,7 +122,7 @@ async def _answers(url: str) -> bool:
     import httpx2
 
     try:
-        async with httpx2.AsyncClient(timeout=2, trust_env=False) as http:
+        async with httpx2.AsyncClient(timeout=ANSWERS_WITHIN, trust_env=False) as http:
             response = await http.get(f"{url}/healthz")
             return bool(response.json() == {"status": "ok"})
     except (httpx2.HTTPError, ValueError):

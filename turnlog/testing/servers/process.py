@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1  # prctl(2), Linux
-_PORTS = range(10_000, 32_000)  # below those that the system gives to whoever calls
+_PORTS = range(10_000, 32_000)
+_GIVEN = Path("/proc/sys/net/ipv4/ip_local_port_range")  # Linux: to whoever calls
 
 
 def free_port() -> int:
     """A port for a server that starts in a moment; until then no caller is given it."""
+    given = range(*map(int, _GIVEN.read_text().split())) if _GIVEN.exists() else range(0)
+    ports = [port for port in _PORTS if port not in given] or _PORTS
     while True:
-        port = random.SystemRandom().choice(_PORTS)
+        port = random.SystemRandom().choice(ports)
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
