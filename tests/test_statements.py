@@ -76,7 +76,8 @@ def test_every_statement_says_what_it_does(package):
 
 
 def columns(sql):
-    listed = re.search(r"(?:SELECT|\()\s*(.*?)\s*(?:FROM|\) VALUES)", sql, re.DOTALL)
+    pattern = r"(?:^SELECT|INTO events \()\s*(.*?)\s*(?:FROM|\) VALUES|\) SELECT)"
+    listed = re.search(pattern, sql, re.DOTALL)
     return tuple(re.split(r",\s*", listed[1]))
 
 

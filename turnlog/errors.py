@@ -228,6 +228,16 @@ class NotStored(TurnlogError):
     retryable = True
 
 
+class OutcomeUnknown(NotStored):
+    """A replica took over while a change was being committed. Whoever reads the log finds out."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The database was replaced at this moment, and nobody can tell whether this was"
+            " stored. Look at the session, then try again."
+        )
+
+
 class ArchiveMissing(TurnlogError):
     """A part of a session's log is in an archive that is not there, or is not what was written."""
 

@@ -1,21 +1,26 @@
 """Faults at random under three servers, and a checker of what clients saw.
 
 Clients ask, retry, watch and reload, and write down what they were told. Meanwhile nodes,
-Redis and PostgreSQL are killed, hang, or are cut off. At the end the log is compared with what
-the clients wrote down: nothing that was acknowledged may be missing, twice, or different.
+Redis and PostgreSQL are killed, hang, are cut off, or are replaced. At the end the log is compared
+with what the clients wrote down: nothing that was acknowledged may be missing, twice, or different,
+and what they read must be able to have happened: see history.py.
 """
 
 import asyncio
+import os
 import random
+import signal
 import uuid
 from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
 import asyncpg
+from history import anomalies
 
+from clients import Client
 from turnlog.events.record import stamped
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
@@ -24,13 +29,10 @@ from turnlog.testing.cluster import Cluster, cluster
 from turnlog.testing.servers.postgres import Postgres
 from turnlog.testing.servers.proxy import Proxy
 from turnlog.testing.servers.valkey import Valkey
-from turnlog.transports import wire
 
 NODES = 3
 TEXT = " ".join(f"word-{n}" for n in range(40))
-GIVES_UP = 120.0  # seconds that a client tries to be heard
 CALMS_WITHIN = 120.0  # seconds until every turn is over when the faults are
-RETRIES = (409, 429, 503)  # what the contract lets a client repeat; a 500 is a bug
 APP = """
 import os
 from turnlog import Agent, create_app, tool
@@ -45,6 +47,28 @@ async def pay(key: str) -> str:
 
 app = create_app(agents=[Agent("helper", prompt="You help.", tools=[pay])])
 """
+# A clock that jumps when the process is told to: by SIGUSR1, and so many seconds as the file says.
+CLOCK = """
+import datetime, os, signal, time
+
+real, real_ns, shift = time.time, time.time_ns, [0]
+
+def jump(*_):
+    with open(os.environ["CLOCK"]) as file:
+        shift[0] = int(file.read())
+
+class Jumping(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return cls.fromtimestamp(time.time(), tz)
+
+time.time = lambda: real() + shift[0]
+time.time_ns = lambda: real_ns() + shift[0] * 10**9
+datetime.datetime = Jumping
+if "CLOCK" in os.environ:
+    jump()
+    signal.signal(signal.SIGUSR1, jump)
+"""
 
 
 def answer(body):
@@ -52,81 +76,6 @@ def answer(body):
     if last["type"] == "tool_result" or last["text"].startswith("write"):
         return Reply(TEXT)
     return Reply("I pay.", ToolCall("pay", {"key": uuid.uuid4().hex}))
-
-
-@dataclass
-class Client:
-    """One user in one session, who is never discouraged."""
-
-    http: aiohttp.ClientSession
-    cluster: Cluster
-    dice: random.Random
-    session: str = ""
-    acknowledged: dict[str, str] = field(default_factory=dict)  # message -> turn
-    seen: dict[str, tuple] = field(default_factory=dict)  # event id -> number and type
-    resyncs: int = 0
-    refused: Counter = field(default_factory=Counter)
-
-    async def live(self, enough: asyncio.Event) -> None:
-        self.session = (await self._insist("POST", "/api/sessions", {}))["id"]
-        number = 0
-        while not enough.is_set():
-            number += 1
-            word = self.dice.choice(["write", "pay"])
-            await self._ask(f"{word} {number} {uuid.uuid4().hex}")
-
-    async def _ask(self, message: str) -> None:
-        body = {"message": message, "requestId": uuid.uuid4().hex}
-        path = f"/api/sessions/{self.session}/messages"
-        self.acknowledged[message] = (await self._insist("POST", path, body))["turnId"]
-        await self._watch(self.acknowledged[message])
-
-    async def _watch(self, turn_id: str) -> None:
-        """Until the turn is over, whatever breaks meanwhile."""
-        async with asyncio.timeout(GIVES_UP):
-            while not await self._is_over(turn_id):
-                try:
-                    url = f"{self._node()}/api/sessions/{self.session}/stream"
-                    limit = aiohttp.ClientTimeout(total=10, connect=2)
-                    async with self.http.get(url, timeout=limit) as response:
-                        async for line in response.content:
-                            if line.startswith(b"data: ") and self._note(line, turn_id):
-                                break
-                except (aiohttp.ClientError, OSError, TimeoutError):
-                    await asyncio.sleep(0.1)
-
-    def _note(self, line: bytes, turn_id: str) -> bool:
-        """Write down what was shown. Says whether there is no more to see."""
-        event = wire.decode(line.removeprefix(b"data: "))
-        if event["type"] == "resync_required":
-            self.resyncs += 1
-            return True
-        if event["persistenceState"] == "persisted":
-            self.seen[event["eventId"]] = (event["sequenceNumber"], event["type"])
-        return event["turnId"] == turn_id and event["type"] in ("complete", "error")
-
-    async def _is_over(self, turn_id: str) -> bool:
-        session = await self._insist("GET", f"/api/sessions/{self.session}")
-        return session["state"] == "idle" or session.get("turnId") != turn_id
-
-    async def _insist(self, method: str, path: str, body=None):
-        """At one node or the other, until it is answered."""
-        async with asyncio.timeout(GIVES_UP):
-            while True:
-                try:
-                    limit = aiohttp.ClientTimeout(total=20, connect=2)
-                    url = self._node() + path
-                    async with self.http.request(method, url, json=body, timeout=limit) as response:
-                        if response.status < 300:
-                            return await response.json()
-                        self.refused[response.status] += 1
-                        assert response.status in RETRIES, await response.text()
-                except (aiohttp.ClientError, OSError, TimeoutError):
-                    pass
-                await asyncio.sleep(0.1)
-
-    def _node(self) -> str:
-        return self.dice.choice(self.cluster.nodes).url
 
 
 @dataclass
@@ -138,6 +87,8 @@ class Place:
     redis: Valkey
     wires: dict[str, list[Proxy]]
     paid: Path
+    clocks: list[Path]
+    replica: Postgres | None = None
 
     async def kill_node(self, dice: random.Random) -> None:
         place = dice.randrange(NODES)
@@ -184,6 +135,49 @@ class Place:
         finally:
             await db.close()
 
+    async def jump_clock(self, dice: random.Random) -> None:
+        """Of one node, by up to a day, and back."""
+        place = dice.randrange(NODES)
+        self._jump(place, dice.choice([-1, 1]) * dice.randrange(5, 86_400))
+        await asyncio.sleep(dice.uniform(0.5, 5))
+        self._jump(place, 0)
+
+    def _jump(self, place: int, seconds: int) -> None:
+        self.clocks[place].write_text(str(seconds))
+        self.cluster.nodes[place].process.send_signal(signal.SIGUSR1)
+
+    async def replace_postgres(self, dice: random.Random) -> None:
+        """Its replica takes over, which has all that was answered; then it gets another one."""
+        assert self.replica is not None
+        self.postgres.server.kill()
+        await asyncio.sleep(dice.uniform(0, 2))
+        await asyncio.to_thread(self.replica.promote)
+        self.postgres.close()
+        self.postgres = self.replica
+        for wire_ in self.wires["postgres"]:
+            wire_.targets[0] = ("127.0.0.1", self.postgres.port)
+            wire_.heal()
+        await self.follow()
+
+    async def follow(self) -> None:
+        """From now on a commit is answered when a replica has it, too."""
+        made = await asyncio.to_thread(lambda: Postgres(replica_of=self.postgres, **REPLICA))
+        self.replica = made
+        await asyncio.to_thread(made.start)
+        await self._set(synchronous_standby_names="'*'")
+
+    async def fill_disk(self, dice: random.Random) -> None:
+        """Of PostgreSQL, which has a small one. It may end itself then."""
+        ballast = self.postgres.folder.parent / "ballast"
+        with ballast.open("wb") as file:
+            room = os.statvfs(ballast)
+            os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize)
+        await asyncio.sleep(dice.uniform(0.5, 5))
+        ballast.unlink()
+        process = self.postgres.server.process
+        if process is not None and process.poll() is not None:
+            await asyncio.to_thread(self.postgres.start)
+
     async def cut_redis(self, dice: random.Random) -> None:
         await self._cut(dice, "redis")
 
@@ -200,16 +194,22 @@ class Place:
 
 FAULTS = (
     Place.kill_node, Place.hang_node, Place.kill_redis, Place.kill_postgres, Place.hang_postgres,
-    Place.slow_disk, Place.cut_redis, Place.cut_postgres,
+    Place.slow_disk, Place.cut_redis, Place.cut_postgres, Place.jump_clock,
 )  # fmt: skip
+REPLICA = {"fsync": "on", "wal_retrieve_retry_interval": "100ms"}
 
 
 @asynccontextmanager
-async def place(folder: Path):
+async def place(folder: Path, *, replica: bool = False, disk: Path | None = None):
+    """`disk`: where PostgreSQL's files are."""
     (folder / "office.py").write_text(APP)
+    (folder / "sitecustomize.py").write_text(CLOCK)
+    clocks = [folder / f"clock-{n}" for n in range(NODES)]
+    for clock in clocks:
+        clock.write_text("0")
     paid = folder / "paid"
     paid.touch()
-    postgres, redis = Postgres(fsync="on"), Valkey()
+    postgres, redis = Postgres(fsync="on", within=disk), Valkey()
     async with AsyncExitStack() as stack:
         for server in (postgres, redis):
             stack.callback(server.close)
@@ -228,6 +228,8 @@ async def place(folder: Path):
                     f":{postgres.port}/", f":{wires['postgres'][n].port}/"
                 ),
                 "TURNLOG_REDIS_URL": f"redis://127.0.0.1:{wires['redis'][n].port}/0",
+                "PYTHONPATH": str(folder),
+                "CLOCK": str(clocks[n]),
             }
             for n in range(NODES)
         }
@@ -244,10 +246,15 @@ async def place(folder: Path):
             PAID=str(paid),
             TURNLOG_MESSAGES_A_MINUTE="100000",  # how many there are depends on the machine
         )
-        yield Place(await stack.enter_async_context(nodes), postgres, redis, wires, paid)
+        running = await stack.enter_async_context(nodes)
+        where = Place(running, postgres, redis, wires, paid, clocks)
+        stack.callback(lambda: [each.close() for each in (where.postgres, where.replica) if each])
+        if replica:
+            await where.follow()
+        yield where
 
 
-async def perform(where: Place, count: int, seed: int, clients: int = 4):
+async def perform(where: Place, count: int, seed: int, faults=FAULTS, clients: int = 4):
     """So many faults, one after the other, under clients at work; then calm."""
     dice, enough = random.Random(seed), asyncio.Event()
     done: Counter[str] = Counter()
@@ -258,7 +265,7 @@ async def perform(where: Place, count: int, seed: int, clients: int = 4):
                 tasks.create_task(person.live(enough))
             for n in range(count):
                 await asyncio.sleep(dice.uniform(0.3, 1.5))
-                fault = FAULTS[n % len(FAULTS)] if count <= len(FAULTS) else dice.choice(FAULTS)
+                fault = faults[n % len(faults)] if count <= len(faults) else dice.choice(faults)
                 await fault(where, dice)
                 done[fault.__name__] += 1
             enough.set()
@@ -282,6 +289,14 @@ async def check(where: Place, people) -> Counter:
             assert lost == {}, "shown as persisted, and not there"
             asked = Counter(e.event.content for e in log if e.event.type == "user_message_sent")
             assert all(asked[message] == 1 for message in person.acknowledged), "asked once each"
+            shown = [
+                (e.envelope.event_id, getattr(e.event, "content", "") if _is_question(e) else "")
+                for e in log
+                if not e.envelope.internal
+            ]
+            wrong = list(anomalies(person.history, shown))
+            assert wrong == [], wrong
+            found["reads"] += len(person.history.reads)
             found["events"] += len(log)
             found["turns"] += len(evidence.turns)
             found["acknowledged"] += len(person.acknowledged)
@@ -292,3 +307,7 @@ async def check(where: Place, people) -> Counter:
     assert max(paid.values(), default=0) <= 1, "a write tool ran twice"
     found["writes"] = len(paid)
     return found
+
+
+def _is_question(entry) -> bool:
+    return entry.event.type == "user_message_sent"

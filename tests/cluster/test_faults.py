@@ -1,16 +1,18 @@
 """Nothing is lost, doubled or made up, whatever breaks: see faults.py."""
 
 import secrets
+import subprocess
+from contextlib import contextmanager
 
 import pytest
-from faults import FAULTS, check, perform, place
+from faults import FAULTS, Place, check, perform, place
 
 
-async def suffer(folder, count, capsys, seed):
+async def suffer(folder, count, capsys, seed, faults=FAULTS, **how):
     with capsys.disabled():
         print(f"\nfaults: seed {seed}")
-    async with place(folder) as where:
-        people, done = await perform(where, count, seed)
+    async with place(folder, **how) as where:
+        people, done = await perform(where, count, seed, faults)
         found = await check(where, people)
     with capsys.disabled():
         print(f"faults: {dict(done)}; {dict(found)}")
@@ -25,3 +27,28 @@ async def test_each_fault_once(tmp_path, capsys):
 @pytest.mark.soak
 async def test_three_hundred_faults(tmp_path, capsys):
     await suffer(tmp_path, 300, capsys, seed=secrets.randbits(32))
+
+
+@pytest.mark.soak
+async def test_a_replica_takes_over_again_and_again(tmp_path, capsys):
+    faults = (Place.replace_postgres, Place.kill_postgres, Place.hang_node, Place.cut_postgres)
+    await suffer(tmp_path, 20, capsys, secrets.randbits(32), faults, replica=True)
+
+
+@pytest.mark.soak
+async def test_the_disk_of_postgresql_is_full_again_and_again(tmp_path, capsys):
+    """Where that cannot be mounted, because the user is not root, this fails and says so."""
+    with small_disk(tmp_path) as disk:
+        faults = (Place.fill_disk, Place.kill_node)
+        await suffer(tmp_path, 20, capsys, secrets.randbits(32), faults, disk=disk)
+
+
+@contextmanager
+def small_disk(folder):
+    disk = folder / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700m", "tmpfs", disk], check=True)
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)

@@ -4,10 +4,12 @@ import asyncio
 import re
 
 import asyncpg
+import msgspec
 import pytest
 
 from turnlog.cli import main
 from turnlog.errors import NotFound, NotStored, StoreUnusable, TooMany
+from turnlog.events import clock
 from turnlog.events.seal import Seals
 from turnlog.ports import AuditRead
 from turnlog.projections.proof import prove
@@ -326,3 +328,13 @@ async def test_nodes_count_the_turns_of_a_user_together(database):
         await node.close()
     assert sum(isinstance(result, TooMany) for result in results) == 8
     assert [r for r in results if isinstance(r, Exception) and not isinstance(r, TooMany)] == []
+
+
+async def test_a_turn_that_began_in_the_future_is_not_counted_as_one_of_this_minute(store):
+    """A node's clock was wrong. Its user may go on."""
+    store.limit(9, 1)
+    await store.create_session(s.new_session())
+    ahead = msgspec.structs.replace(s.new_turn("ahead"), started_at="2099-01-01T00:00:00.000Z")
+    await store.finish_turn(await store.begin_turn(ahead, s.placed(s.asked())))
+    now = msgspec.structs.replace(s.new_turn("now"), started_at=clock.now())
+    await store.finish_turn(await store.begin_turn(now, s.placed(s.asked())))

@@ -4,7 +4,7 @@ The steps in `stores/sql` call `db.execute` and want the rows at once. Here they
 greenlet: whenever one of them waits for PostgreSQL, the event loop goes on with other things.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import asyncpg
@@ -12,8 +12,10 @@ import greenlet
 
 from turnlog.errors import MessageIdTaken
 from turnlog.events.record import Record
+from turnlog.stores.postgres.appending import appended, parted
 from turnlog.stores.postgres.statements import SQL, numbered
-from turnlog.stores.sql.connection import Conflict, Row
+from turnlog.stores.sql.connection import Conflict, NewRows
+from turnlog.stores.sql.statements import LAST_EVENT, insert
 
 T = TypeVar("T")
 
@@ -34,9 +36,13 @@ class Rows:
 class StepConnection:
     """A Connection for steps that run in `carried_out`."""
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, given_up: Collection[str] = ()) -> None:
+        """`given_up`: leases that hold no more, whatever the table says."""
         self._connection = connection
+        self._given_up = given_up
+        self.lease = ""  # of the turn that is changed
         self.transaction: str | None = None  # its number, once it is known
+        self._ends: dict[str, tuple[int, bytes] | None] = {}  # of logs whose lock it holds
 
     def execute(self, sql: str, values: Mapping[str, Any] | Sequence[Any] = (), /) -> Rows:
         text, arguments = numbered(sql, values)
@@ -45,17 +51,40 @@ class StepConnection:
         except asyncpg.IntegrityConstraintViolationError as error:
             raise Conflict(str(error)) from error
 
-    def append_event(self, record: Record, message: Row | None) -> None:
-        self.execute(SQL["append_event"], record)
-        if message is None:
-            return
+    def append_events(self, rows: Sequence[Record], beside: NewRows) -> None:
+        """All of it in one statement, but for an answer with very many citations."""
+        along, rest = parted(beside)
+        sql, values = appended(rows, along)
+        self._ends.clear()
         try:
-            self.execute(SQL["add_message"], message)
-        except Conflict:
-            raise MessageIdTaken(f"message id {message['message_id']!r} is taken") from None
+            _wait_for(self._connection.fetch(sql, *values))
+        except asyncpg.UniqueViolationError as error:
+            if error.table_name != "message_ids":
+                raise Conflict(str(error)) from error
+            raise MessageIdTaken(f"The message id is taken: {error.detail}") from None
+        except asyncpg.IntegrityConstraintViolationError as error:
+            raise Conflict(str(error)) from error
+        for table, more in rest.items():
+            for row in more:
+                self.execute(insert(table, tuple(row)), row)
 
     def lock(self, name: str) -> None:
         self.transaction = self.execute(SQL["lock"], {"name": name}).fetchone()[1]
+
+    def hold(self, session_id: str, turn_id: str, lease: str) -> bool:
+        self.lease = lease
+        key = {"session_id": session_id, "turn_id": turn_id, "lease": lease}
+        self.transaction, holds, seq, seal = self.execute(SQL["hold_session"], key).fetchone()
+        self._ends[session_id] = None if seq is None else (seq, seal)
+        return bool(holds) and lease not in self._given_up
+
+    def last_event(self, session_id: str) -> tuple[int, bytes] | None:
+        """Known since the lock was taken: nobody else appends meanwhile."""
+        if session_id in self._ends:
+            return self._ends[session_id]
+        key = {"session_id": session_id}
+        found: tuple[int, bytes] | None = self.execute(LAST_EVENT, key).fetchone()
+        return found
 
 
 def _wait_for(answer: Awaitable[T]) -> T:

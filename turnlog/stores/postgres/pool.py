@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from turnlog.errors import NotStored
+from turnlog.errors import NotStored, OutcomeUnknown
 from turnlog.net import back_off, spread
 from turnlog.stores.postgres.connection import StepConnection, carried_out
 from turnlog.stores.postgres.statements import SQL, numbered
@@ -50,6 +50,8 @@ _FULL = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError)
 class _Connection(asyncpg.Connection):  # type: ignore[misc]
     """One that costs no round trip when it goes back to the pool: we set nothing on it."""
 
+    life = ""  # of the database that it leads to: see `get_life`
+
     def get_reset_query(self) -> str:
         return ""
 
@@ -60,7 +62,9 @@ class Pool:
     def __init__(self, url: str, *, writes: bool) -> None:
         self._url = url
         self._settings = {"application_name": "turnlog"} | (_WRITES if writes else _READS)
+        self._writes = writes
         self._pool: Any = None
+        self._given_up: set[str] = set()  # leases of changes that nobody knows the outcome of
 
     @property
     def is_open(self) -> bool:
@@ -77,6 +81,7 @@ class Pool:
             timeout=5.0,
             server_settings=self._settings,
             max_inactive_connection_lifetime=0,
+            init=_note_life if self._writes else None,
         )
 
     async def close(self) -> None:
@@ -125,7 +130,8 @@ class Pool:
 
     async def _transaction(self, work: Callable[[StepConnection], T]) -> T:
         async with self.connection() as connection:
-            db = StepConnection(connection)
+            db = StepConnection(connection, self._given_up)
+            life = connection.life
             try:
                 await connection.execute(SQL["begin"])
                 result = await carried_out(work, db)
@@ -137,18 +143,31 @@ class Pool:
                 await connection.execute(SQL["commit"])
             except AWAY:
                 _give_up(connection)
-                if number is None or not await self._was_committed(number):
+                if number is None or not await self._was_committed(number, life, db):
                     raise
             return result
 
-    async def _was_committed(self, number: str) -> bool:
+    async def _was_committed(self, number: str, life: str, db: StepConnection) -> bool:
+        """Raises OutcomeUnknown where a replica took over: it counts its transactions anew.
+
+        The turn is given up then, as by a process that died: who heals it reads the log.
+        """
+
         async def attempt() -> str | None:
-            ((outcome,),) = await self.fetch("get_outcome", {"number": number})
+            ((outcome,),) = await self.fetch("get_outcome", {"number": number, "life": life})
             if outcome == "in progress":
                 raise TimeoutError  # the lost connection is still at it
-            return str(outcome)
+            return outcome  # type: ignore[no-any-return]
 
-        return await patiently(attempt) == "committed"
+        outcome = await patiently(attempt)
+        if outcome is None:
+            self._given_up |= {db.lease} - {""}
+            raise OutcomeUnknown
+        return outcome == "committed"
+
+
+async def _note_life(connection: Any) -> None:
+    connection.life = await connection.fetchval(SQL["get_life"])
 
 
 async def _rolled_back(connection: Any) -> None:

@@ -23,9 +23,16 @@ SELECT pg_advisory_xact_lock(hashtextextended(:name, 0)), pg_current_xact_id()::
 -- The number of this transaction, if it has written anything.
 SELECT pg_current_xact_id_if_assigned()::text
 
+-- get_life --
+-- The timeline of the database: a replica that takes over begins another one. Empty: not yet.
+SELECT CASE WHEN pg_is_in_recovery() THEN ''
+            ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END
+
 -- get_outcome --
--- What became of a transaction whose commit was not answered.
-SELECT pg_xact_status(cast(:number AS text)::xid8)
+-- What became of a transaction whose commit was not answered; NULL: that was in another life.
+SELECT CASE WHEN pg_is_in_recovery() THEN 'in progress'
+            WHEN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) = :life
+            THEN pg_xact_status(cast(:number AS text)::xid8) END
 
 -- ── nodes ──
 
@@ -89,23 +96,39 @@ DELETE FROM schema_changes WHERE number = :number
 
 -- ── the log ──
 
--- append_event --
--- One event. A trigger refuses any number but the next.
-INSERT INTO events (
-    session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
-    is_internal, body, salt, digest, seal
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+-- hold_session --
+-- The lock of a session; the number of the transaction; whether the lease holds; the log's end.
+SELECT transaction, holds, last_seq, last_seal
+FROM hold_session(cast(:session_id AS text), cast(:turn_id AS text), cast(:lease AS text))
 
--- add_message --
--- Where the log has a question or an answer.
-INSERT INTO message_ids (message_id, session_id, seq) VALUES (:message_id, :session_id, :seq)
+-- append_event --
+-- Rows of the log, where messages are in it, and others. A trigger refuses any number but the next.
+WITH logged AS (
+    INSERT INTO events (
+        session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
+        is_internal, body, salt, digest, seal
+    ) SELECT * FROM unnest(
+        $1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::text[],
+        $8::text[], $9::text[], $10::bigint[], $11::integer[], $12::bytea[], $13::bytea[],
+        $14::bytea[], $15::bytea[]
+    )
+){beside}
+INSERT INTO message_ids (message_id, session_id, seq)
+SELECT * FROM unnest($16::text[], $17::text[], $18::bigint[])
+
+-- append_beside --
+-- Rows of another table, in the same statement.
+, {table}_rows AS (INSERT INTO {table} ({columns}) VALUES {rows})
 
 -- ── limits ──
 
 -- count_turns --
--- How many of a user's turns run, and how many began since then, on all nodes.
-SELECT count(*) FILTER (WHERE state = 'running'), count(*) FILTER (WHERE started_at > :since)
-FROM turns WHERE user_id = :user_id AND (state = 'running' OR started_at > :since)
+-- How many of a user's turns run, and how many began in that time, on all nodes. One that began in
+-- the future did so by a clock that is wrong.
+SELECT count(*) FILTER (WHERE state = 'running'),
+       count(*) FILTER (WHERE started_at > :since AND started_at < :until)
+FROM turns WHERE user_id = :user_id
+  AND (state = 'running' OR (started_at > :since AND started_at < :until))
 
 -- list_protections --
 -- Triggers that are there and work.

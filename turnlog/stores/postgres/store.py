@@ -7,7 +7,6 @@ after the other, on whichever nodes. All of it is one transaction.
 import asyncio
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -15,6 +14,7 @@ import asyncpg
 
 from turnlog.errors import NotFound, StoreUnusable, TooMany
 from turnlog.events.base import Envelope
+from turnlog.events.clock import in_seconds
 from turnlog.ports import Turn
 from turnlog.stores.postgres.migrations import alone, migrate, migrations, refuse_newer
 from turnlog.stores.postgres.nodes import Nodes
@@ -98,8 +98,7 @@ class PostgresStore(SqlStore):
         """The turn, unless it is one too many: then nothing of it stays."""
         db.lock(f"turns of {turn.user_id}")
         begun = log.begin_turn(db, turn, first, self._me, self.seals)
-        since = (datetime.now(UTC) - timedelta(minutes=1)).isoformat(timespec="milliseconds")
-        bounds = {"user_id": turn.user_id, "since": since.replace("+00:00", "Z")}
+        bounds = {"user_id": turn.user_id, "since": in_seconds(-60), "until": in_seconds(60)}
         running, sent = db.execute(SQL["count_turns"], bounds).fetchone()
         if self._most and running > self._most[0]:
             raise TooMany(f"You have {self._most[0]} turns running. Wait for one.", 5)

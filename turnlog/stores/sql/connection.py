@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from turnlog.events.record import Record
 
 Row = Mapping[str, Any]
+NewRows = Mapping[str, Sequence[Row]]  # by their table
 
 
 class Conflict(Exception):
@@ -31,11 +32,20 @@ class Connection(Protocol):
         """Raises Conflict."""
         ...
 
-    def append_event(self, record: Record, message: Row | None) -> None:
-        """One row of the log; `message`: the row of the question or the answer that it is.
+    def append_events(self, rows: Sequence[Record], beside: NewRows) -> None:
+        """Rows of the log, and new ones of other tables with them.
 
+        Of those in `messages` it is enough where the log has them: the log is where they are.
         Raises MessageIdTaken where another one has its id.
         """
+        ...
+
+    def last_event(self, session_id: str) -> tuple[int, bytes] | None:
+        """The newest number and its seal; None: the log is empty."""
+        ...
+
+    def hold(self, session_id: str, turn_id: str, lease: str) -> bool:
+        """Take the lock of the session. Says whether the turn runs there under this lease."""
         ...
 
     def lock(self, name: str) -> None:

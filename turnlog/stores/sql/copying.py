@@ -5,14 +5,18 @@ from turnlog.stores.sql import sessions, turns
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.statements import insert
 
+_AT_ONCE = 50  # rows of the log
+
 
 def restore(db: Connection, evidence: Evidence) -> None:
     """Write all of it. Raises Conflict where the session is there already."""
     db.lock(evidence.session.id)
     sessions.create(db, evidence.session)
-    messages = {row["seq"]: row for row in evidence.tables["messages"]}
-    for record in evidence.log:
-        db.append_event(record, messages.get(record.seq))
+    for first in range(0, len(evidence.log), _AT_ONCE):
+        some = evidence.log[first : first + _AT_ONCE]
+        numbers = {row.seq for row in some}
+        messages = [row for row in evidence.tables["messages"] if row["seq"] in numbers]
+        db.append_events(some, {"messages": messages})
     for table, rows in evidence.tables.items():
         for row in rows if table != "messages" else ():
             db.execute(insert(table, tuple(row)), row)

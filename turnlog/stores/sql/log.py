@@ -11,7 +11,7 @@ from turnlog.ports import SILENT, Announcer, Evidence, Turn
 from turnlog.projections import tables
 from turnlog.stores.sql import outbox, sessions, turns
 from turnlog.stores.sql.connection import Connection, Cursor
-from turnlog.stores.sql.statements import SQL, equal, insert, update
+from turnlog.stores.sql.statements import SQL, equal, update
 
 Row = dict[str, Any]
 _END = 2**63 - 1  # above every number
@@ -32,8 +32,7 @@ def append(
     announcer: Announcer = SILENT,
 ) -> int:
     """Annotate, if the turn's lease holds."""
-    db.lock(turn.session_id)
-    turns.refuse_stale(db, turn)
+    turns.hold(db, turn)
     return _write_events(db, turn, events, seals, announcer)
 
 
@@ -57,19 +56,26 @@ def _write_events(
     announcer: Announcer = SILENT,
 ) -> int:
     """Number the events and write them with all their rows, and with the notices of them."""
-    last = db.execute(SQL["get_last_event"], {"session_id": turn.session_id}).fetchone()
+    last = db.last_event(turn.session_id)
     seq, seal = (last[0] + 1, last[1]) if last else (0, NO_SEAL)
-    rows = records(turn.session_id, turn.id, events, seq, seal, seals.of(turn.user_id))
-    for row, placed in zip(rows, events, strict=True):
-        kept = numbered(placed, turn.session_id, turn.id, row.seq)
-        writes = tuple(tables.writes(turn.user_id, kept))
-        db.append_event(row, next((w.values for w in writes if w.table == "messages"), None))
-        for write in writes:
-            if write.table != "messages":  # it is in the log
-                _write(db, write)
-            if write.table == "turns":  # it is over
-                turns.drop_drafts(db, turn.id)
-        outbox.write(db, announcer.of_event(turn.user_id, kept))
+    rows = list(records(turn.session_id, turn.id, events, seq, seal, seals.of(turn.user_id)))
+    kept = [
+        numbered(placed, turn.session_id, turn.id, row.seq)
+        for row, placed in zip(rows, events, strict=True)
+    ]
+    writes = [write for entry in kept for write in tables.writes(turn.user_id, entry)]
+    new: dict[str, list[Row]] = {}
+    for write in writes:
+        if write.new:
+            new.setdefault(write.table, []).append(write.values)
+    db.append_events(rows, new)
+    for write in writes:
+        if not write.new:
+            _change(db, write)
+    if any(write.table == "turns" for write in writes):  # it is over
+        turns.drop_drafts(db, turn.id)
+    for entry in kept:
+        outbox.write(db, announcer.of_event(turn.user_id, entry))
     return seq
 
 
@@ -146,14 +152,12 @@ def _tables(db: Connection, session_id: str) -> dict[str, list[Row]]:
     }
 
 
-def _write(db: Connection, write: tables.Write) -> None:
-    """One row of a table that is folded from the log."""
-    columns, key = tuple(write.values), tables.KEYS[write.table]
+def _change(db: Connection, write: tables.Write) -> None:
+    """A row that is there already, of a table that is folded from the log."""
     if write.only_while is not None:
         _refuse_late(db, write)
-    new = write.new
-    sql = insert(write.table, columns) if new else update(write.table, columns, key, write.added)
-    db.execute(sql, write.values)
+    columns, key = tuple(write.values), tables.KEYS[write.table]
+    db.execute(update(write.table, columns, key, write.added), write.values)
 
 
 def _refuse_late(db: Connection, write: tables.Write) -> None:

@@ -6,6 +6,7 @@ from functools import cache
 from turnlog.statements import read_statements
 
 SQL = read_statements("turnlog.stores.sql")
+HOLD_TURN, LAST_EVENT = SQL["hold_turn"], SQL["get_last_event"]  # for connections
 
 
 @cache

@@ -55,23 +55,20 @@ def restore(db: Connection, turn: Turn) -> None:
         db.execute(SQL["add_draft"], {"turn_id": turn.id, "piece": turn.draft})
 
 
-def refuse_stale(db: Connection, turn: Turn) -> None:
-    """Raises TurnOver where the turn's lease does not hold any more."""
-    key = {"id": turn.id, "lease": turn.lease}
-    if db.execute(SQL["hold_turn"], key).fetchone() is None:
+def hold(db: Connection, turn: Turn) -> None:
+    """Lock the session. Raises TurnOver where the turn's lease does not hold any more."""
+    if not db.hold(turn.session_id, turn.id, turn.lease):
         raise lease_lost(turn)
 
 
 def let_go(db: Connection, turn: Turn, state: str) -> None:
     """The turn is over, or waits, if its lease holds."""
-    db.lock(turn.session_id)
-    refuse_stale(db, turn)
+    hold(db, turn)
     _set_state(db, turn, state)
 
 
 def add_draft(db: Connection, turn: Turn, piece: bytes) -> None:
-    db.lock(turn.session_id)
-    refuse_stale(db, turn)
+    hold(db, turn)
     db.execute(SQL["add_draft"], {"turn_id": turn.id, "piece": piece})
 
 
@@ -136,8 +133,7 @@ def every(db: Connection, session_id: str) -> list[Turn]:
 
 
 def start_tools(db: Connection, turn: Turn, starting: Sequence[ToolStarted]) -> None:
-    db.lock(turn.session_id)
-    refuse_stale(db, turn)
+    hold(db, turn)
     for started in starting:
         row = tables.tool_run(turn, started, now())
         try:

@@ -2,12 +2,14 @@
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from turnlog.errors import MessageIdTaken, StoreUnusable
 from turnlog.events.record import Record
-from turnlog.stores.sql.connection import Conflict, Row
+from turnlog.stores.sql.connection import Conflict, NewRows
+from turnlog.stores.sql.statements import HOLD_TURN, LAST_EVENT, insert
 from turnlog.stores.sqlite.statements import SQL
 
 PRIVATE = 0o600
@@ -54,14 +56,29 @@ class SqliteConnection(sqlite3.Connection):
         except sqlite3.IntegrityError as error:
             raise Conflict(str(error)) from error
 
-    def append_event(self, record: Record, message: Row | None) -> None:
-        message_id = message and message["message_id"]
-        try:
-            super().execute(SQL["append_event"], (*record, message_id))
-        except sqlite3.IntegrityError as error:
-            if "message" in str(error):
-                raise MessageIdTaken(f"message id {message_id!r} is taken") from None
-            raise Conflict(str(error)) from error
+    def append_events(self, rows: Sequence[Record], beside: NewRows) -> None:
+        """A message is in the log by its id."""
+        ids = {row["seq"]: row["message_id"] for row in beside.get("messages", ())}
+        for record in rows:
+            message_id = ids.get(record.seq)
+            try:
+                super().execute(SQL["append_event"], (*record, message_id))
+            except sqlite3.IntegrityError as error:
+                if "message" in str(error):
+                    raise MessageIdTaken(f"message id {message_id!r} is taken") from None
+                raise Conflict(str(error)) from error
+        for table, new in beside.items():
+            for row in new if table != "messages" else ():
+                self.execute(insert(table, tuple(row)), row)
+
+    def last_event(self, session_id: str) -> tuple[int, bytes] | None:
+        key = {"session_id": session_id}
+        found: tuple[int, bytes] | None = self.execute(LAST_EVENT, key).fetchone()
+        return found
+
+    def hold(self, session_id: str, turn_id: str, lease: str) -> bool:
+        key = {"id": turn_id, "lease": lease}
+        return self.execute(HOLD_TURN, key).fetchone() is not None
 
     def lock(self, name: str) -> None:
         """Who writes is alone already."""

@@ -22,17 +22,22 @@ _SETTINGS = {
     "max_connections": "200",
     "shared_buffers": "32MB",
     "wal_level": "replica",
+    "wal_receiver_timeout": "5s",
 }
 
 
 class Postgres:
     """A server with an empty database. `async` code and threads may share it."""
 
-    def __init__(self, **settings: str) -> None:
+    def __init__(
+        self, *, replica_of: "Postgres | None" = None, within: Path | None = None, **settings: str
+    ) -> None:
+        """`replica_of`: it follows that one, which runs. `within`: where its folder is."""
         self.port = free_port()
-        self.folder = Path(tempfile.mkdtemp(prefix="turnlog-pg-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="turnlog-pg-", dir=within))
         self.data = self.folder / "data"
-        self._password = secrets.token_hex(8)
+        self._first = replica_of
+        self._password: str = replica_of._password if replica_of else secrets.token_hex(8)
         self._user = "nobody" if os.getuid() == 0 else None
         self.programs = self._found()
         self._settings = _SETTINGS | settings
@@ -68,6 +73,10 @@ class Postgres:
     def start(self) -> None:
         self.server.start()
 
+    def promote(self) -> None:
+        """A replica is the database from now on."""
+        self.run("pg_ctl", "promote", "-w", f"-D{self.data}")
+
     def close(self) -> None:
         self.server.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -75,6 +84,10 @@ class Postgres:
     def _make(self) -> None:
         if self._user:
             shutil.chown(self.folder, self._user, "nogroup")
+        if self._first is not None:
+            there = ("-h127.0.0.1", f"-p{self._first.port}", "-Uturnlog")
+            self.run("pg_basebackup", f"-D{self.data}", "-R", "--checkpoint=fast", *there)
+            return
         password = self.folder / "password"
         password.write_text(self._password)
         if self._user:

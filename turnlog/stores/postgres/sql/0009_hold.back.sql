@@ -1,0 +1,1 @@
+DROP FUNCTION hold_session(TEXT, TEXT, TEXT);
