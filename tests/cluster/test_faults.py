@@ -2,7 +2,9 @@
 
 import secrets
 import subprocess
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from faults import FAULTS, Place, check, perform, place
@@ -31,24 +33,27 @@ async def test_three_hundred_faults(tmp_path, capsys):
 
 @pytest.mark.soak
 async def test_a_replica_takes_over_again_and_again(tmp_path, capsys):
-    faults = (Place.replace_postgres, Place.kill_postgres, Place.hang_node, Place.cut_postgres)
+    others = (Place.kill_postgres, Place.hang_node, Place.cut_postgres)
+    faults = (*[Place.replace_postgres] * 4, *others)
     await suffer(tmp_path, 20, capsys, secrets.randbits(32), faults, replica=True)
 
 
 @pytest.mark.soak
 async def test_the_disk_of_postgresql_is_full_again_and_again(tmp_path, capsys):
     """Where that cannot be mounted, because the user is not root, this fails and says so."""
-    with small_disk(tmp_path) as disk:
+    with small_disk() as disk:
         faults = (Place.fill_disk, Place.kill_node)
         await suffer(tmp_path, 20, capsys, secrets.randbits(32), faults, disk=disk)
 
 
 @contextmanager
-def small_disk(folder):
-    disk = folder / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700m", "tmpfs", disk], check=True)
+def small_disk():
+    """Where the user of PostgreSQL finds it."""
+    disk = Path(tempfile.mkdtemp(prefix="turnlog-disk-"))
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700m,mode=755", "tmpfs", disk], check=True)
+    disk.chmod(0o755)
     try:
         yield disk
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
+        disk.rmdir()

@@ -184,7 +184,8 @@ def mortal():
     server.close()
 
 
-async def test_a_change_outlives_a_database_that_is_killed_and_comes_back(mortal):
+async def test_a_change_outlives_a_database_that_is_killed_and_comes_back(mortal, monkeypatch):
+    monkeypatch.setattr(pool, "PATIENCE", 600.0)  # however long it takes to start
     async with open_store(mortal.url) as store:
         turn = await begun(store)
         mortal.server.kill()

@@ -18,8 +18,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-async def pair():
+async def pair(monkeypatch):
     """A database, its synchronous replica, and the wire that leads to the first of them."""
+    monkeypatch.setattr(pool, "PATIENCE", 600.0)  # however long they take
     servers = [Postgres()]
     try:
         servers[0].start()

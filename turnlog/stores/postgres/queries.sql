@@ -123,8 +123,7 @@ SELECT * FROM unnest($16::text[], $17::text[], $18::bigint[])
 -- ── limits ──
 
 -- count_turns --
--- How many of a user's turns run, and how many began in that time, on all nodes. One that began in
--- the future did so by a clock that is wrong.
+-- How many of a user's turns run, and how many began in that time, not later, on all nodes.
 SELECT count(*) FILTER (WHERE state = 'running'),
        count(*) FILTER (WHERE started_at > :since AND started_at < :until)
 FROM turns WHERE user_id = :user_id
