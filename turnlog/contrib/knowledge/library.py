@@ -119,9 +119,16 @@ class Library:
         meaning: dict[int, float] = {}
         if by != "words" and self.semantic:
             meaning = await self._meaning.nearest(owners, query, CANDIDATES)
-        best = combined(words, meaning)[:most]
-        found = await self._place.look(lambda db: steps.passages(db, self._sql, owners, best))
-        return [found[each] for each in best if each in found]
+        known = list({**words, **meaning})
+        found = await self._place.look(lambda db: steps.passages(db, self._sql, owners, known))
+        texts = {each: f"{one.title} {one.text}" for each, one in found.items()}
+        alone = {**words, **meaning}
+        best = (
+            combined(query, words, meaning, texts)
+            if by == "both"
+            else sorted(found, key=lambda each: -alone[each])
+        )
+        return [found[each] for each in best[:most]]
 
     # indexing
 
