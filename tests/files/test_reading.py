@@ -290,3 +290,22 @@ def test_every_document_format_has_a_reader():
 
     documents = {name for name, format_ in FORMATS.items() if format_.kind == "document"}
     assert documents == READERS.keys()
+
+
+async def test_pictures_of_pages_are_small_whatever_is_on_them(workers, tmp_path):
+    noise = Image.effect_noise((1200, 900), 80).convert("RGB")
+    path = tmp_path / "scan.pdf"
+    noise.save(path, "PDF", save_all=True, append_images=[Image.new("RGB", (50, 8000), "red")])
+    sizes = {"side": 1000, "most": 20_000}
+    await workers.run("pdf_pictures", path=path, into=tmp_path, pages=[1, 2], **sizes)
+    pictures = [(tmp_path / f"{number}.jpg").read_bytes() for number in (1, 2)]
+    assert all(len(picture) <= 20_000 for picture in pictures)
+    assert all(max(Image.open(io.BytesIO(picture)).size) <= 1000 for picture in pictures)
+    await workers.run("pdf_bind", into=tmp_path, pages=[1, 2, 3])  # the third could not be drawn
+    assert (await workers.run("pdf", path=tmp_path / "bound.pdf", most_pages=9))["pages"] == 3
+
+
+async def test_a_pdf_may_take_so_long_and_no_longer(inspect, monkeypatch):
+    monkeypatch.setattr("turnlog.files.inspection.SECONDS", 0.0)
+    with pytest.raises(Unreadable, match="1000 pages of the PDF takes too long"):
+        await inspect(made.pdf(*(f"page {n}" for n in range(1000))), "application/pdf")

@@ -1,11 +1,22 @@
 """How the model is told of files: in which form, in which order, and what stays as it was."""
 
+import base64
+import io
+
+import pypdfium2
 import pytest
+from PIL import Image
 
 from turnlog.events.kinds import UserMessageSent
 from turnlog.files.telling import NO_TEXT
 from turnlog.projections.history import attachments
-from turnlog.projections.history.attachments import FILE_TOOL, form_of, needs_tool, plan, too_much
+from turnlog.projections.history.attachments import (
+    FILE_TOOL,
+    form_of,
+    needs_tool,
+    plan,
+    too_much,
+)
 from turnlog.projections.history.sources import page_of, source_of
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import made_files as made
@@ -191,3 +202,67 @@ async def test_a_file_of_somebody_else_ends_it_at_once(folder):
         assert (turn.success, turn.events) == (False, [])
         assert turn.error == f"There is no file {theirs.id!r}."
         assert sim.requests == []
+
+
+# what is told as a picture
+
+
+@pytest.mark.parametrize(
+    ("facts", "model", "form"),
+    [
+        (image(side=3000, byModel=True), LONG, "large"),
+        (image(side=3000, byModel=True), SHORT, "image"),
+        (image(side=3000, byModel=True), "claude-opus-4-6", "image"),
+        (image(side=3000, byModel=True), "claude-opus-4-7", "large"),
+        (image(side=3000, byModel=True), "some-other-model", "image"),
+        (image(side=3000), LONG, "image"),
+        (pdf(600, textLength=40), LONG, "pictures"),
+        (pdf(600, textLength=900_000), LONG, "pages"),
+        (pdf(56, size=45_000_000, textLength=0), LONG, "pictures"),
+        (pdf(56, textLength=0), LONG, "pdf"),
+        (pdf(600, textLength=0, locked=True), LONG, "pages"),
+    ],
+)
+def test_large_images_and_scans_have_their_forms(facts, model, form):
+    assert form_of(facts, model) == form
+
+
+def test_where_there_are_many_images_none_is_large():
+    log = s.log_of([asked(image(side=3000, byModel=True), message=str(n)) for n in range(25)])
+    forms = [{told.form for told in plan(log[:n], LONG)} for n in (1, 20, 21, 25)]
+    assert forms == [{"large"}, {"large"}, {"image"}, {"image"}]
+
+
+def side_of(block):
+    return max(Image.open(io.BytesIO(base64.b64decode(block["source"]["data"]))).size)
+
+
+@pytest.mark.parametrize(
+    ("model", "image_side", "side"),
+    [(LONG, 0, 2576), (SHORT, 0, 1568), (LONG, 1000, 1000), (LONG, 1568, 1568)],
+)
+async def test_an_image_is_as_large_as_the_model_reads_it(tmp_path, model, image_side, side):
+    (tmp_path / "photo.jpg").write_bytes(made.picture("JPEG", (3000, 1500)))
+    settings = {"model": model, "image_side": image_side}
+    async with scripted_app(Reply("A."), Reply("B."), **settings) as (app, sim):
+        turn = await app.run_turn("What is it?", files=[tmp_path / "photo.jpg"])
+        first = blocks(sim)[0]
+        assert side_of(first) == side
+        await app.run_turn("And?", session_id=turn.session_id)
+        assert blocks(sim)[0]["source"] == first["source"]
+
+
+async def test_a_scan_beyond_the_limits_is_told_as_pictures_of_its_first_pages(tmp_path):
+    sheets = [Image.new("L", (300, 400), 255 - n) for n in range(30)]  # each a little darker
+    sheets[0].save(tmp_path / "scan.pdf", "PDF", save_all=True, append_images=sheets[1:])
+    async with scripted_app(Reply("A."), Reply("B."), model=SHORT) as (app, sim):
+        turn = await app.run_turn("What is it?", files=[tmp_path / "scan.pdf"])
+        told = blocks(sim)
+        assert [block["type"] for block in told] == ["document", "text", "text"]
+        assert told[0]["title"] == "scan.pdf" and told[0]["citations"] == {"enabled": True}
+        assert "pages 1 to 20 of 30" in told[1]["text"]
+        await app.run_turn("And?", session_id=turn.session_id)
+        assert blocks(sim)[0]["source"] == told[0]["source"]
+    smaller = pypdfium2.PdfDocument(base64.b64decode(told[0]["source"]["data"]))
+    shades = [page.render().to_pil().convert("L").getpixel((70, 100)) for page in smaller]
+    assert len(shades) == 20 and all(abs(shade - 255 + n) < 4 for n, shade in enumerate(shades))

@@ -6,10 +6,12 @@ import re
 import asyncpg
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from turnlog.cli import main
 from turnlog.errors import NotFound, NotStored, StoreUnusable, TooMany
 from turnlog.events import clock
+from turnlog.events.clock import now
 from turnlog.events.seal import Seals
 from turnlog.ports import AuditRead
 from turnlog.projections.proof import prove
@@ -311,6 +313,36 @@ def test_a_dump_is_restored_and_proven(mortal, tmp_path, monkeypatch, capsys):
 
 
 # limits
+
+
+async def test_nodes_count_the_messages_with_files_of_a_user_together(database):
+    nodes = [PostgresStore(database) for _ in range(2)]
+    for node in nodes:
+        await node.open()
+        node.limit(100, 100, with_files=3)
+    file = {"id": "f", "name": "a.png", "mediaType": "image/png", "size": 1, "sha256": "0"}
+    results = {}
+
+    async def ask(node, number, user, files):
+        await node.create_session(s.new_session(f"s{number}", user))
+        turn = replace(s.new_turn(f"t{number}", f"s{number}", user), started_at=now())
+        question = replace(s.asked(), files=files)
+        outcome = "begun"
+        try:
+            await node.begin_turn(turn, s.placed(question))
+        except TooMany:
+            outcome = "too many"
+        results.setdefault((user, len(files)), []).append(outcome)
+
+    for n in range(5):
+        await ask(nodes[n % 2], 2 * n, "alice", [file])
+        await ask(nodes[n % 2], 2 * n + 1, "alice", [])
+    await ask(nodes[0], 10, "bob", [file])
+    for node in nodes:
+        await node.close()
+    assert results["alice", 1] == ["begun"] * 3 + ["too many"] * 2
+    assert results["alice", 0] == ["begun"] * 5
+    assert results["bob", 1] == ["begun"]
 
 
 async def test_nodes_count_the_turns_of_a_user_together(database):

@@ -201,7 +201,9 @@ def limit_all_nodes(settings: Settings, store: Store) -> None:
         from turnlog.stores.postgres.store import PostgresStore
 
         if isinstance(store, PostgresStore):
-            store.limit(settings.turns_at_once, settings.messages_a_minute)
+            store.limit(
+                settings.turns_at_once, settings.messages_a_minute, settings.vision_a_minute
+            )
 
 
 ENGINES: dict[str, Make] = {

@@ -55,7 +55,7 @@ class Settings:
     files_url: str | None = None  # file:FOLDER, s3://BUCKET/PREFIX; default: beside the log
     file_workers: int = 2  # processes that read files
     image_bytes: int = 10_000_000  # of one image
-    image_side: int = 1568  # pixels of what a model is given of an image
+    image_side: int = 0  # pixels of what a model is given of an image; 0: by the model
     pdf_bytes: int = 50_000_000  # of one PDF
     pdf_pages: int = 10_000
     document_bytes: int = 10_000_000  # of one document that is neither
@@ -193,7 +193,7 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "max_characters": (int, 1, 10_000_000),
     "file_workers": (int, 1, 64),
     "image_bytes": (int, 1, 100_000_000),
-    "image_side": (int, 64, 8_000),
+    "image_side": (int, 0, 8_000),
     "pdf_bytes": (int, 1, 1_000_000_000),
     "pdf_pages": (int, 1, 100_000),
     "document_bytes": (int, 1, 100_000_000),

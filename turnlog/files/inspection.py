@@ -7,12 +7,15 @@ from typing import Any
 
 from turnlog.errors import Unreadable
 from turnlog.files.formats import FORMATS
+from turnlog.files.workers import SECONDS as A_JOB
 from turnlog.files.workers import Workers
-from turnlog.ports.files import OnProgress
+from turnlog.ports.files import BY_MODEL, OnProgress
+from turnlog.projections.history.attachments import SIDE
 
 AT_A_TIME = 200  # pages of a PDF in one job: others get their turn in between, and see progress
 AT_ONCE = 3  # such jobs of one PDF that wait for a reader: other files have their turn, too
-SECONDS = 90.0  # that all pages of one PDF may take
+SECONDS = 90.0  # of the processor, that all pages of one PDF may take
+LONGEST = 600.0  # seconds by the clock, on a machine that has much else to do
 Facts = dict[str, Any]
 
 
@@ -21,7 +24,7 @@ class Inspection:
 
     def __init__(self, workers: Workers, side: int, most_pages: int) -> None:
         self._workers = workers
-        self._side = side
+        self._side = side  # 0: by the model
         self._most_pages = most_pages
 
     async def inspect(
@@ -42,8 +45,10 @@ class Inspection:
 
     async def _image(self, media_type: str, path: Path, into: Path) -> Facts:
         read = await self._workers.run(
-            "image", path=path, into=into, media_type=media_type, fit=self._side
+            "image", path=path, into=into, media_type=media_type, fit=self._side or SIDE
         )
+        if not self._side and max(read["width"], read["height"]) > SIDE:
+            read["metadata"]["fitted"] = BY_MODEL
         return {
             "width": read["width"],
             "height": read["height"],
@@ -58,10 +63,10 @@ class Inspection:
         starts = range(1, pages + 1, AT_A_TIME)
         reading = _PdfText(self._workers, path, into, pages, on_progress)
         try:
-            async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
+            async with asyncio.timeout(LONGEST), asyncio.TaskGroup() as group:
                 tasks = [group.create_task(reading.run(first)) for first in starts]
         except TimeoutError:
-            raise Unreadable(f"Reading the {pages} pages of the PDF takes too long.") from None
+            raise too_slow(pages) from None
         except ExceptionGroup as several:
             raise several.exceptions[0] from None
         await asyncio.to_thread(_join, [reading.folder(first) for first in starts], into)
@@ -76,6 +81,10 @@ class Inspection:
         }
 
 
+def too_slow(pages: int) -> Unreadable:
+    return Unreadable(f"Reading the {pages} pages of the PDF takes too long.")
+
+
 class _PdfText:
     """The text of one PDF, some pages at a time."""
 
@@ -87,6 +96,7 @@ class _PdfText:
         self._into = into
         self._pages = pages
         self._done = 0
+        self._seconds = 0.0  # of the processor
         self._few = asyncio.Semaphore(AT_ONCE)
         self._on_progress = on_progress
         self.broken: list[int] = []
@@ -101,12 +111,17 @@ class _PdfText:
         folder.mkdir()
         try:
             async with self._few:
+                if self._seconds > SECONDS:
+                    raise too_slow(self._pages)
                 read = await self._workers.run(
                     "pdf_text", path=self._path, into=folder, first=first, last=last
                 )
         except Unreadable:  # a page that crashes or hangs its reader: these have no text
-            read = {"textLength": 0, "broken": list(range(first, last + 1))}
+            if self._seconds > SECONDS:
+                raise
+            read = {"textLength": 0, "broken": list(range(first, last + 1)), "seconds": A_JOB}
             (folder / "text").write_bytes(b'""\n' * (last - first + 1))
+        self._seconds += read["seconds"]
         self.broken += read["broken"]
         self._done += last - first + 1
         self._on_progress(self._done, self._pages)

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +21,7 @@ from turnlog.errors import BadInput, BeingDeleted, QuotaUsedUp, TooLarge, TooMan
 from turnlog.events.clock import now
 from turnlog.files.formats import FORMATS, HEAD, media_type, recognize, safe_name
 from turnlog.files.inspection import Inspection
+from turnlog.files.pictures import Pictures
 from turnlog.files.sweep import Sweep, place_of
 from turnlog.files.workers import Workers
 from turnlog.ports import Blobs, File, FileTable, Page, Upload
@@ -40,7 +41,7 @@ class FileLimits:
     pdf_bytes: int = 50_000_000
     document_bytes: int = 10_000_000
     pdf_pages: int = 10_000
-    image_side: int = 1568  # pixels; what a model is given of an image
+    image_side: int = 0  # pixels of what a model is given of an image; 0: by the model
     quota: int = 1_000_000_000  # bytes of one user
 
     def of(self, kind: FileKind) -> int:
@@ -63,6 +64,7 @@ class FileLibrary:
         self._workers = workers
         self._limits = limits
         self._inspection = Inspection(workers, limits.image_side, limits.pdf_pages)
+        self.pictures = Pictures(blobs, workers)
         self._sweep = Sweep(table, blobs, alone=alone)
         self._sweeping: asyncio.Task[None] | None = None
         self._uploads: Counter[str] = Counter()
@@ -200,7 +202,7 @@ class FileLibrary:
         check_pages([page], file.pages or 1)
         if file.kind == "document":
             raise BadInput("There are thumbnails of images and PDFs only.")
-        async with self._job(file) as (original, folder):
+        async with self.pictures.job(file) as (original, folder):
             of_page = {"page": page} if file.kind == "pdf" else {}
             job = f"{file.kind}_thumbnail"
             await self._workers.run(job, path=original, into=folder, width=width, **of_page)
@@ -223,18 +225,9 @@ class FileLibrary:
         if file.kind != "pdf":
             raise BadInput("Only a PDF has pages that can be taken out.")
         check_pages(wanted, file.pages or 1)
-        async with self._job(file) as (original, folder):
+        async with self.pictures.job(file) as (original, folder):
             await self._workers.run("pdf_extract", path=original, into=folder, pages=list(wanted))
             return await asyncio.to_thread((folder / "pages.pdf").read_bytes)
-
-    @asynccontextmanager
-    async def _job(self, file: File) -> AsyncIterator[tuple[Path, Path]]:
-        """Its original, and a folder for what comes of it."""
-        async with (
-            self.blobs.local(place_of(file), "original") as original,
-            self.blobs.incoming() as folder,
-        ):
-            yield original, folder
 
     async def delete(self, user_id: str, file_id: str) -> None:
         """Gone for everybody at once; a crash in between leaves the rest to the sweep."""

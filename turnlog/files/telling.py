@@ -12,7 +12,14 @@ from turnlog.files.library import FileLibrary
 from turnlog.ports import File, Page, Part
 from turnlog.ports.deposits import FileSource
 from turnlog.ports.files import Told
-from turnlog.projections.history.attachments import MOST_TEXT, cut_off, missing, named
+from turnlog.projections.history.attachments import (
+    MOST_PICTURES,
+    MOST_TEXT,
+    cut_off,
+    missing,
+    named,
+    shown_in_part,
+)
 
 MOST_KEPT = 64_000_000  # characters of blocks that are kept for the next call
 NO_TEXT = "[This page has no text.]"
@@ -53,6 +60,12 @@ class Telling:
             case "image":
                 data = await self._base64(file, "model")
                 return [{"type": "image", "source": _source(file, "model", file.model_type, data)}]
+            case "large":
+                large = await self._library.pictures.large(file)
+                data = await _encoded(large.content)
+                return [{"type": "image", "source": _source(file, "large", large.media_type, data)}]
+            case "pictures":
+                return await self._pictures(file, told)
             case "pdf":
                 data = await self._base64(file, "original")
                 return [_document(name, _source(file, "original", file.media_type, data))]
@@ -73,9 +86,17 @@ class Telling:
         is_cut = len(pages) < told.facts.get("pages", 1)
         return [document, *([_text(cut_off(told.facts, len(pages)))] if is_cut else [])]
 
+    async def _pictures(self, file: File, told: Told) -> list[Block]:
+        """The first pages of a scan, as a PDF that is small enough."""
+        pages = file.pages or 1
+        last = min(pages, MOST_PICTURES)
+        data = await _encoded(await self._library.pictures.of_pages(file, last))
+        source = _source(file, "pictures", file.media_type, data)
+        document = _document(told.facts["name"], source)
+        return [document, *([_text(shown_in_part(told.facts, last))] if pages > last else [])]
+
     async def _base64(self, file: File, part: Part) -> str:
-        content = await self._library.part(file, part)
-        return (await asyncio.to_thread(base64.b64encode, content)).decode()
+        return await _encoded(await self._library.part(file, part))
 
     def _keep(self, key: tuple[str, str], blocks: list[Block]) -> None:
         self._made[key] = blocks
@@ -83,6 +104,10 @@ class Telling:
         while self._size > MOST_KEPT and len(self._made) > 1:
             _, oldest = self._made.popitem(last=False)
             self._size -= _size(oldest)
+
+
+async def _encoded(content: bytes) -> str:
+    return (await asyncio.to_thread(base64.b64encode, content)).decode()
 
 
 def _size(blocks: Sequence[Block]) -> int:

@@ -10,11 +10,17 @@ from turnlog.events.base import Value
 from turnlog.events.content import Block
 
 FileKind = Literal["image", "pdf", "document"]
-Part = Literal["original", "model", "text"]  # as it came; the fitted image; the pages as text
+# As it came; the fitted image; the pages as text. Made when they are needed, and not kept: a larger
+# image, pictures of the pages of a scan.
+Part = Literal["original", "model", "text", "large", "pictures"]
 OnProgress = Callable[[int, int], None]  # pages read so far, and of how many
 Chunks = AsyncIterator[bytes]
-# How a model is told of a file: as an image, a PDF, text by the page, plain text, or by name.
-Form = Literal["image", "pdf", "pages", "text", "name"]
+# How a model is told of a file: as an image, a larger one, a PDF, text by the page, a PDF of
+# pictures of its first pages, plain text, or by name.
+Form = Literal["image", "large", "pdf", "pages", "pictures", "text", "name"]
+
+
+BY_MODEL = "by model"  # an image that is larger than some models read, and not too large for others
 
 
 class File(Value, frozen=True, kw_only=True):
@@ -68,7 +74,7 @@ class File(Value, frozen=True, kw_only=True):
             "modelSize": self.model_size,
             "textLength": self.text_length or 0,
             "locked": self.locked,
-        }
+        } | ({"byModel": True} if self.metadata.get("fitted") == BY_MODEL else {})
 
 
 class FileTable(Protocol):

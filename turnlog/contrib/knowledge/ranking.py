@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-# Chosen on the half of bench/knowledge that is for choosing, in the middle of where they make little
-# difference.
+# Chosen on the half of bench/knowledge that is for choosing, in the middle of where they make
+# little difference.
 WORDS_WEIGHT = 0.2
 HALF_OF_IT = 2.0  # the score for each word of the query that counts half
 CODES_WEIGHT = 0.2

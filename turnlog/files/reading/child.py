@@ -44,6 +44,8 @@ JOBS: dict[str, Callable[..., Answer]] = {
     "pdf": pdfs.read,
     "pdf_text": pdfs.text,
     "pdf_thumbnail": pdfs.thumbnail,
+    "pdf_pictures": pdfs.pictures,
+    "pdf_bind": pdfs.bind,
     "pdf_extract": pdfs.extract,
     "document": _document,
 }

@@ -1,7 +1,8 @@
 """PDFs: their pages as text, as pictures and as smaller PDFs."""
 
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from turnlog.files.reading.text import clean, write_pages
 WITH_PASSWORD = 4  # FPDF_ERR_PASSWORD
 LONGEST_FACT = 500  # characters of a title or an author
 MOST_PICTURE = 2_000  # pixels of a side
+POINTS_A_PIXEL = 0.5
 Answer = dict[str, Any]
 
 
@@ -36,10 +38,11 @@ def read(path: Path, most_pages: int) -> Answer:
 def text(path: Path, into: Path, first: int, last: int) -> Answer:
     """Write `text`: the pages from `first` to `last`, which count from 1."""
     broken: list[int] = []
+    began = time.process_time()
     with _opened(path) as pdf:
         pages = (_text(pdf, number, broken) for number in range(first, last + 1))
         _, length = write_pages(into / "text", pages)
-    return {"textLength": length, "broken": broken}
+    return {"textLength": length, "broken": broken, "seconds": time.process_time() - began}
 
 
 def _text(pdf: pdfium.PdfDocument, number: int, broken: list[int]) -> str:
@@ -71,6 +74,49 @@ def thumbnail(path: Path, into: Path, page: int, width: int) -> Answer:
         plain.paste(picture)
         sheet.close()
     return images.write_thumbnail(plain, into)
+
+
+def pictures(path: Path, into: Path, pages: Sequence[int], side: int, most: int) -> Answer:
+    """Write `N.jpg` for each page that can be drawn: so many pixels and bytes at most."""
+    with _opened(path) as pdf:
+        for number in pages:
+            with suppress(pdfium.PdfiumError, ValueError, Refused):
+                images.write_small(_drawn(pdf, number, side), into / f"{number}.jpg", most)
+    return {}
+
+
+def bind(into: Path, pages: Sequence[int]) -> Answer:
+    """Write `bound.pdf`: the pictures of these pages; a white page where there is none."""
+    bound = pdfium.PdfDocument.new()
+    for number in pages:
+        picture = into / f"{number}.jpg"
+        width, height = 595.0, 842.0
+        if picture.exists():
+            image = pdfium.PdfImage.new(bound)
+            image.load_jpeg(picture, inline=True)
+            width, height = (pixels * POINTS_A_PIXEL for pixels in image.get_px_size())
+            image.set_matrix(pdfium.PdfMatrix().scale(width, height))
+        page = bound.new_page(width, height)
+        if picture.exists():
+            page.insert_obj(image)
+            page.gen_content()
+        page.close()
+    bound.save(into / "bound.pdf")
+    bound.close()
+    return {}
+
+
+def _drawn(pdf: pdfium.PdfDocument, number: int, side: int) -> Image.Image:
+    sheet = pdf[number - 1]
+    try:
+        across, down = sheet.get_size()
+        if across <= 0 or down <= 0:
+            raise Refused(f"Page {number} has no size.")
+        scale = side / max(across, down)
+        picture: Image.Image = sheet.render(scale=scale, may_draw_forms=False).to_pil()
+        return picture.convert("RGB")
+    finally:
+        sheet.close()
 
 
 def extract(path: Path, into: Path, pages: Sequence[int]) -> Answer:

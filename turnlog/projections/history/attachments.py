@@ -6,6 +6,7 @@ the API; above it the oldest are told by name from then on, down to half of it, 
 changes rarely. That is a fold over the log: the same log always gives the same.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,14 @@ MOST_TEXT = 400_000  # characters of one file
 MOST_PDF = 20_000_000  # bytes; in base64 a third more, and 32 MB are one request's
 TOKENS_A_PAGE = 2_500  # of a PDF: its text, and a picture of it
 PIXELS_A_TOKEN = 750
+MOST_OF_AN_IMAGE = 3_500_000  # bytes of what a model is given
+SIDE, LARGE_SIDE = 1568, 2576  # pixels that models read of an image: by `models.large_images`
+MOST_PIXELS = 3_750_000  # that a model reads of the larger ones
+# "2000 px when there are more than 20 images"
+MOST_LARGE = 20
+FEW_LETTERS = 10  # of a page: fewer, on average, are a scan's
+MOST_PICTURES = 20  # pages of a scan that are told
+MOST_OF_A_PICTURE = 400_000  # bytes
 
 
 class Weight(NamedTuple):
@@ -54,11 +63,15 @@ def most_of(model: str) -> Weight:
 def form_of(facts: Facts, model: str) -> Form:
     """How a file is told while there is room for it."""
     if "dimensions" in facts:
-        return "image"
+        is_large = facts.get("byModel") and models.has(model, "large_images")
+        return "large" if is_large else "image"
     if facts["mediaType"] != PDF_TYPE:
         return "text"
     whole = not facts.get("locked") and facts["size"] <= MOST_PDF
-    return "pdf" if whole and weight(facts, "pdf").fits(most_of(model).half()) else "pages"
+    if whole and weight(facts, "pdf").fits(most_of(model).half()):
+        return "pdf"
+    is_scan = facts.get("textLength", math.inf) < FEW_LETTERS * facts.get("pages", 1)
+    return "pictures" if is_scan and not facts.get("locked") else "pages"
 
 
 def weight(facts: Facts, form: Form) -> Weight:
@@ -68,6 +81,17 @@ def weight(facts: Facts, form: Form) -> Weight:
             pixels = min(sides["width"] * sides["height"], 1568 * 1568)
             size = facts.get("modelSize", 0) * 4 // 3
             return Weight(size, pixels // PIXELS_A_TOKEN, images=1)
+        case "large":
+            width, height = facts["dimensions"]["width"], facts["dimensions"]["height"]
+            share = min(1.0, LARGE_SIDE / max(width, height))
+            area = int(width * height * share * share)
+            larger = min((LARGE_SIDE / SIDE) ** 2, (max(width, height) / SIDE) ** 2)
+            size = min(int(facts.get("modelSize", 0) * larger), MOST_OF_AN_IMAGE) * 4 // 3
+            return Weight(size, min(area, MOST_PIXELS) // PIXELS_A_TOKEN, images=1)
+        case "pictures":
+            count = min(facts.get("pages", 1), MOST_PICTURES)
+            size = count * MOST_OF_A_PICTURE * 4 // 3
+            return Weight(size, count * TOKENS_A_PAGE, pages=count)
         case "pdf":
             pages = facts.get("pages", 1)
             return Weight(facts["size"] * 4 // 3, pages * TOKENS_A_PAGE, pages=pages)
@@ -79,10 +103,8 @@ def weight(facts: Facts, form: Form) -> Weight:
 
 def too_much(files: Iterable[Facts], model: str) -> bool:
     """Whether the files of one message alone are more than a request can hold."""
-    total = Weight()
-    for facts in files:
-        total = total.plus(weight(facts, form_of(facts, model)))
-    return not total.fits(most_of(model))
+    told = _few_large([Told("", facts, form_of(facts, model)) for facts in files])
+    return not _sum(told).fits(most_of(model))
 
 
 def plan(log: Sequence[Stamped], model: str) -> list[Told]:
@@ -98,15 +120,22 @@ def plan(log: Sequence[Stamped], model: str) -> list[Told]:
         details = entry.event.file_details or [{}] * len(entry.event.files)
         for shown, more in zip(entry.event.files, details, strict=True):
             facts = shown | more
-            form = form_of(facts, model)
-            told.append(Told(entry.event.message_id, facts, form))
-            total = total.plus(weight(facts, form))
+            told.append(Told(entry.event.message_id, facts, form_of(facts, model)))
+        told = _few_large(told)
+        total = _sum(told[oldest:])
         if not total.fits(most):  # of the newest message all stay
             while oldest < first and not total.fits(most.half()):
                 told[oldest] = told[oldest]._replace(form="name")
                 oldest += 1
                 total = _sum(told[oldest:])
     return told
+
+
+def _few_large(told: list[Told]) -> list[Told]:
+    """Where there are many images, none may be large. That changes once: they only grow more."""
+    if _sum(told).images <= MOST_LARGE:
+        return told
+    return [each._replace(form="image") if each.form == "large" else each for each in told]
 
 
 def _sum(told: Iterable[Told]) -> Weight:
@@ -166,6 +195,14 @@ def named(facts: Facts) -> str:
 def missing(facts: Facts) -> str:
     """A file that its user has deleted."""
     return f"[The file {facts['name']!r} was attached here. The user has deleted it.]"
+
+
+def shown_in_part(facts: Facts, last: int) -> str:
+    """What follows the pictures of a scan."""
+    return (
+        f"[Of {facts['name']!r} pages 1 to {last} of {facts['pages']} are given here: it is a scan,"
+        " and too large. The user can attach other pages as a file of their own.]"
+    )
 
 
 def cut_off(facts: Facts, last: int) -> str:

@@ -26,6 +26,9 @@ SINCE: dict[str, dict[str, Version]] = {
     "filtering":         {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
     "system":            {"opus": (4, 8), "sonnet": (5, 5), "haiku": (5, 5), "fable": ALWAYS},
     "long_context":      {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
+    # reads: images of 2576 pixels; others are made smaller, to 1568 ("high-resolution" models:
+    # platform.claude.com/docs/en/build-with-claude/vision)
+    "large_images":      {"opus": (4, 7), "sonnet": (5, 0), "haiku": (5, 5), "fable": ALWAYS},
     # summarizes a conversation on demand: `compaction`, with the beta compact-2026-09-04
     "compaction":        {"opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5), "fable": ALWAYS},
     # refuses: a last message from the assistant; temperature, top_p and top_k; a forced tool

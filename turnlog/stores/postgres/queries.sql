@@ -129,6 +129,13 @@ SELECT count(*) FILTER (WHERE state = 'running'),
 FROM turns WHERE user_id = :user_id
   AND (state = 'running' OR (started_at > :since AND started_at < :until))
 
+-- count_turns_with_files --
+-- How many of those that began since then came with files.
+SELECT count(*) FROM turns
+JOIN events ON events.session_id = turns.session_id AND events.seq = turns.first_seq
+WHERE turns.user_id = :user_id AND turns.started_at > :since AND events.type = 'user_message_sent'
+  AND nullif(convert_from(events.body, 'UTF8'), '')::json -> 'files' -> 0 IS NOT NULL
+
 -- list_protections --
 -- Triggers that are there and work.
 SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'

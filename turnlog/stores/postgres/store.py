@@ -15,6 +15,7 @@ import asyncpg
 from turnlog.errors import NotFound, StoreUnusable, TooMany
 from turnlog.events.base import Envelope
 from turnlog.events.clock import in_seconds
+from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Turn
 from turnlog.stores.postgres.migrations import alone, migrate, migrations, refuse_newer
 from turnlog.stores.postgres.nodes import Nodes
@@ -46,6 +47,7 @@ class PostgresStore(SqlStore):
         self._writers = Pool(url, writes=True)
         self._changes: set[asyncio.Task[Any]] = set()
         self._most: tuple[int, int] | None = None
+        self._most_with_files: int | None = None
 
     @property
     def url(self) -> str:
@@ -87,9 +89,12 @@ class PostgresStore(SqlStore):
 
     # limits, over all nodes
 
-    def limit(self, turns_at_once: int, messages_a_minute: int) -> None:
-        """What one user may do; nodes count together."""
+    def limit(
+        self, turns_at_once: int, messages_a_minute: int, with_files: int | None = None
+    ) -> None:
+        """What one user may do; nodes count together. `with_files`: such messages a minute."""
         self._most = (turns_at_once, messages_a_minute)
+        self._most_with_files = with_files
 
     async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
         return await self._change(lambda db: self._admitted(db, turn, first))
@@ -104,6 +109,11 @@ class PostgresStore(SqlStore):
             raise TooMany(f"You have {self._most[0]} turns running. Wait for one.", 5)
         if self._most and sent > self._most[1]:
             raise TooMany(f"More than {self._most[1]} messages in a minute.", 60)
+        if self._most_with_files is not None and any(_has_files(each) for each in first):
+            (with_files,) = db.execute(SQL["count_turns_with_files"], bounds).fetchone()
+            if with_files > self._most_with_files:
+                most = self._most_with_files
+                raise TooMany(f"More than {most} messages with files in a minute.", 60)
         return begun
 
     # for what is kept beside the log
@@ -169,3 +179,7 @@ class PostgresStore(SqlStore):
 
     def _works(self, db: Connection, owners: Collection[str]) -> Collection[str]:
         return self._nodes.living(db) & set(owners)
+
+
+def _has_files(envelope: Envelope) -> bool:
+    return isinstance(envelope.event, UserMessageSent) and bool(envelope.event.files)
