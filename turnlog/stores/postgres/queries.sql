@@ -133,7 +133,8 @@ FROM turns WHERE user_id = :user_id
 -- How many of those that began since then came with files.
 SELECT count(*) FROM turns
 JOIN events ON events.session_id = turns.session_id AND events.seq = turns.first_seq
-WHERE turns.user_id = :user_id AND turns.started_at > :since AND events.type = 'user_message_sent'
+WHERE turns.user_id = :user_id AND turns.started_at > :since AND turns.started_at < :until
+  AND events.type = 'user_message_sent'
   AND nullif(convert_from(events.body, 'UTF8'), '')::json -> 'files' -> 0 IS NOT NULL
 
 -- list_protections --
