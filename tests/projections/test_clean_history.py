@@ -1,13 +1,21 @@
 """A history that has grown is checked at its end, and the answer is that of a full check."""
 
 import copy
+from itertools import product
 
 import pytest
 from histories import BROKEN, GOOD, claude, user
 
 from turnlog.projections.history import clean, lint
-from turnlog.projections.history.clean import CleanHistories, CleanHistory, last_turn
+from turnlog.projections.history.clean import (
+    MOST_WORDS,
+    CleanHistories,
+    CleanHistory,
+    is_plain_talk,
+    last_turn,
+)
 from turnlog.projections.history.messages import mended
+from turnlog.projections.history.request import Request
 from turnlog.testing.samples import call
 
 
@@ -50,6 +58,28 @@ def test_whatever_comes_to_a_clean_history_the_answer_is_that_of_a_full_check(ta
     for head in (EARLIER, [*EARLIER, claude("Yes.")], EARLIER[:-1]):
         messages = [*head, *copy.deepcopy(tail)]
         assert mended(messages, fully=True, clean=known(EARLIER)) == mended(messages, fully=True)
+
+
+TALK = [user("Hi."), claude("Ho.", "Yes."), user("And?", "Now?")]
+
+
+@pytest.mark.parametrize("messages", [TALK[:1], TALK, *TAILS.values()])
+def test_plain_talk_breaks_no_rule(messages):
+    """Whatever one message of it is exchanged for, or comes in between."""
+    for place, other in product(range(len(messages) + 1), [*TALK, *EARLIER, None]):
+        for taken in (0, 1):
+            changed = [*messages[:place], *([other] if other else []), *messages[place + taken :]]
+            if changed and is_plain_talk(changed):
+                assert lint.lint(Request({"messages": changed})) == []
+
+
+def test_what_is_plain_talk():
+    assert is_plain_talk(TALK[:1]) and is_plain_talk(TALK)
+    marked = TALK[0]["content"][0] | {"cache_control": {"type": "ephemeral"}}
+    odd = [[], TALK[:2], TALK[1:], [user()], [user(" ")], [user(marked)], [user(THOUGHT)],
+           [user("Hi.") | {"id": "x"}], [user("Hi.") | {"content": "Hi."}], EARLIER,
+           [user({"type": "text", "text": 5})], [user("x" * (MOST_WORDS + 1))]]  # fmt: skip
+    assert not any(map(is_plain_talk, odd))
 
 
 @pytest.mark.parametrize(

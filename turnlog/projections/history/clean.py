@@ -16,8 +16,27 @@ from turnlog.projections.history.request import Request
 
 ApiMessage = dict[str, Any]
 MOST_MESSAGES = 20_000  # of all sessions together
+MOST_WORDS = 1_000_000  # characters: no request of so many is too large, however they are encoded
 # Blocks that no rule counts over the whole history. A result is plain where its content is.
 PLAIN = frozenset(("text", "thinking", "redacted_thinking", "tool_use", "tool_result"))
+
+
+def is_plain_talk(messages: Sequence[ApiMessage]) -> bool:
+    """Whether it is words and nothing else, in turns, from the user to the user: then no rule is
+    broken, and none is asked.
+    """
+    size, role = 0, "assistant"
+    for message in messages:
+        expected = "user" if role == "assistant" else "assistant"
+        role, content = message["role"], message["content"]
+        if role != expected or len(message) != 2 or not content or type(content) is not list:
+            return False
+        for block in content:
+            words = block.get("text") if _type(block) == "text" and len(block) == 2 else None
+            if type(words) is not str or not words.strip():
+                return False
+            size += len(words)
+    return role == "user" and size <= MOST_WORDS
 
 
 def last_turn(messages: Sequence[ApiMessage]) -> int:

@@ -21,7 +21,7 @@ from turnlog.events.base import Stamped
 from turnlog.events.content import Block
 from turnlog.events.search_results import blocks_of
 from turnlog.projections.history.blocks import THOUGHTS
-from turnlog.projections.history.clean import CleanHistory
+from turnlog.projections.history.clean import CleanHistory, is_plain_talk
 from turnlog.projections.history.lint import Finding
 from turnlog.projections.history.points_of_view import heard_by
 from turnlog.projections.history.repair import repair
@@ -108,7 +108,7 @@ def mended(
     without = () if fully else NOT_OURS_TO_JUDGE
     clean, open_calls = clean or CleanHistory(), frozenset(to_be_answered)
     telling = Telling(messages, [])
-    if not clean.grew_clean(messages, open_calls, without):
+    if not is_plain_talk(messages) and not clean.grew_clean(messages, open_calls, without):
         repaired = repair(Request({"messages": messages}, open_calls), without=without)
         telling = Telling(repaired.body["messages"], repaired.found)
     if not telling.repaired:
