@@ -44,7 +44,7 @@ def stages(say: Say, chunks: int, rounds: int) -> None:
     """Where a chunk's time goes: each stage in a loop, on the output of the one before."""
     say(head("The same chunk, stage by stage, without any I/O", "µs a chunk"))
     gc.disable()  # it would hit one stage or the other
-    took = [_stages_once(chunks) for _ in range(rounds)]
+    took = [stage_times(chunks) for _ in range(rounds)]
     gc.enable()
     medians = {name: median([one[name] for one in took]) for name in took[0]}
     medians["sum"] = sum(medians.values())
@@ -52,9 +52,11 @@ def stages(say: Say, chunks: int, rounds: int) -> None:
         say(line(name, f"{seconds / chunks * 1e6:.2f}"))
 
 
-def _stages_once(chunks: int) -> dict[str, float]:
+def stage_times(chunks: int, together: int = 1) -> dict[str, float]:
+    """Seconds of each stage, for so many chunks, of which some are read at once."""
     reply = Reply("x" * 12 * chunks, chunk=12)
-    pieces = [frame(event) for event in events(reply, {"model": "bench", "messages": []})]
+    sent = [frame(event) for event in events(reply, {"model": "bench", "messages": []})]
+    pieces = [b"".join(sent[at : at + together]) for at in range(0, len(sent), together)]
     splitter, call, state = SseSplitter(), Call(), TurnState(_turn("bench"), AGENT)
     took: dict[str, float] = {}
 
@@ -64,7 +66,7 @@ def _stages_once(chunks: int) -> dict[str, float]:
         took[name] = time.process_time() - begun
         return out
 
-    raws = timed("split the bytes, decode the JSON", splitter.feed, pieces)
+    raws = timed("split the bytes, decode the JSON", lambda piece: [*splitter.feed(piece)], pieces)
     outputs = timed("accumulate the answer", call.feed, raws)
     normal = timed("normalize", lambda one: normalize(Batch(one), state), outputs)
     placed = timed("place", lambda one: place(one, state), normal)
@@ -74,8 +76,8 @@ def _stages_once(chunks: int) -> dict[str, float]:
     return took
 
 
-async def filled(store: Store, messages: int) -> str:
-    """A session with so many earlier messages, anchored where a real one would be."""
+async def filled(store: Store, messages: int, *, anchored: bool = True) -> str:
+    """A session with so many earlier messages, anchored near its end."""
     session = Session(
         id=new_id(), user_id=LOCAL_USER, title="Filled", agent_id="assistant", created_at=now()
     )
@@ -83,7 +85,7 @@ async def filled(store: Store, messages: int) -> str:
     turn = _turn(session.id)
     state = TurnState(turn, AGENT)
     events: list[Event] = [event for n in range(messages // 2) for event in _exchange(n)]
-    if messages > WINDOW:
+    if anchored and messages > WINDOW:
         events.append(k.HistoryAnchored(anchor=messages - WINDOW))
     await store.finish_turn(await store.begin_turn(turn, _placed(events, state)))
     return session.id
@@ -121,6 +123,18 @@ async def appends(say: Say, folder: Path, events: int) -> None:
         figures = f"{done / wall:,.0f}", f"{cpu / done * 1e6:.0f}", f"{done / commits:.1f}"
         say(line(name, *figures))
     await store.close()
+
+
+async def stored_time(folder: Path, times: int = 300) -> float:
+    """Seconds of CPU to keep one message, where nobody shares the commit."""
+    store = SqliteStore(folder)
+    await store.open()
+    session = await filled(store, 2)
+    begun = time.process_time()
+    await _append(store, session, times)
+    took = time.process_time() - begun
+    await store.close()
+    return took / times
 
 
 async def _append(store: Store, session_id: str, times: int) -> None:

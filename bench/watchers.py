@@ -138,7 +138,8 @@ async def _bare_lags(http: aiohttp.ClientSession, claude: str) -> Pieces:
 
 async def joined(http: aiohttp.ClientSession, server: str, session_id: str) -> Watcher:
     url = f"{server}/socket.io/?EIO=4&transport=websocket"
-    line = await http.ws_connect(url, compress=15)  # browsers offer to be compressed for, too
+    # Browsers offer to be compressed for, too.
+    line = await http.ws_connect(url, compress=15, max_msg_size=0)
     watcher = Watcher(line, session_id)
     await watcher.join()
     return watcher

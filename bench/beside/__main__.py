@@ -20,6 +20,7 @@ import aiohttp
 from bench.beside import page
 from bench.beside.measure import (
     CASES,
+    LIMITS,
     Bench,
     Case,
     Floor,
@@ -33,8 +34,6 @@ from bench.turns import simulator
 
 SESSIONS = (1, 10, 50, 100)  # at once, of 20 live chunks each
 LENGTHS = (1, 100, 1_000, 5_000)  # chunks of one answer
-LIMITS = {"TURNLOG_MESSAGES_A_MINUTE": "1000000", "TURNLOG_TURNS_AT_ONCE": "100000",
-          "TURNLOG_WRITES_A_MINUTE": "1000000"}  # fmt: skip
 
 
 async def measured(rounds: int) -> dict[str, Values]:

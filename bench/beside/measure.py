@@ -19,6 +19,8 @@ from turnlog.simulator import Reply, to_json
 Ask = Callable[[], Awaitable[None]]  # one turn, read to its end
 Values = dict[str, list[float]]  # by what was measured: one value a round
 LONGEST = 60  # seconds that a server may take to start
+LIMITS = {"TURNLOG_MESSAGES_A_MINUTE": "1000000", "TURNLOG_TURNS_AT_ONCE": "100000",
+          "TURNLOG_WRITES_A_MINUTE": "1000000"}  # fmt: skip
 HERE = str(Path(__file__).parent.parent.parent)
 
 

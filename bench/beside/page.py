@@ -1,6 +1,6 @@
 """docs/benchmarks.md: the table and the plots, from what was measured."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -9,7 +9,7 @@ from bench.beside.measure import Values
 DOCS = Path(__file__).parent.parent.parent / "docs"
 COLORS = {"floor": "#888888", "Socket.IO": "#1f6feb", "SSE": "#d2691e"}
 WIDTH, HEIGHT, LEFT, BOTTOM = 520, 240, 60, 30
-START, END = "<!-- measured: python -m bench.beside --write -->", "<!-- end -->"
+START, END = "<!-- measured: {} -->", "<!-- end -->"
 
 
 def table(values: dict[str, Values]) -> str:
@@ -72,16 +72,27 @@ def write(
         "answers": plot("CPU-ms a turn, by chunks of its answer", lengths, long),
     }
     for name, svg in plots.items():
-        (DOCS / "pictures" / f"bench-{name}.svg").write_text(svg)
+        draw(name, svg)
     shown = {
         name: {key: each for key, each in of.items() if not key.split(",")[0].split()[0].isdigit()}
         | {key: each for key, each in of.items() if key.startswith(("200 ", "10 sessions at"))}
         for name, of in values.items()
     }
-    page = DOCS / "benchmarks.md"
-    before, _, rest = page.read_text().partition(START)
-    after = rest.partition(END)[2]
     said = f"{machine}; the load of the machine was {load:.1f}."
-    pictures = "\n".join(f"![{name}](pictures/bench-{name}.svg)" for name in plots)
-    body = "\n\n".join([START, said, table(shown), pictures, END])
-    page.write_text(before + body + after)
+    put("beside", "\n\n".join([said, table(shown), pictures(plots)]))
+
+
+def draw(name: str, svg: str) -> None:
+    (DOCS / "pictures" / f"bench-{name}.svg").write_text(svg)
+
+
+def pictures(names: Iterable[str]) -> str:
+    return "\n".join(f"![{name}](pictures/bench-{name}.svg)" for name in names)
+
+
+def put(place: str, text: str) -> None:
+    """In the place of what was measured before."""
+    page, start = DOCS / "benchmarks.md", START.format(place)
+    before, found, rest = page.read_text().partition(start)
+    assert found, f"there is no {start} in {page}"
+    page.write_text("\n\n".join([before + start, text, END]) + rest.partition(END)[2])

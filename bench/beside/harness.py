@@ -1,0 +1,91 @@
+"""`python -m bench.beside.harness FILE...`: runs of the harness that also measures others.
+
+Each file is the `results.json` of one run; the ratios are to its own floor, in the same run. The
+table goes into docs/benchmarks.md.
+"""
+
+import json
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from bench.beside import page
+
+OURS = {"Socket.IO": "turnlog", "SSE": "turnlog-sse"}  # by the names of its targets
+Run = dict[str, dict[str, list[float]]]  # by metric, then by target: one value a round
+
+
+class Row(NamedTuple):
+    """A row of the table: a metric of the harness, and what we want of it."""
+
+    says: str
+    metric: str
+    goal: str
+    ratio: bool = True
+
+
+# fmt: off
+ROWS = (
+    Row("CPU-ms, chat turn of 200 chunks, burst", "cpu_ms_chat", "≤ 1.5×"),
+    Row("CPU-ms, tool turn", "cpu_ms_tool", "≤ 2.0×"),
+    Row("CPU-µs a live chunk, 10 sessions at 50 a second", "cpu_us_chunk_10x20", "≤ 0.8×"),
+    Row("p50 of a live chunk, µs", "chunk_us_p50_10x20", "≤ 27,000", ratio=False),
+    Row("p99 of a live chunk, µs", "chunk_us_p99_10x20", "≤ 60,000", ratio=False),
+    Row("turns a second, 100 sessions at once", "turns_s_100", "≥ 0.9×"),
+    Row("CPU-ms a turn, 100 sessions at once", "cpu_ms_load_100", "–"),
+    Row("turns a second, 500 sessions at once", "turns_s_500", "≥ 0.9×"),
+    Row("first chunk when 500 ask at once, s", "first_s_load_500", "≤ 2×"),
+    Row("CPU-ms, short turn after 10 turns", "cpu_ms_after_10", "flat"),
+    Row("CPU-ms, short turn after 100 turns", "cpu_ms_after_100", "flat"),
+    Row("CPU-ms, short turn after 1000 turns", "cpu_ms_after_1000", "flat"),
+    Row("bytes stored a turn, turns 100 to 1000", "disk_per_turn_to_1000", "≤ 4×"),
+    Row("CPU-ms, reload of 1000 turns", "reload_cpu_ms_1000", "≤ 15", ratio=False),
+    Row("kB a session that has had a turn and idles", "rss_kb_per_session", "≤ 20", ratio=False),
+    Row("MB at start", "rss_start_mb", "≤ 70", ratio=False),
+    Row("seconds to start", "start_s", "≤ 0.5", ratio=False),
+)
+# fmt: on
+
+
+def table(runs: list[Run]) -> str:
+    """One line for each row that was measured; ranges are over the runs."""
+    lines = ["| | goal | floor | " + " | ".join(OURS) + " |", "|---" * (3 + len(OURS)) + "|"]
+    for row in ROWS:
+        measured = [run[row.metric] for run in runs if _is_whole(run.get(row.metric))]
+        if not measured:
+            continue
+        cells = [_range([median(each["floor"]) for each in measured])]
+        for target in OURS.values():
+            values = [median(each[target]) for each in measured]
+            if row.ratio:
+                floors = [median(each["floor"]) for each in measured]
+                ratios = [value / floor for value, floor in zip(values, floors, strict=True)]
+                cells.append(f"{_range(ratios)}×")
+            else:
+                cells.append(_range(values))
+        lines.append(f"| {row.says} | {row.goal} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _is_whole(values: Any) -> bool:
+    return bool(values) and all(values.get(name) for name in ("floor", *OURS.values()))
+
+
+def _range(values: list[float]) -> str:
+    least, most = (_number(value) for value in (min(values), max(values)))
+    return least if least == most else f"{least}–{most}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def main() -> None:
+    runs = [json.loads(Path(name).read_text())["values"] for name in sys.argv[1:]]
+    text = table(runs)
+    sys.stdout.write(f"{text}\n")
+    page.put("harness", f"{len(runs)} runs.\n\n{text}" if len(runs) != 1 else text)
+
+
+main()
