@@ -88,4 +88,5 @@ def main() -> None:
     page.put("harness", f"{len(runs)} runs.\n\n{text}" if len(runs) != 1 else text)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -99,14 +99,15 @@ class _Loop:
                     return
             async with aclosing(self._speakers.ask_model(part)) as batches:
                 async for batch in batches:
-                    yield msgspec.structs.replace(batch, ends=True) if self._ends(part) else batch
+                    ends = part.answer is not None and self._ends(part)
+                    yield msgspec.structs.replace(batch, ends=True) if ends else batch
             open_calls = ()
             if part.is_over:
                 return
 
     def _ends(self, part: Part) -> bool:
-        """Whether the answer is there, and nothing can follow it: no guard looks at it."""
-        if part.answer is None or part.delegated or self._ask.guard is not NO_GUARD:
+        """Whether nothing can follow this answer: no guard looks at it, and nobody takes over."""
+        if part.delegated or self._ask.guard is not NO_GUARD:
             return False
         return part.is_over and part.successor is None
 

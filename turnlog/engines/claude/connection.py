@@ -186,7 +186,8 @@ class _Body:
         self._pause: asyncio.Future[None] | None = None
 
     async def read(self) -> bytes:
-        self._join()
+        if len(self._content._buffer) > 1:
+            self._join()
         try:
             return await self._content.readany()
         except Exception:
@@ -198,10 +199,9 @@ class _Body:
     def _join(self) -> None:
         """What piled up becomes one piece: aiohttp asks its transport for more after each."""
         pieces = self._content._buffer
-        if len(pieces) > 1:
-            whole = b"".join(pieces)
-            pieces.clear()
-            pieces.append(whole)
+        whole = b"".join(pieces)
+        pieces.clear()
+        pieces.append(whole)
 
     async def pile_up(self, seconds: float) -> None:
         if self._content.is_eof() or self._content.exception() is not None:
