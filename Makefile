@@ -45,9 +45,11 @@ coverage: .venv/.dev
 	@printf '%-12s %s %%\n' "the core" $$($(BIN)/coverage report --format=total \
 	    --include="$$(printf 'turnlog/%s/*,' $(CORE))")
 
-# Beside the floor, to the client's socket; then where the time goes, stage by stage.
+# Beside the floor, to the client's socket; then where the time goes, and how it grows.
 bench: .venv/.run
 	$(BIN)/python -m bench.beside
+	$(BIN)/python -m bench.beside.budget
+	$(BIN)/python -m bench.beside.growth
 	$(BIN)/python -m bench
 
 # Python calls of a chunk and of a turn beside the last ones: it warns, and never fails.
