@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import openai
 
 from turnlog import Agent, tool
+from turnlog.ports.engine import handover_tool
 from turnlog.simulator import Reply, Text, ToolCall
 from turnlog.testing.apps import SECRET, client_of, scripted_app
 from turnlog.tokens import mint
@@ -25,6 +26,15 @@ async def pay(amount: int) -> str:
 def script():
     cited = Text("Ducks quack.", citations=(CITED,))
     return [Reply("Sure. ", ToolCall("pay", {"amount": 3})), Reply("Done. ", cited, " So it is.")]
+
+
+def handed_over():
+    """The same by two: the first passes it on to the one who pays."""
+    passing = Reply("I pass it on. ", ToolCall(handover_tool("clerk"), {"reason": "It is money."}))
+    return [passing, *script()]
+
+
+TEAM = [Agent("front", hands_over_to=["clerk"]), Agent("clerk", tools=[pay])]
 
 
 def frames(answer):
@@ -98,6 +108,7 @@ async def read_http(http, session):
     return {
         "asked": [e["content"] for e in events if e["type"] == "user_message_sent"],
         "said": [(e["messageId"], e["content"]) for e in events if e["type"] == "message"],
+        "speakers": [e["agent"]["id"] for e in events if e["type"] == "message"],
         "calls": [e["toolUseId"] for e in events if e["type"] == "tool_use"],
         "approvals": [e["approvalId"] for e in events if e["type"] == "approval_requested"],
         "citations": [c["url"] for e in events for c in e.get("citations", ())],
@@ -110,9 +121,11 @@ async def read_ui(http, session):
     texts = [(p["providerMetadata"]["turnlog"]["messageId"], p["text"])
              for p in parts if p["type"] == "text"]  # fmt: skip
     tools = [p for p in parts if p["type"] == "dynamic-tool"]
+    places = [p["providerMetadata"]["turnlog"] for p in parts if p["type"] == "text"]
     return {
         "asked": [m["parts"][0]["text"] for m in messages if m["role"] == "user"],
         "said": joined(texts),
+        "speakers": list({p["messageId"]: p["agent"] for p in places}.values()),
         "calls": [p["toolCallId"] for p in tools],
         "approvals": [p["approval"]["id"] for p in tools],
         "citations": [p["url"] for p in parts if p["type"] == "source-url"],
@@ -127,6 +140,7 @@ async def read_agui(http, session):
     return {
         "asked": [m["content"] for m in messages if m["role"] == "user"],
         "said": [(m["id"], m["content"]) for m in answers],
+        "speakers": [m["name"] for m in answers],
         "calls": [call["id"] for m in answers for call in m.get("toolCalls", ())],
     }
 
@@ -181,10 +195,9 @@ async def openai_client(server, user=None):
 
 
 @asynccontextmanager
-async def open_doors(*script, **settings):
+async def open_doors(*script, agents=TEAM[1:], **settings):
     paid.clear()
-    agents = [Agent("clerk", tools=[pay])]
-    scripted = scripted_app(*script, agents=agents, **settings)
+    scripted = scripted_app(*script, agents=list(agents), **settings)
     async with scripted as (app, sim), client_of(app) as http:
         app.sim = sim
         yield app, http

@@ -5,7 +5,9 @@ from itertools import product
 import pytest
 from protocols.doors import (
     READERS,
+    TEAM,
     WRITERS,
+    handed_over,
     open_doors,
     paid,
     read_agui,
@@ -25,13 +27,30 @@ async def test_written_through_one_door_and_read_through_every_other(writer):
         session = (await http.post("/api/sessions")).json()["id"]
         await WRITERS[writer](http, session)
         await app.rest()
-        assert paid == [3]
-        own = await read_http(http, session)
-        assert own["asked"] == ["Pay"] and len(own["said"]) == 2
-        assert [len(own[name]) for name in ("calls", "approvals", "citations")] == [1, 1, 1]
-        for reader in READERS.values():
-            seen = await reader(http, session)
-            assert seen == {name: own[name] for name in seen}
+        assert (await seen_alike(http, session))["speakers"] == ["clerk", "clerk"]
+
+
+@pytest.mark.parametrize("engine", ["claude", "langgraph", "openai_agents"])
+@pytest.mark.parametrize("writer", WRITERS)
+async def test_two_agents_of_any_engine_are_read_alike_through_every_door(writer, engine):
+    async with open_doors(*handed_over(), agents=TEAM) as (app, http):
+        made = await http.post("/api/sessions", json={"engine": engine})
+        session = made.json()["id"]
+        await WRITERS[writer](http, session)
+        await app.rest()
+        assert (await seen_alike(http, session))["speakers"] == ["front", "clerk", "clerk"]
+
+
+async def seen_alike(http, session):
+    """What every door shows of the session that was written."""
+    assert paid == [3]
+    own = await read_http(http, session)
+    assert own["asked"] == ["Pay"]
+    assert [len(own[name]) for name in ("calls", "approvals", "citations")] == [1, 1, 1]
+    for reader in READERS.values():
+        seen = await reader(http, session)
+        assert seen == {name: own[name] for name in seen}
+    return own
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -212,10 +212,10 @@ def thread_messages(record: reading.TurnRecord) -> list[Json]:
                 thought = {"id": step.id, "role": "reasoning", "content": step.text}
                 shown.append(thought | signed)
             case reading.Text(step=step):
-                answer = _answer(answers, step.message_id, shown)
+                answer = _answer(answers, step.message_id, step.agent.id, shown)
                 answer["content"] = answer.get("content", "") + step.text
             case reading.Tool():
-                answer = _answer(answers, part.message_id, shown)
+                answer = _answer(answers, part.message_id, part.agent.id, shown)
                 args = telling.encode(part.call.args).decode()
                 function = {"name": part.call.tool_name, "arguments": args}
                 call = {"id": part.call.tool_use_id, "type": "function", "function": function}
@@ -231,8 +231,8 @@ def _attached(file: Json) -> Json:
     return {"type": "image" if is_image(file) else "document", "source": source}
 
 
-def _answer(answers: dict[str, Json], message_id: str, shown: list[Json]) -> Json:
+def _answer(answers: dict[str, Json], message_id: str, name: str, shown: list[Json]) -> Json:
     if message_id not in answers:
-        answers[message_id] = {"id": message_id, "role": "assistant"}
+        answers[message_id] = {"id": message_id, "role": "assistant", "name": name}
         shown.append(answers[message_id])
     return answers[message_id]

@@ -24,6 +24,8 @@ class Teller:
         self._clock = clock
         self._open: dict[str, Any] = {}  # items that have begun
         self._blocks: dict[str, list[int]] = {}
+        self._thoughts: dict[str, list[str]] = {}  # in pieces
+        self._length: dict[str, int] = {}  # of each thought
 
     def tell(self, step: s.Step) -> Iterator[Any]:
         rule = TABLE.get(type(step))
@@ -50,11 +52,17 @@ class Teller:
         yield from self._add(c.WorkflowItem(workflow=workflow, **self._place(step.id)))
 
     def thought_grew(self, step: s.ThoughtGrew) -> Iterator[Any]:
-        item = self._open[step.id]
-        before = item.workflow.tasks[0].content
-        task = c.ThoughtTask(content=before + step.text, status_indicator="loading")
-        item.workflow.tasks[0] = task
-        yield _task_updated(step.id, task)
+        """The protocol tells all of it each time: it is told when it has grown by an eighth, so a
+        long thought costs a few times its length, and not its square.
+        """
+        told = len(self._open[step.id].workflow.tasks[0].content)
+        pieces = self._thoughts.setdefault(step.id, [])
+        pieces.append(step.text)
+        self._length[step.id] = length = self._length.get(step.id, 0) + len(step.text)
+        if length - told >= max(told // 8, 1):
+            task = c.ThoughtTask(content="".join(pieces), status_indicator="loading")
+            self._open[step.id].workflow.tasks[0] = task
+            yield _task_updated(step.id, task)
 
     def thought_ended(self, step: s.ThoughtEnded) -> Iterator[Any]:
         if step.id in self._open:

@@ -1,6 +1,6 @@
 """What a request of OpenAI's kind asks for: an agent, a session, a question, answers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -125,7 +125,7 @@ def question(
     if last.get("role") != "user":
         raise BadInput("The last message must be the user's.")
     text = text_of(last.get("content"))
-    told = [f"{m.get('role')}: {text_of(m.get('content'))}" for m in before if m.get("content")]
+    told = [line for message in before for line in _quoted(message)]
     if new and told:
         text = "Before this, in the conversation so far:\n\n" + "\n\n".join([*told, f"Now: {text}"])
     return Question(
@@ -134,6 +134,19 @@ def question(
         client_tools=[_client_tool(tool) for tool in tools],
         **wishes,
     )
+
+
+def _quoted(item: Json) -> Iterator[str]:
+    """What a program says of earlier turns: messages, its functions' calls and what they gave."""
+    if text := text_of(item.get("content")):
+        yield f"{item.get('role')}: {text}"
+    for call in item.get("tool_calls") or ():
+        function = call["function"]
+        yield f"assistant called {function['name']}: {function['arguments']}"
+    if item.get("type") == "function_call":
+        yield f"assistant called {item['name']}: {item['arguments']}"
+    elif item.get("type") == "function_call_output":
+        yield f"tool: {text_of(item.get('output'))}"
 
 
 def _client_tool(tool: Json) -> Json:

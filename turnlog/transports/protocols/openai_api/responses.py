@@ -20,6 +20,7 @@ from turnlog.transports.protocols.openai_api.asking import Json
 from turnlog.transports.protocols.openai_api.parameters import Share, Temperature, Tokens
 from turnlog.transports.protocols.threads import session_of
 
+QUOTED = ("function_call", "function_call_output")  # of earlier turns, beside messages
 EXAMPLE = {"model": asking.DEFAULT, "input": "Hi"}
 
 
@@ -174,7 +175,7 @@ async def _turn(
     if answers := await _answers(request, given):
         asking_session = session_id or await _session_of(request, next(iter(answers)))
         return await telling.decide(backend, request.user, asking_session, answers)
-    messages = [item for item in given if item.get("role")]
+    messages = [item for item in given if item.get("role") or item.get("type") in QUOTED]
     if wish.instructions:
         messages = [{"role": "system", "content": wish.instructions}, *messages]
     if not messages:
