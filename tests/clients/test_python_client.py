@@ -1,13 +1,11 @@
 """`turnlog.client`, with and without asyncio, over connections that break."""
 
 import asyncio
-import re
-from pathlib import Path
 
 import pytest
 from cutting_proxy import cutting_proxy
 
-from turnlog.client import AsyncClient, Client, ServerError, blocking, waiting
+from turnlog.client import AsyncClient, Client, ServerError
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import invariants
 from turnlog.testing.apps import SECRET, served
@@ -118,25 +116,3 @@ async def test_another_users_session_is_not_found():
 
 def _as(user):
     return {"authorization": f"Bearer {mint(SECRET, user)}"}
-
-
-# fmt: off
-SAME = {"async ": "", "await ": "", "AsyncGenerator[Event, None]": "Generator[Event, None, None]",
-        "AsyncGenerator": "Generator", "AsyncClient": "Client", "__aenter__": "__enter__",
-        "__aexit__": "__exit__", "aclosing": "closing", "aclose": "close", "asyncio": "time",
-        "aread": "read", "aiter_bytes": "iter_bytes"}
-# fmt: on
-
-
-def test_both_clients_are_the_same_line_by_line():
-    one, other = (Path(module.__file__).read_text() for module in (waiting, blocking))
-    for word, plain in SAME.items():
-        one = one.replace(word, plain)
-    one, other = (_squeezed(text) for text in (one, other))
-    assert one == other
-
-
-def _squeezed(source):
-    """Without its first line, layout and remarks for the linter."""
-    source = re.sub(r"\s+# noqa.*", "", source.split("\n", 1)[1])
-    return re.sub(r"\s|,(?=\s*\))", "", source)

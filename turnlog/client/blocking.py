@@ -1,4 +1,9 @@
-"""The client for programs that do not: the same as in `waiting`, line by line."""
+"""The client for programs that do not use asyncio.
+
+Written by `make docs` from waiting.py. Do not edit.
+"""
+# fmt: off
+# ruff: noqa: UP028
 
 import time
 from collections.abc import Generator
@@ -42,11 +47,15 @@ class Client:
         """A page of the user's sessions, and the cursor of the next one."""
         return self._call(calls.sessions(limit, cursor))
 
-    def messages(self, session_id: str, *, limit: int = 100, before: int | None = None) -> Json:
+    def messages(
+        self, session_id: str, *, limit: int = 100, before: int | None = None
+    ) -> Json:
         """The reload: kept events, and the `cursor` to `follow` from."""
         return self._call(calls.messages(session_id, limit, before))
 
-    def ask(self, session_id: str, message: str, **options: Any) -> Generator[Event, None, None]:
+    def ask(
+        self, session_id: str, message: str, **options: Any
+    ) -> Generator[Event, None, None]:
         """Ask, and see the answer grow until `complete` or `error`.
 
         It goes on over connections that break, and waits as long as a person is asked something.
@@ -60,7 +69,7 @@ class Client:
             try:
                 with closing(self._stream(request)) as events:
                     for event in events:
-                        for new in asking.take(event):  # noqa: UP028 - as in `waiting`
+                        for new in asking.take(event):
                             yield new
                         if asking.over:
                             return
@@ -68,7 +77,9 @@ class Client:
                 lost = error
             asking.lost(lost)
 
-    def follow(self, session_id: str, *, after: str | None = None) -> Generator[Event, None, None]:
+    def follow(
+        self, session_id: str, *, after: str | None = None
+    ) -> Generator[Event, None, None]:
         """Everything that happens in the session, from the cursor on.
 
         It ends with `resync_required` where the server does not reach back so far: then call
@@ -141,5 +152,5 @@ class Client:
                 response.read()
             checked(response)
             for piece in response.iter_bytes():
-                for event in frames.feed(piece):  # noqa: UP028 - as the async client reads
+                for event in frames.feed(piece):
                     yield event

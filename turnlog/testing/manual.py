@@ -8,7 +8,7 @@ from turnlog.contrib.business_central import BusinessCentral, business_central_t
 from turnlog.events.base import Event
 from turnlog.events.kinds import KINDS
 from turnlog.projections.history.lint import RULES
-from turnlog.testing import event_types
+from turnlog.testing import blocking_client, event_types
 from turnlog.tools.tool import Tool
 from turnlog.transports.http import openapi
 from turnlog.transports.http.routes import ROUTES
@@ -32,6 +32,9 @@ def pages(root: Path) -> dict[Path, str]:
         root / "clients" / "typescript" / "src" / "events.ts": event_types.typescript(),
         root / "web" / "src" / "wire" / "events.ts": event_types.typescript(),
         root / "turnlog" / "client" / "events.py": event_types.python(),
+        root / "turnlog" / "client" / "blocking.py": blocking_client.source(
+            root / "turnlog" / "client" / "waiting.py"
+        ),
     }
 
 
