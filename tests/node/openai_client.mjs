@@ -15,10 +15,14 @@ const chunks = [];
 for await (const chunk of await client.chat.completions.create({
   model: "turnlog", messages: [{ role: "user", content: "Hi" }], stream: true,
 })) chunks.push(chunk.choices[0]?.delta?.content ?? "");
-const chat = await client.chat.completions.create({
-  model: "turnlog", messages: [{ role: "user", content: "Hi" }],
-});
+const content = [
+  { type: "text", text: "Hi" },
+  { type: "image_url", image_url: { url: process.argv[4] } },
+];
+const { data: chat, response } = await client.chat.completions.create({
+  model: "turnlog", messages: [{ role: "user", content }], temperature: 0.7, max_tokens: 40,
+}).withResponse();
 console.log(JSON.stringify({
   models, types, first: first.output_text, second: second.output_text, items: first.output,
-  chunks: chunks.join(""), chat: chat.choices[0].message.content,
+  leftOut: response.headers.get("turnlog-left-out"), chunks: chunks.join(""), chat: chat.choices[0].message.content,
 }));

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import subprocess
+from base64 import b64encode
 from pathlib import Path
 
 import nodejs
@@ -12,6 +13,7 @@ from protocols.doors import openai_client as client
 
 from turnlog.simulator import Reply, Thinking, ToolCall
 from turnlog.simulator.script import invalid_request
+from turnlog.testing import made_files as made
 from turnlog.testing.apps import SECRET, as_user, served
 from turnlog.testing.office import office
 
@@ -121,6 +123,7 @@ async def test_a_completion_is_told_what_was_said_before_and_a_named_one_goes_on
         last = {"role": "user", "content": "And now?"}
         answer = await ai.chat.completions.create(model="turnlog", messages=[*before, last])
         assert answer.choices[0].message.content == "One."
+        assert answer.created > 1_700_000_000
         told = str(server.sim.requests[0]["messages"])
         assert all(words in told for words in ("Be brief.", "Earlier", "Indeed", "And now?"))
         name = {"conversation": "mine"}
@@ -302,8 +305,9 @@ async def test_the_client_from_npm_works_as_well():
     script = [Reply("First."), Reply("Second."), Reply("Third."), Reply("Fourth.")]
     async with served(*script) as server:
         assert nodejs.package("openai")
+        picture = "data:image/png;base64," + b64encode(made.picture("PNG", (9, 9))).decode()
         process = await asyncio.create_subprocess_exec(
-            *(nodejs.node(), SCRIPT, nodejs.FOLDER, str(server.http.base_url).rstrip("/")),
+            *(nodejs.node(), SCRIPT, nodejs.FOLDER, str(server.http.base_url).rstrip("/"), picture),
             stdout=subprocess.PIPE,
         )
         output, _ = await process.communicate()
@@ -312,4 +316,7 @@ async def test_the_client_from_npm_works_as_well():
     assert [told[n] for n in ("first", "second", "chunks", "chat")] == [
         "First.", "Second.", "Third.", "Fourth."
     ]  # fmt: skip
+    last = server.sim.requests[-1]
+    assert (told["leftOut"], last["max_tokens"]) == ("temperature", 40)
+    assert [block["type"] for block in last["messages"][0]["content"]] == ["image", "text"]
     assert told["types"][0] == "response.created" and told["types"][-1] == "response.completed"

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -106,6 +107,12 @@ async def turn_at(backend: Backend, user_id: str, session_id: str, number: str) 
     if not first or first[0].seq != first_seq or not isinstance(first[0].event, UserMessageSent):
         raise unknown
     return StartedTurn(turn_id=first[0].turn_id, session_id=session_id, first_seq=first_seq)
+
+
+async def began_at(backend: Backend, user_id: str, turn: StartedTurn) -> float:
+    """When the turn began, in seconds since 1970."""
+    (first,) = await backend.store.read(user_id, turn.session_id, after=turn.first_seq - 1, limit=1)
+    return datetime.fromisoformat(first.envelope.time).timestamp()
 
 
 async def entries_of(backend: Backend, user_id: str, turn: StartedTurn) -> list[Stamped]:

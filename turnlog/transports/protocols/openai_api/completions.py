@@ -58,7 +58,7 @@ async def create(request: UserRequest) -> Response:
     agent = asking.agent_of(request, wish.model)
     turn, before = await _turn(request, wish, agent, hints)
     left_out = asking.left_out(request, agent, hints, wish.reasoning_effort)
-    teller = Teller(turn, wish)
+    teller = Teller(turn, wish, int(await telling.began_at(backend, user_id, turn)))
     steps = telling.told(backend, user_id, turn, before)
     if wish.stream:
         return telling.Frames(steps, teller.tell, backend.metrics, last=DONE, headers=left_out)
@@ -102,9 +102,9 @@ async def _turn(
 class Teller:
     """Steps as chunks; `whole` is the answer without streaming."""
 
-    def __init__(self, turn: StartedTurn, wish: NewCompletion) -> None:
-        self._head = {"id": asking.response_id(turn).replace("resp_", "chatcmpl-"), "created": 0,
-                      "model": wish.model}  # fmt: skip
+    def __init__(self, turn: StartedTurn, wish: NewCompletion, created: int) -> None:
+        name = asking.response_id(turn).replace("resp_", "chatcmpl-")
+        self._head = {"id": name, "created": created, "model": wish.model}
         self._wants_usage = bool((wish.stream_options or {}).get("include_usage"))
         self._mine: set[str] = set()
         self._calls: list[Json] = []

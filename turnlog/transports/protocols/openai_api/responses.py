@@ -222,10 +222,8 @@ async def _answers(request: UserRequest, given: list[Json]) -> dict[str, Decisio
 
 
 async def _teller(request: UserRequest, turn: StartedTurn, model: str, **more: Any) -> items.Teller:
-    first = await request.backend.store.read(
-        request.user.id, turn.session_id, after=turn.first_seq - 1, limit=1
-    )
-    return items.Teller(turn, model, items.created_at(first[0].envelope.time), **more)
+    created = await telling.began_at(request.backend, request.user.id, turn)
+    return items.Teller(turn, model, created, **more)
 
 
 def _run(teller: items.Teller, step: s.Step) -> None:
