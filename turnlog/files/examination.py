@@ -15,15 +15,20 @@ MADE: dict[str, Part] = {"image": "model", "pdf": "text", "document": "text"}
 
 async def examine(table: FileTable, blobs: Blobs) -> AsyncIterator[str]:
     """What is wrong, one sentence each. Reads every byte."""
-    known = set()
-    async for file in every_file(table):
-        known.add(place_of(file))
-        if not file.deleted:
-            async for problem in _problems(file, blobs):
-                yield f"file {file.id}: {problem}"
+    async for problem in examine_bytes(table, blobs):
+        yield problem
+    known = {place_of(file) async for file in every_file(table)}
     async for stored in blobs.every():
         if stored.place not in known and stored.seconds > ABANDONED:
             yield f"bytes of {stored.place.partition('/')[2][:16]}… belong to no file"
+
+
+async def examine_bytes(table: FileTable, blobs: Blobs) -> AsyncIterator[str]:
+    """The same, without a look at bytes that belong to no file."""
+    async for file in every_file(table):
+        if not file.deleted:
+            async for problem in _problems(file, blobs):
+                yield f"file {file.id}: {problem}"
 
 
 async def examine_attached(

@@ -1,10 +1,15 @@
 """A session as another store had it, row by row: seals, numbers and ids stay as they are."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from turnlog.ports import Evidence
 from turnlog.stores.sql import sessions, turns
 from turnlog.stores.sql.connection import Connection
-from turnlog.stores.sql.statements import insert
+from turnlog.stores.sql.statements import SQL, insert
 
+# What waits and is no session's log. Tickets are left: they live for a minute.
+BESIDE = ("line", "outbox", "deposits")
 _AT_ONCE = 50  # rows of the log
 
 
@@ -22,3 +27,16 @@ def restore(db: Connection, evidence: Evidence) -> None:
             db.execute(insert(table, tuple(row)), row)
     for turn in evidence.turns:
         turns.restore(db, turn)
+
+
+def beside(db: Connection) -> dict[str, list[dict[str, Any]]]:
+    return {
+        table: [dict(row) for row in db.execute(SQL["list_all_rows"].format(table=table))]
+        for table in BESIDE
+    }
+
+
+def restore_beside(db: Connection, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    for table, rows in tables.items():
+        for row in rows:
+            db.execute(insert(table, tuple(row)), row)

@@ -30,6 +30,10 @@ SELECT status FROM {table} WHERE {key}
 -- All rows of a session, for an audit.
 SELECT {columns} FROM {table} WHERE session_id = :session_id
 
+-- list_all_rows --
+-- A table of a few rows, for a copy.
+SELECT * FROM {table}
+
 -- ── the log: columns in the order of events/record.py ──
 
 -- get_last_event --

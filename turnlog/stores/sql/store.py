@@ -294,6 +294,11 @@ class SqlStore:
         """Write a session as another store had it, into a store that has no such session."""
         await self._change(lambda db: copying.restore(db, evidence))
 
+    async def copy_beside(self, source: "SqlStore") -> None:
+        """What waits in another store: questions in line, notices, deposits."""
+        rows = await source._look(copying.beside)
+        await self._change(lambda db: copying.restore_beside(db, rows))
+
     async def evidence(self, session_id: str) -> Evidence:
         """Where an archive is not there, its rows stay without bodies: the proof names them."""
         for _ in range(2):
