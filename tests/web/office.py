@@ -9,6 +9,7 @@ from turnlog.errors import ToolError
 from turnlog.ports import Agent
 from turnlog.simulator import Reply, SimulatedClaude, Text, Thinking, ToolCall
 from turnlog.testing.apps import scripted_app
+from turnlog.testing.made_files import pdf
 from turnlog.testing.tabs import serve_sockets
 from turnlog.tools.tool import tool
 
@@ -31,6 +32,12 @@ class Office:
 
     async def session(self, title="Customer for the Lyon branch"):
         return (await self.app.create_session(USER, title=title)).id
+
+    async def terms(self, session, folder):
+        """The id of the file that answers cite: what they say stands on its third page."""
+        path = folder / "terms-2026.pdf"
+        path.write_bytes(pdf("Terms of 2026.", "Prices are net.", CITED["cited_text"]))
+        return (await self.app.files.add(USER, session, path)).id
 
 
 def _tools(go, made):

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 from web.browser import NARROW, WIDE, chromium, offences, tab
 from web.office import ANSWER, PARALLEL, USER, office
 
@@ -33,7 +34,8 @@ async def test_the_inbox_the_audit_and_the_usage_of_a_session(browser, request, 
     kept = {"data": str(tmp_path), "keep_raw": True}
     async with office(PARALLEL, ANSWER, DONE, **kept) as here, tab(browser, here.url) as one:
         session = await here.session()
-        await here.app.start_turn(USER, session, ASKED)
+        asked = replace(ASKED, file_ids=[await here.terms(session, tmp_path)])
+        await here.app.start_turn(USER, session, asked)
         await one.go("/approvals")
         await one.page.locator(".approval").wait_for()
         assert await offences(one.page) == []
@@ -46,8 +48,9 @@ async def test_the_inbox_the_audit_and_the_usage_of_a_session(browser, request, 
         decision = Decision(approved=True, args=approval.args | {"credit_limit": 25_000})
         await here.app.answer_approval(USER, approval.id, decision)
         await here.app.rest()
-        while len(list(tmp_path.glob("raw/*/*.gz"))) < 3:  # a thread writes them
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(60):
+            while len(list(tmp_path.glob("raw/*/*.gz"))) < 3:  # a thread writes them
+                await asyncio.sleep(0.01)
         await one.page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
         await one.go("/usage")
         await one.page.locator(".bars .bar").first.wait_for()

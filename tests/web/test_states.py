@@ -45,16 +45,18 @@ STATES = [
                    False, ".cite"),
 ]
 # fmt: on
+CITING = {"approval", "citation"}
 
 
 @pytest.mark.parametrize(("name", "says", "thinks", "view"), STATES, ids=[s[0] for s in STATES])
 async def test_a_state_is_there_and_everybody_can_read_it(
-    name, says, thinks, view, browser, request
+    name, says, thinks, view, browser, request, tmp_path
 ):
-    async with office(*says) as here:
+    async with office(*says, data=str(tmp_path)) as here:
         session = await here.session()
+        files = [await here.terms(session, tmp_path)] if name in CITING else []
         question = "Do we already have a customer in Lyon? If not, create “Atelier Rhône”."
-        asked = Question(message=question, enable_thinking=thinks or None)
+        asked = Question(message=question, enable_thinking=thinks or None, file_ids=files)
         async with tab(browser, here.url) as one:
             await one.go(f"/s/{session}")
             await one.page.locator('[data-state="live"]').wait_for()

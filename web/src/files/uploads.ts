@@ -66,10 +66,9 @@ export function useUploads(outbox: Outbox): Uploads {
   const list = useValue(state);
   useEffect(() => {
     const go = later.get(outbox);
-    if (go && !list.some((one) => one.state !== "failed")) {
-      later.delete(outbox);
-      go();
-    }
+    if (!go || list.some((one) => one.state !== "failed")) return;
+    later.delete(outbox);
+    if (list.length === 0) go(); // without a file that failed, the user decides
   }, [list, outbox]);
   return useMemo(
     () => ({

@@ -3,7 +3,7 @@ import { memo, useEffect, useState, type ReactNode } from "react";
 import { CopyButton } from "../ui/CopyButton";
 import type { Tree } from "./colours";
 
-const LARGEST = 50_000; // characters that are coloured
+const LARGEST = 20_000; // characters that are coloured: in one task, which must stay short
 const SEGMENT = 40; // lines that are drawn as one piece
 
 interface Props {
@@ -45,7 +45,8 @@ function useColours(text: string, language: string, closed: boolean): Tree | nul
   useEffect(() => {
     if (tree || !closed || !language || text.length > LARGEST) return;
     let gone = false;
-    void import("./colours").then(({ coloured }) => gone || setTree(coloured(text, language)));
+    // In a task of its own, beside the one that has drawn the text.
+    void import("./colours").then(({ coloured }) => setTimeout(() => gone || setTree(coloured(text, language))));
     return () => void (gone = true);
   }, [text, language, closed, tree]);
   return tree;

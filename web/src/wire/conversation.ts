@@ -10,6 +10,7 @@ import type { TurnlogEvent } from "./events";
 
 const PAGE = 300; // events of one reload
 const FRAME = 33; // ms between two flushes, or four times what the last one cost
+const MOST_TEXT = 8_000; // characters of one flush: no task may be long
 
 interface Page {
   events: TurnlogEvent[];
@@ -121,15 +122,13 @@ export class Conversation {
     }
     if (!isForUsers(event)) return;
     this.waiting.push(event);
-    if (!this.timer) {
-      this.timer = window.setTimeout(() => this.flush(), Math.max(FRAME, 4 * this.cost));
-    }
+    this.schedule();
   }
 
   private flush(): void {
     this.timer = 0;
-    const events = this.waiting;
-    this.waiting = [];
+    const events = portion(this.waiting, document.hidden ? Infinity : MOST_TEXT);
+    this.waiting = this.waiting.slice(events.length);
     if (this.closed || events.length === 0) return;
     const begin = performance.now();
     const { screen, fresh, flushes } = this.shown.get();
@@ -145,6 +144,11 @@ export class Conversation {
       }),
     );
     this.cost = performance.now() - begin;
+    if (this.waiting.length > 0) this.schedule();
+  }
+
+  private schedule(): void {
+    this.timer ||= window.setTimeout(() => this.flush(), Math.max(FRAME, 4 * this.cost));
   }
 
   private async resync(): Promise<void> {
@@ -170,6 +174,15 @@ export class Conversation {
   private change(changes: Partial<Shown>): void {
     this.shown.update((shown) => ({ ...shown, ...changes }));
   }
+}
+
+/** The first events, up to so much text: what came in one burst is drawn in several frames. */
+function portion(events: TurnlogEvent[], most: number): TurnlogEvent[] {
+  const sizes = events.map((event) => (event.type === "message_chunk" || event.type === "thinking_chunk" ? event.content.length : 0));
+  const enough = Math.max(most, sizes.reduce((sum, size) => sum + size, 0) / 10); // far behind: in ten steps
+  let text = 0;
+  const end = sizes.findIndex((size) => (text += size) > enough);
+  return end < 0 ? events : events.slice(0, Math.max(1, end));
 }
 
 /** Internal events never come on a user's wire. Should one come, it is not shown either. */

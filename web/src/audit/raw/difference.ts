@@ -1,5 +1,5 @@
 /** What a provider sent beside what was kept and shown: one line for each value. Pure. */
-import { source, wordsOf } from "../../fold/text";
+import { wordsOf } from "../../fold/text";
 import type { Message } from "../../wire/events";
 import type { LogEvent } from "../log";
 import type { RawBlock, RawMessage } from "./stream";
@@ -46,8 +46,8 @@ function linesOf(block: RawBlock, answer: LogEvent, events: LogEvent[]): Line[] 
       const words = wordsOf(message).filter((one) => one.block === block.index);
       const cited = words.flatMap((one) => one.citations);
       const text = line(`${name}, text`, block.text, words.map((one) => one.content).join(""));
-      const given = block.citations.map((one) => keptFields(one as Record<string, unknown>, cited));
-      return block.citations.length || cited.length ? [text, line(`${name}, citations`, given, cited)] : [text];
+      const given = block.citations.map((one) => told(one as object));
+      return given.length || cited.length ? [text, line(`${name}, citations`, given, sentFields(cited, given))] : [text];
     }
     case "thinking":
     case "redacted_thinking": {
@@ -64,11 +64,13 @@ function linesOf(block: RawBlock, answer: LogEvent, events: LogEvent[]): Line[] 
   }
 }
 
-/** A citation as it was sent. Fields that we added (which file it is) are no difference. */
-function keptFields(sent: Record<string, unknown>, shown: Record<string, unknown>[]): Record<string, unknown> {
-  const twin = shown.find((one) => Object.entries(sent).every(([name, value]) => value === null || ordered(one[name]) === ordered(value)));
-  return twin ?? source(sent);
+/** Citations as they are shown, with the fields that were sent: what we add is no difference. */
+function sentFields(shown: Record<string, unknown>[], sent: Record<string, unknown>[]): Record<string, unknown>[] {
+  return shown.map((one, at) => Object.fromEntries(Object.entries(one).filter(([name]) => name in (sent[at] ?? one))));
 }
+
+/** Without nulls, which say nothing. */
+const told = (one: object): Record<string, unknown> => Object.fromEntries(Object.entries(one).filter(([, value]) => value !== null));
 
 function line(name: string, sent: unknown, shown: unknown): Line {
   const [left, right] = [ordered(sent), ordered(shown)];

@@ -50,6 +50,7 @@ describe("a raw answer", () => {
     ["Block 0, thought", { ...THOUGHT, content: "Hm." }],
     ["Block 1, text", { ...MESSAGE, content: "Net 🦆 31." }],
     ["Block 1, citations", { ...MESSAGE, citations: [] }],
+    ["Block 1, citations", { ...MESSAGE, citations: [{ ...CITED, cited_text: "31 days", blockIndex: 1, start: 0, end: 9 }] }],
     ["Block 2, call", { ...CALL, args: { a: 1, b: 3 } }],
     ["Stop reason", { ...MESSAGE, stopReason: "interrupted" }],
     ["output tokens", { ...MESSAGE, tokenUsage: { ...(MESSAGE["tokenUsage"] as object), outputTokens: 8 } }],
