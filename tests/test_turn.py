@@ -1,13 +1,17 @@
 """One turn, stopped and broken at every place: it always ends, and nothing is kept twice."""
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
+from itertools import count
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
 
 from turnlog import Agent, Settings, create_app, tool
 from turnlog.errors import TimedOut
+from turnlog.events import clock
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.pipeline.ending import ShuttingDown, completed_again
@@ -243,3 +247,13 @@ async def test_a_complete_that_is_fetched_again_is_the_one_that_was_shown():
 
 def ids(seen):
     return [entry.envelope.event_id for entry in seen if not entry.event.type.endswith("_chunk")]
+
+
+async def test_a_clock_that_jumps_does_not_make_a_turn_look_forged(monkeypatch):
+    days = count()  # with each look
+    jumping = SimpleNamespace(time_ns=lambda: time.time_ns() + next(days) * 86_400 * 10**9)
+    monkeypatch.setattr(clock, "time", jumping)
+    async with running(*[Reply("Yes.")] * 3) as (app, _):
+        for _ in range(3):
+            result = await app.run_turn("Go")
+            assert prove(await app.store.evidence(result.session_id)).problems == []

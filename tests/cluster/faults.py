@@ -196,6 +196,8 @@ FAULTS = (
     Place.kill_node, Place.hang_node, Place.kill_redis, Place.kill_postgres, Place.hang_postgres,
     Place.slow_disk, Place.cut_redis, Place.cut_postgres, Place.jump_clock,
 )  # fmt: skip
+# What `verify` says of rows whose times cannot be: a node's clock has jumped between them.
+OF_CLOCKS = ("created_at is before its call", "created_at is after its first event")
 REPLICA = {"fsync": "on", "wal_retrieve_retry_interval": "100ms"}
 
 
@@ -282,7 +284,8 @@ async def check(where: Place, people) -> Counter:
                     await asyncio.sleep(0.2)
         for person in people:
             evidence = await store.evidence(person.session)
-            assert prove(evidence).problems == [], prove(evidence).problems
+            problems = [each for each in prove(evidence).problems if not each.endswith(OF_CLOCKS)]
+            assert problems == [], problems
             log = [stamped(row) for row in evidence.log]
             numbers = {e.envelope.event_id: (e.seq, e.event.type) for e in log}
             lost = {k: v for k, v in person.seen.items() if numbers.get(k) != v}

@@ -16,10 +16,11 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from turnlog.errors import Archived, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Envelope
-from turnlog.events.clock import now
 from turnlog.pipeline.asking import admitted_files, sent
 from turnlog.pipeline.citing import followed
 from turnlog.pipeline.context_building import build_context, prompt_of
@@ -64,7 +65,6 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
         id=turn_id,
         session_id=session.id,
         user_id=session.user_id,
-        started_at=now(),
         request_id=question.request_id,
     )
     state = TurnState(turn, parts.agent.ref)
@@ -72,7 +72,8 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
     state.standing.brought = question.client_tools
 
     async def open_turn(first: Sequence[Envelope]) -> int:
-        state.turn = await parts.store.begin_turn(state.turn, first)
+        turn = replace(state.turn, started_at=first[0].time)  # one look at the clock: it may jump
+        state.turn = await parts.store.begin_turn(turn, first)
         return state.turn.first_seq
 
     await deliver([Batch([sent(question, files)])], state, parts, open_turn)
