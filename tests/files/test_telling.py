@@ -7,6 +7,7 @@ import pypdfium2
 import pytest
 from PIL import Image
 
+from turnlog.errors import TooMany
 from turnlog.events.kinds import UserMessageSent
 from turnlog.files.telling import NO_TEXT
 from turnlog.projections.history import attachments
@@ -266,3 +267,22 @@ async def test_a_scan_beyond_the_limits_is_told_as_pictures_of_its_first_pages(t
     smaller = pypdfium2.PdfDocument(base64.b64decode(told[0]["source"]["data"]))
     shades = [page.render().to_pil().convert("L").getpixel((70, 100)) for page in smaller]
     assert len(shades) == 20 and all(abs(shade - 255 + n) < 4 for n, shade in enumerate(shades))
+
+
+async def test_a_turn_goes_on_where_no_reader_has_time_for_pictures(tmp_path, monkeypatch):
+    (tmp_path / "photo.jpg").write_bytes(made.picture("JPEG", (3000, 1500)))
+    sheets = [Image.new("L", (300, 400), 255)] * 30
+    sheets[0].save(tmp_path / "scan.pdf", "PDF", save_all=True, append_images=sheets[1:])
+
+    async def busy(*args):
+        raise TooMany("Too many files are being read.", 5)
+
+    async with scripted_app(Reply("A."), Reply("B."), model=LONG) as (app, sim):
+        for name in ("large", "of_pages"):
+            monkeypatch.setattr(app.files.pictures, name, busy)
+        monkeypatch.setattr(attachments, "MOST_PDF", 10)
+        files = [tmp_path / "photo.jpg", tmp_path / "scan.pdf"]
+        turn = await app.run_turn("What is it?", files=files)
+        assert turn.success and kinds(sim) == ["image", "text", "text"]
+        assert side_of(blocks(sim)[0]) == 1568
+        assert "'scan.pdf'" in blocks(sim)[1]["text"]

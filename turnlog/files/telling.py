@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from turnlog.errors import NotFound
+from turnlog.errors import NotFound, TooMany, Unreadable
 from turnlog.events.content import Block
 from turnlog.files.library import FileLibrary
 from turnlog.ports import File, Page, Part
@@ -61,9 +61,7 @@ class Telling:
                 data = await self._base64(file, "model")
                 return [{"type": "image", "source": _source(file, "model", file.model_type, data)}]
             case "large":
-                large = await self._library.pictures.large(file)
-                data = await _encoded(large.content)
-                return [{"type": "image", "source": _source(file, "large", large.media_type, data)}]
+                return await self._large(file)
             case "pictures":
                 return await self._pictures(file, told)
             case "pdf":
@@ -86,11 +84,24 @@ class Telling:
         is_cut = len(pages) < told.facts.get("pages", 1)
         return [document, *([_text(cut_off(told.facts, len(pages)))] if is_cut else [])]
 
+    async def _large(self, file: File) -> list[Block]:
+        """The larger image; the smaller one where no reader has the time for it."""
+        try:
+            kind, content = await self._library.pictures.large(file)
+            source = _source(file, "large", kind, await _encoded(content))
+        except (Unreadable, TooMany):
+            data = await self._base64(file, "model")
+            source = _source(file, "model", file.model_type, data)
+        return [{"type": "image", "source": source}]
+
     async def _pictures(self, file: File, told: Told) -> list[Block]:
-        """The first pages of a scan, as a PDF that is small enough."""
+        """The first pages of a scan, as a PDF that is small enough; else its name."""
         pages = file.pages or 1
         last = min(pages, MOST_PICTURES)
-        data = await _encoded(await self._library.pictures.of_pages(file, last))
+        try:
+            data = await _encoded(await self._library.pictures.of_pages(file, last))
+        except (Unreadable, TooMany):
+            return [_text(named(told.facts))]
         source = _source(file, "pictures", file.media_type, data)
         document = _document(told.facts["name"], source)
         return [document, *([_text(shown_in_part(told.facts, last))] if pages > last else [])]
