@@ -85,3 +85,26 @@ async def test_a_file_that_comes_in_by_one_door_is_seen_by_the_model_and_through
         await app.rest()
         assert '"image"' in json.dumps(app.sim.requests[0]["messages"])
         assert await shown_files(http, session) == dict.fromkeys(ASKERS, [file])
+
+
+HOSTILE = {
+    "only options": "data:" + ";" * 1_000_000,
+    "letter by letter": "data:," + "%41" * 1_000_000,
+    "no base64": "data:;base64,%%%",
+    "nothing in it": "data:",
+    "no picture": "data:image/png;base64,AAAA",
+    "elsewhere": "http://" + "a" * 9_000,
+    "of the machine": "file:///etc/passwd",
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("url", HOSTILE.values(), ids=HOSTILE)
+async def test_an_address_that_is_none_is_refused_at_once(url):
+    async with open_doors() as (app, http):
+        session = (await http.post("/api/sessions")).json()["id"]
+        part = {"type": "file", "mediaType": "image/png", "url": url}
+        message = {"role": "user", "parts": [{"type": "text", "text": "Look"}, part]}
+        path = f"/api/sessions/{session}/ui-stream"
+        assert (await http.post(path, json={"messages": [message]})).status_code == 400
+        assert app.sim.accepted == 0
