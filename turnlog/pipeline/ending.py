@@ -3,18 +3,17 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from functools import partial
 
 from turnlog.errors import TurnlogError
 from turnlog.events import kinds as k
 from turnlog.events import money
-from turnlog.events.base import Attributed, Envelope, Stamped
+from turnlog.events.base import Attributed, Stamped
 from turnlog.events.content import TokenUsage
 from turnlog.pipeline.sequencing import place
-from turnlog.pipeline.store_and_emit import stamp, store_and_emit
+from turnlog.pipeline.store_and_emit import stamp
 from turnlog.pipeline.tool_finalization import close_open_tools
 from turnlog.pipeline.turn_state import TurnState, new_message_id, resumed
-from turnlog.ports import Batch, Show, Store, Turn
+from turnlog.ports import Batch, Show, Turn
 
 _log = logging.getLogger(__name__)
 UNEXPLAINED = k.Error(
@@ -57,40 +56,16 @@ def error_of(state: TurnState, failure: BaseException | None) -> k.Error | None:
     return UNEXPLAINED
 
 
-def complete(state: TurnState, answer: k.Message | None = None) -> k.Complete:
-    """How the turn ends; with `answer`, which is about to be kept, as its last message."""
-    last = answer or state.last_message
+def complete(state: TurnState) -> k.Complete:
+    last = state.last_message
     return k.Complete(
         reason="cancelled" if last and last.stop_reason == "cancelled" else "success",
         stop_reason=last.stop_reason if last else "end_turn",
-        token_usage=state.usage + answer.token_usage if answer else state.usage,
+        token_usage=state.usage,
         model=last.model if last else "",
         tools_used=list(dict.fromkeys(state.tools_used)),
-        cost_usd=money.total([*state.costs, answer.cost_usd] if answer else state.costs),
+        cost_usd=money.total(state.costs),
     )
-
-
-def last_answer(placed: Sequence[Envelope], state: TurnState) -> k.Message | None:
-    """The answer in it, if nothing else of the turn is open: then the turn can end with it."""
-    answers = [p.event for p in placed if isinstance(p.event, k.Message)]
-    if len(answers) != 1 or state.open_calls:
-        return None
-    (answer,) = answers
-    mine = all(draft.message_id == answer.message_id for draft in state.drafts.values())
-    return answer if mine else None
-
-
-async def store_with_end(
-    placed: Sequence[Envelope], answer: k.Message, state: TurnState, store: Store, show: Show
-) -> None:
-    """Stage 5 for the answer that ends the turn: both are stored in one step, then shown."""
-    ending = complete(state, answer)
-    shown: list[Stamped] = []
-    append = partial(store.append, state.turn, complete=ending)
-    await store_and_emit(placed, state, append, shown.extend)
-    state.is_over = True
-    end = place([Attributed(ending, state.agent, internal=False, kept=False)], state)
-    show([*shown, *(stamp(p, None, state) for p in end)])
 
 
 def completed_again(kept: Sequence[Stamped]) -> Stamped:

@@ -24,15 +24,7 @@ from turnlog.events.base import Envelope
 from turnlog.pipeline.asking import admitted_files, sent
 from turnlog.pipeline.citing import followed
 from turnlog.pipeline.context_building import build_context, prompt_of
-from turnlog.pipeline.ending import (
-    UNEXPLAINED,
-    complete,
-    error_of,
-    last_answer,
-    left_open,
-    show_unkept,
-    store_with_end,
-)
+from turnlog.pipeline.ending import UNEXPLAINED, complete, error_of, left_open, show_unkept
 from turnlog.pipeline.execution import execute
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.parts import DraftKeeper, Parts
@@ -204,10 +196,6 @@ async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> 
     """
     if state.suspended:
         return False
-    if state.is_over:  # with its last answer; what stopped the work after that came too late
-        if not isinstance(failure, asyncio.CancelledError | None):
-            _log.error("turn %s failed after its end", state.turn.id, exc_info=failure)
-        return True
     try:
         await _end(state, failure, parts)
         return True
@@ -266,11 +254,8 @@ async def _deliver(
     batches = [await _followed(batch, state, parts) for batch in batches]
     events = [event for batch in batches for event in normalize(batch, state, parts.rate)]
     placed = place(events, state)
-    if batches and batches[-1].ends and (answer := last_answer(placed, state)):
-        storing = store_with_end(placed, answer, state, parts.store, parts.show)
-    else:
-        append = append or partial(parts.store.append, state.turn)
-        storing = store_and_emit(placed, state, append, parts.show)
+    append = append or partial(parts.store.append, state.turn)
+    storing = store_and_emit(placed, state, append, parts.show)
     await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
     parts.note(placed)
 

@@ -102,12 +102,9 @@ class EventLog(Protocol):
     that raises has written nothing.
     """
 
-    async def append(
-        self, turn: Turn, events: Sequence[Envelope], complete: Complete | None = None
-    ) -> int:
+    async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
         """Write the events in order and return the first one's number.
 
-        With `complete` the turn is over in the same step, as by `finish_turn`.
         Raises MessageIdTaken if a message's id belongs to another message, TurnOver if the
         turn's lease does not hold any more, and AlreadyDecided if an approval that it decides
         is not open any more.

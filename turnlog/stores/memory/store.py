@@ -77,14 +77,9 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
 
     # the log
 
-    async def append(
-        self, turn: Turn, events: Sequence[Envelope], complete: Complete | None = None
-    ) -> int:
+    async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
         self._held(turn)
-        first = await self.annotate(turn, events)
-        if complete is not None:
-            await self.finish_turn(turn, complete)
-        return first
+        return await self.annotate(turn, events)
 
     def _held(self, turn: Turn) -> Turn:
         """The turn as it is stored. Raises TurnOver where the lease does not hold any more."""

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from turnlog.errors import ArchiveMissing
-from turnlog.events.base import Envelope, Event, Stamped
+from turnlog.events.base import Envelope, Stamped
 from turnlog.events.kinds import Complete
 from turnlog.events.record import Record, stamped
 from turnlog.events.seal import Seals
@@ -93,30 +93,21 @@ class SqlStore:
 
     # the log
 
-    async def append(
-        self, turn: Turn, events: Sequence[Envelope], complete: Complete | None = None
-    ) -> int:
-        announcer, notices = self.outbox.announcer, self.outbox.notices_of_end(turn, complete)
-
-        def write(db: Connection) -> int:
-            first = log.append(db, turn, events, self.seals, announcer)
-            if complete is not None:
-                turns.close(db, turn, notices)
-            return first
-
-        first = await self._change(write)
-        self._tell([*(each.event for each in events), *([complete] if complete else [])])
+    async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
+        announcer = self.outbox.announcer
+        first = await self._change(lambda db: log.append(db, turn, events, self.seals, announcer))
+        self._tell(events)
         return first
 
     async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
         announcer = self.outbox.announcer
         first = await self._change(lambda db: log.annotate(db, turn, events, self.seals, announcer))
-        self._tell([each.event for each in events])
+        self._tell(events)
         return first
 
-    def _tell(self, events: Sequence[Event]) -> None:
+    def _tell(self, events: Sequence[Envelope]) -> None:
         """That there may be notices to send."""
-        if any(self.outbox.announcer.speaks_of(event) for event in events):
+        if any(self.outbox.announcer.speaks_of(each.event) for each in events):
             self.outbox.on_written()
 
     async def read(
