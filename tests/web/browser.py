@@ -125,6 +125,15 @@ class Tab:
             seen = await self.screen()
         return seen
 
+    async def looks_like(self, other):
+        """The screen, once it is that of the other tab, or as it is in the end."""
+        for _ in range(TRIES):
+            seen = await self.screen()
+            if seen == await other.screen():
+                break
+            await self.page.wait_for_timeout(50)
+        return seen
+
 
 class House:
     """One address for the apps of several tests, one after the other: browsers keep its files."""
