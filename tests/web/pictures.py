@@ -20,6 +20,9 @@ LOOKS = [("light", WIDE), ("dark", WIDE), ("light", NARROW), ("dark", NARROW)]
 FEW = [("light", WIDE), ("dark", NARROW)]
 
 
+SIDEWAYS = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
 async def check(one, name, request, *, among=LOOKS, phone=False):
     """Look at the page as it is. `phone`: its pictures on a phone are kept too."""
     accepted = request.config.getoption("--accept")
@@ -27,7 +30,7 @@ async def check(one, name, request, *, among=LOOKS, phone=False):
         await one.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         await one.page.set_viewport_size({"width": width, "height": height})
         await one.page.evaluate("t => document.documentElement.dataset.theme = t", theme)
-        assert await sideways(one.page) == 0
+        await one.page.wait_for_function(f"() => ({SIDEWAYS})() === 0")  # once it has moved in
         assert await offences(one.page) == []
         if accepted and name in PICTURED and (phone or width == WIDE[0]):
             await take(one.page, f"{name}-{theme}" + ("-phone" if width < WIDE[0] else ""))
@@ -36,9 +39,7 @@ async def check(one, name, request, *, among=LOOKS, phone=False):
 
 async def sideways(page):
     """How far the page scrolls to the side. It must not."""
-    return await page.evaluate(
-        "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    )
+    return await page.evaluate(SIDEWAYS)
 
 
 async def take(page, name):

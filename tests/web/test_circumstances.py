@@ -125,7 +125,9 @@ async def test_a_model_that_is_silent_is_waited_for_in_words(browser):
 
 
 IN_VIEW = """width => {
-    const { left, right } = document.querySelector(".cite-card").getBoundingClientRect();
+    const card = document.querySelector(".cite-card"); // null where its row is drawn anew
+    if (!card) return false;
+    const { left, right } = card.getBoundingClientRect();
     return innerWidth === width && left >= 0 && right <= width;
 }"""
 
@@ -149,6 +151,7 @@ async def test_the_card_of_a_citation_is_there_for_mouse_and_keyboard(browser, r
         await pictures.check(one, "citation", request, among=FEW)
         for width in (NARROW[0], 320):
             await one.page.set_viewport_size({"width": width, "height": 640})
+            await mark.focus()
             await one.page.wait_for_function(IN_VIEW, arg=width)
 
 
