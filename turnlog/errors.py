@@ -229,12 +229,12 @@ class NotStored(TurnlogError):
 
 
 class OutcomeUnknown(NotStored):
-    """A replica took over while a change was being committed. Whoever reads the log finds out."""
+    """The database went away in the middle of a commit. Whoever reads the log finds out."""
 
     def __init__(self) -> None:
         super().__init__(
-            "The database was replaced at this moment, and nobody can tell whether this was"
-            " stored. Look at the session, then try again."
+            "The database went away at this moment, and nobody can tell whether this was stored."
+            " Look at the session, then try again."
         )
 
 

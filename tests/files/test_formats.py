@@ -54,6 +54,7 @@ def test_what_is_in_a_file_of_another_kind_is_told():
         ("...", "file.pdf"),
         ("photo.png", "photo.png.pdf"),
         ("x" * 500 + ".pdf", "x" * 150 + ".pdf"),
+        ("\u0315\u0300" * 10_000_000 + "/x.pdf", "x.pdf"),  # hours, if all of it were read
         ("Übersicht 2026.pdf", "Übersicht 2026.pdf"),
     ],
 )

@@ -115,7 +115,9 @@ async def test_a_server_that_is_killed_leaves_no_half_of_a_file(tmp_path, moment
             if moment == "reading":  # its reader never gets to the end
                 (reader,) = readers(server)
                 os.kill(reader, signal.SIGSTOP)
-            locked = sqlite3.connect(tmp_path / "data" / "turnlog.db", isolation_level=None)
+            locked = sqlite3.connect(
+                tmp_path / "data" / "turnlog.db", isolation_level=None, timeout=60
+            )
             if moment == "row":  # its bytes are there, and its row waits for us
                 locked.execute("BEGIN IMMEDIATE")
             content = half_a_file(release) if moment == "upload" else LONG

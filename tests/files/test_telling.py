@@ -278,11 +278,15 @@ async def test_a_turn_goes_on_where_no_reader_has_time_for_pictures(tmp_path, mo
         raise TooMany("Too many files are being read.", 5)
 
     async with scripted_app(Reply("A."), Reply("B."), model=LONG) as (app, sim):
-        for name in ("large", "of_pages"):
-            monkeypatch.setattr(app.files.pictures, name, busy)
         monkeypatch.setattr(attachments, "MOST_PDF", 10)
         files = [tmp_path / "photo.jpg", tmp_path / "scan.pdf"]
-        turn = await app.run_turn("What is it?", files=files)
+        with monkeypatch.context() as now:
+            for name in ("large", "of_pages"):
+                now.setattr(app.files.pictures, name, busy)
+            turn = await app.run_turn("What is it?", files=files)
         assert turn.success and kinds(sim) == ["image", "text", "text"]
         assert side_of(blocks(sim)[0]) == 1568
         assert "'scan.pdf'" in blocks(sim)[1]["text"]
+        await app.run_turn("And now?", session_id=turn.session_id)
+        assert kinds(sim)[:2] == ["image", "document"]
+        assert side_of(blocks(sim)[0]) == 2576

@@ -108,3 +108,51 @@ async def test_an_address_that_is_none_is_refused_at_once(url):
         path = f"/api/sessions/{session}/ui-stream"
         assert (await http.post(path, json={"messages": [message]})).status_code == 400
         assert app.sim.accepted == 0
+
+
+PLAIN = "data:text/plain;base64,"
+
+
+def bring_ui(session, url):
+    part = {"type": "file", "mediaType": "text/plain", "url": url}
+    return f"/api/sessions/{session}/ui-stream", {
+        "messages": [{"role": "user", "parts": [part] * 21}]
+    }
+
+
+def bring_agui(session, url):
+    part = {"type": "document", "source": {"type": "url", "value": url}}
+    messages = [{"role": "user", "content": [part] * 21}]
+    return "/agui", {"threadId": session, "runId": "r1", "messages": messages}
+
+
+def bring_openai(session, url):
+    part = {"type": "input_file", "file_data": url}
+    given = [{"role": "user", "content": [part] * 21}]
+    return "/v1/responses", {"model": "turnlog", "input": given, "conversation": session}
+
+
+@pytest.mark.parametrize("bring", [bring_ui, bring_agui, bring_openai])
+@pytest.mark.parametrize("url", [PLAIN + "eA==", PLAIN + "%%%"])
+async def test_too_many_files_are_refused_before_one_of_them_is_read(bring, url):
+    async with open_doors() as (_, http):
+        session = (await http.post("/api/sessions")).json()["id"]
+        path, body = bring(session, url)
+        refused = await http.post(path, json=body)
+        assert refused.status_code == 413 and "may have 20 files" in refused.text
+        assert (await http.get("/api/files")).json()["files"] == []
+
+
+@pytest.mark.parametrize("path", ["responses", "chat/completions"])
+async def test_a_file_that_is_refused_begins_no_session(path):
+    url = "data:image/png;base64,AAAA"
+    parts = {
+        "responses": {"type": "input_image", "image_url": url},
+        "chat/completions": {"type": "image_url", "image_url": {"url": url}},
+    }
+    asked = [{"role": "user", "content": [parts[path]]}]
+    async with open_doors() as (_, http):
+        body = {"model": "turnlog", "input": asked, "messages": asked}
+        refused = await http.post(f"/v1/{path}", json=body)
+        assert refused.status_code == 400
+        assert (await http.get("/api/sessions")).json()["sessions"] == []

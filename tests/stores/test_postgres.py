@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from turnlog.cli import main
-from turnlog.errors import NotFound, NotStored, StoreUnusable
+from turnlog.errors import NotFound, NotStored, OutcomeUnknown, StoreUnusable, TurnOver
 from turnlog.events.seal import Seals
 from turnlog.ports import AuditRead
 from turnlog.projections.proof import prove
@@ -219,6 +219,27 @@ def _lose_one_commit(monkeypatch, *, before):
         return result
 
     monkeypatch.setattr(pool._Connection, "execute", breaking)
+
+
+async def test_a_commit_of_which_nobody_learns_gives_its_turn_up(mortal, monkeypatch):
+    """The commit is carried out, its answer lost, and the database away for long."""
+    async with open_store(mortal.url) as store:
+        turn = await begun(store)
+        _lose_one_commit(monkeypatch, before=False)
+        with monkeypatch.context() as away:
+            away.setattr(pool, "PATIENCE", 0.0)
+            away.setattr(pool.Pool, "fetch", _gone)
+            with pytest.raises(OutcomeUnknown, match="nobody can tell"):
+                await store.append(turn, said(1))
+        with pytest.raises(TurnOver):
+            await store.append(turn, said(1))
+        (taken,) = await store.claim_abandoned()
+        assert await store.append(taken, said(2)) == 2
+        assert prove(await store.evidence("s")).problems == []
+
+
+async def _gone(*args):
+    raise ConnectionResetError
 
 
 async def test_a_database_that_does_not_come_back_is_told_in_a_sentence(mortal, monkeypatch):

@@ -30,16 +30,16 @@ async def check(one, name, request, *, among=LOOKS, phone=False):
         await one.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         await one.page.set_viewport_size({"width": width, "height": height})
         await one.page.evaluate("t => document.documentElement.dataset.theme = t", theme)
-        await one.page.wait_for_function(f"() => ({SIDEWAYS})() === 0")  # once it has moved in
+        await fits(one.page)
         assert await offences(one.page) == []
         if accepted and name in PICTURED and (phone or width == WIDE[0]):
             await take(one.page, f"{name}-{theme}" + ("-phone" if width < WIDE[0] else ""))
     await one.page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
 
 
-async def sideways(page):
-    """How far the page scrolls to the side. It must not."""
-    return await page.evaluate(SIDEWAYS)
+async def fits(page):
+    """Nothing scrolls to the side, once the page has moved into its width."""
+    await page.wait_for_function(f"() => ({SIDEWAYS})() === 0")
 
 
 async def take(page, name):

@@ -64,7 +64,7 @@ async def test_a_state_is_there_and_everybody_can_read_it(
             await one.page.locator(view).first.wait_for()
             await pictures.check(one, name, request)
             await one.page.set_viewport_size({"width": 320, "height": 640})  # or 640 at 200 %
-            assert await pictures.sideways(one.page) == 0
+            await pictures.fits(one.page)
             composer = await one.page.locator(".composer-box").bounding_box()
             assert composer["y"] + composer["height"] <= 640
         await here.app.stop_turn(USER, session)

@@ -16,6 +16,7 @@ EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 ZIP = "application/zip"
 HEAD = 1024  # bytes that are looked at
 LONGEST_NAME = 150  # characters
+MOST_READ = 1_000  # characters of a name, the last ones: marks on marks take quadratic time
 
 
 class Format(NamedTuple):
@@ -91,7 +92,7 @@ def is_text(head: bytes) -> bool:
 
 def safe_name(name: str, media_type: str) -> str:
     """A name without folders, control characters and tricks, with an ending that is true."""
-    name = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
+    name = unicodedata.normalize("NFC", name[-MOST_READ:]).replace("\\", "/").rpartition("/")[2]
     # Categories: controls, formats (which may turn the direction of text), surrogates, unassigned.
     kept = (c if unicodedata.category(c)[0] not in "C" else " " for c in name)
     name = re.sub(r'[<>:"|?*]', "_", " ".join("".join(kept).split())).strip(" .")

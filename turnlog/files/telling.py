@@ -11,7 +11,7 @@ from turnlog.events.content import Block
 from turnlog.files.library import FileLibrary
 from turnlog.ports import File, Page, Part
 from turnlog.ports.deposits import FileSource
-from turnlog.ports.files import Told
+from turnlog.ports.files import Form, Told
 from turnlog.projections.history.attachments import (
     MOST_PICTURES,
     MOST_TEXT,
@@ -23,6 +23,8 @@ from turnlog.projections.history.attachments import (
 
 MOST_KEPT = 64_000_000  # characters of blocks that are kept for the next call
 NO_TEXT = "[This page has no text.]"
+# How a file is told for once, where no reader has the time to make it.
+PLAINER: dict[Form, Form] = {"large": "image", "pictures": "name"}
 CITED = {"enabled": True}  # all documents of a request are cited, or none is
 
 
@@ -53,6 +55,10 @@ class Telling:
             return self._made[key]
         except NotFound:
             return [_text(missing(told.facts))]
+        except (Unreadable, TooMany):
+            if told.form not in PLAINER:
+                raise
+            return await self.blocks(user_id, told._replace(form=PLAINER[told.form]))
 
     async def _make(self, file: File, told: Told) -> list[Block]:
         name = told.facts["name"]
@@ -85,23 +91,15 @@ class Telling:
         return [document, *([_text(cut_off(told.facts, len(pages)))] if is_cut else [])]
 
     async def _large(self, file: File) -> list[Block]:
-        """The larger image; the smaller one where no reader has the time for it."""
-        try:
-            kind, content = await self._library.pictures.large(file)
-            source = _source(file, "large", kind, await _encoded(content))
-        except (Unreadable, TooMany):
-            data = await self._base64(file, "model")
-            source = _source(file, "model", file.model_type, data)
+        kind, content = await self._library.pictures.large(file)
+        source = _source(file, "large", kind, await _encoded(content))
         return [{"type": "image", "source": source}]
 
     async def _pictures(self, file: File, told: Told) -> list[Block]:
-        """The first pages of a scan, as a PDF that is small enough; else its name."""
+        """The first pages of a scan, as a PDF that is small enough."""
         pages = file.pages or 1
         last = min(pages, MOST_PICTURES)
-        try:
-            data = await _encoded(await self._library.pictures.of_pages(file, last))
-        except (Unreadable, TooMany):
-            return [_text(named(told.facts))]
+        data = await _encoded(await self._library.pictures.of_pages(file, last))
         source = _source(file, "pictures", file.media_type, data)
         document = _document(told.facts["name"], source)
         return [document, *([_text(shown_in_part(told.facts, last))] if pages > last else [])]
@@ -110,6 +108,7 @@ class Telling:
         return await _encoded(await self._library.part(file, part))
 
     def _keep(self, key: tuple[str, str], blocks: list[Block]) -> None:
+        self._size -= _size(self._made.pop(key, []))  # somebody else made it meanwhile
         self._made[key] = blocks
         self._size += _size(blocks)
         while self._size > MOST_KEPT and len(self._made) > 1:

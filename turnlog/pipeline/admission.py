@@ -7,12 +7,12 @@ from typing import Any
 from turnlog.errors import BadInput, TooLarge
 from turnlog.events.content import Sampling
 from turnlog.ports import File, Question
+from turnlog.ports.files import MOST_FILES
 from turnlog.projections.history.attachments import too_much
 
 LEAST_BUDGET, MOST_BUDGET = 1_000, 100_000
 MOST_REQUEST_ID = 200
 MOST_STOPS, MOST_STOP = 4, 200  # texts, characters of each
-MOST_FILES = 20  # of one message
 DEEPEST = 64  # levels of arguments
 
 

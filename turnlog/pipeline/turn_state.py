@@ -225,6 +225,10 @@ class TurnState:
         for draft in self.drafts.values():
             draft.message_id = fresh.get(draft.message_id, draft.message_id)
 
+    def _found_out(self, event: k.ToolResult) -> None:
+        if event.success:  # of one that failed the model is told no more than the error
+            self.found += blocks_of(event.result, MOST_OF_A_RESULT) or ()
+
     def kept(self, event: Event, agent: AgentRef, internal: bool) -> None:
         """The event is on disk: only now does it count."""
         match event:
@@ -237,7 +241,7 @@ class TurnState:
             case k.ToolResult():
                 self.open_calls.pop(event.tool_use_id, None)
                 self._owes_answer = True
-                self.found += blocks_of(event.result, MOST_OF_A_RESULT) or ()
+                self._found_out(event)
             case k.ApprovalRequested():
                 self.standing.approvals[event.tool_use_id] = ApprovalState(
                     approval_id=event.approval_id, args=event.args, args_hash=event.args_hash

@@ -9,6 +9,7 @@ from turnlog.errors import NotFound
 from turnlog.events.base import Value
 from turnlog.events.content import Block
 
+MOST_FILES = 20  # of one message
 FileKind = Literal["image", "pdf", "document"]
 # As it came; the fitted image; the pages as text. Made when they are needed, and not kept: a larger
 # image, pictures of the pages of a scan.

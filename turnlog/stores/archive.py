@@ -22,10 +22,11 @@ class Damaged(ValueError):
     """The file is not what was written."""
 
 
-def pack(user_id: str, before: bytes, rows: Sequence[Record]) -> tuple[bytes, int]:
-    """The file, and how long it is when it is unpacked. The same rows give the same bytes."""
+def pack(archive_id: str, user_id: str, before: bytes, rows: Sequence[Record]) -> tuple[bytes, int]:
+    """The file, and how long it is when it is unpacked."""
     first = {
         "archive": FORM,
+        "id": archive_id,
         "session_id": rows[0].session_id,
         "user_id": user_id,
         "before": before.hex(),

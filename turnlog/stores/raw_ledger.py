@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import secrets
+import zlib
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -95,7 +96,7 @@ class RawAnswers:
                     body = file.read(MOST_BYTES + 1)
             except FileNotFoundError:
                 continue
-            except (OSError, EOFError) as error:
+            except (OSError, EOFError, zlib.error) as error:
                 _log.error("the raw answer of %s could not be read: %s", message_id, error)
                 raise NotFound(
                     "The raw answer cannot be read. The server's log says why."

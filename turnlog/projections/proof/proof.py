@@ -83,7 +83,7 @@ def prove(evidence: Evidence, seals: Seals | None = None) -> Proof:
             *rows.turn_mismatches(whole, log),
             *rows.session_mismatches(evidence, everything, {row.type for row in erased}),
         ],
-        erased=[row.seq for row in erased],
+        erased=[row.seq for row in erased if not row.is_archived],
     )
 
 

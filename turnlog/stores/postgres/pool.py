@@ -148,7 +148,8 @@ class Pool:
             return result
 
     async def _was_committed(self, number: str, life: str, db: StepConnection) -> bool:
-        """Raises OutcomeUnknown where a replica took over: it counts its transactions anew.
+        """Raises OutcomeUnknown where nobody can tell: the database stays away, or a replica took
+        over, which counts its transactions anew.
 
         The turn is given up then, as by a process that died: who heals it reads the log.
         """
@@ -159,7 +160,10 @@ class Pool:
                 raise TimeoutError  # the lost connection is still at it
             return outcome  # type: ignore[no-any-return]
 
-        outcome = await patiently(attempt)
+        try:
+            outcome = await patiently(attempt)
+        except NotStored:
+            outcome = None
         if outcome is None:
             self._given_up |= {db.lease} - {""}
             raise OutcomeUnknown

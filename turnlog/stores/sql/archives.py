@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from turnlog.errors import ArchiveMissing, ConfigError, NotFound
 from turnlog.events.clock import now
@@ -122,7 +123,9 @@ class SqlArchives:
         for archive in await self._look(lambda db: _list(db, needy[0].session_id)):
             if any(archive.has(row) for row in needy):
                 bodies |= await self._bodies(archive)
-        return [(_whole(row, bodies) or row) if row.is_archived else row for row in rows]
+        return await asyncio.to_thread(
+            lambda: [(_whole(row, bodies) or row) if row.is_archived else row for row in rows]
+        )
 
     async def _bodies(self, archive: Archive) -> dict[int, bytes]:
         """By their numbers; nothing where the file is not there, or is not what was written."""
@@ -181,7 +184,8 @@ def _next(db: Connection, session_id: str, after: int) -> _Part:
 
 
 def _packed(part: _Part) -> tuple[Archive, bytes]:
-    file, unpacked = pack(*part)
+    # Never the place of an archive before: whoever restores that one may be removing it just now.
+    file, unpacked = pack(uuid4().hex, *part)
     first, last = part.rows[0], part.rows[-1]
     place = _place(first.session_id, file)
     return Archive(first.session_id, first.seq, last.seq, place, len(file), unpacked, now()), file

@@ -3,6 +3,7 @@
 Each method gives a step to `_look` or `_change`: a function of a connection.
 """
 
+import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -141,7 +142,7 @@ class SqlStore:
                 return found.entries
             rows = await self.archives.filled(found.rows)
             if not any(row.is_archived for row in rows):
-                return [stamped(row) for row in rows]
+                return await asyncio.to_thread(lambda rows: list(map(stamped, rows)), rows)
         raise ArchiveMissing(found.rows[0].session_id)
 
     async def has_message(self, message_id: str) -> bool:

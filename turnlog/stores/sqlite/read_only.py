@@ -17,6 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from turnlog.errors import NotFound, StoreUnusable
+from turnlog.ports import Session
+from turnlog.stores.sql import log, sessions
 from turnlog.stores.sqlite.files import SqliteConnection, add_functions, connect, open_file
 from turnlog.stores.sqlite.migrations import migrate, migrations, refuse_newer, version
 from turnlog.stores.sqlite.owners import Owners
@@ -43,6 +45,12 @@ class ReadOnlyStore(SqliteStore):
     async def close(self) -> None:
         self._thread.shutdown()
         self._glance.close()
+
+    async def has_message(self, message_id: str) -> bool:
+        return await self._look(lambda db: log.has_message(db, message_id))
+
+    async def get_session(self, user_id: str, session_id: str) -> Session:
+        return await self._look(lambda db: sessions.find(db, user_id, session_id))
 
     async def _look(self, read: Callable[[SqliteConnection], T]) -> T:
         loop = asyncio.get_running_loop()

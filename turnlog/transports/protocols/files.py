@@ -7,15 +7,17 @@ request that is sent again brings nothing new.
 import binascii
 import mimetypes
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from turnlog.errors import BadInput
+from turnlog.errors import BadInput, TooLarge
 from turnlog.ports import Backend, Question, Upload, User
-from turnlog.ports.files import FileKind
+from turnlog.ports.files import MOST_FILES, FileKind
+
+Json = dict[str, Any]
 
 _ADDRESS = re.compile(r"(?:https?://[^/]+)?/api/files/([^/?#]+)(?:/content)?(?:[?#].*)?")
 MOST_ADDRESS = 2_000  # characters
@@ -70,16 +72,25 @@ def file_in(text: str, media_type: str, name: str = "") -> Sent:
     return Sent(content=content, name=_named(name, media_type))
 
 
+def files_in(parts: Sequence[Json], read: Callable[[Json], Sent]) -> list[Sent]:
+    """What these parts of a message are. Raises TooLarge before any of them is read."""
+    if len(parts) > MOST_FILES:
+        raise TooLarge(f"A message may have {MOST_FILES} files; this one has {len(parts)}.")
+    return [read(part) for part in parts]
+
+
 async def with_files(
     backend: Backend, user: User, session_id: str, question: Question, sent: Sequence[Sent]
 ) -> Question:
     """The question with its files, after those that it brings along are kept.
 
+    `session_id` is empty where the question begins a session: a file that is refused begins none.
     Raises what an upload raises: TooLarge, Unreadable, TooMany, NotFound.
     """
     if not sent:
         return question
-    await backend.store.get_session(user.id, session_id)
+    if session_id:
+        await backend.store.get_session(user.id, session_id)
     ids = [each.file_id or await _kept(backend, user, session_id, each) for each in sent]
     return msgspec.structs.replace(question, file_ids=list(dict.fromkeys(ids)))
 

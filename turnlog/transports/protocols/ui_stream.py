@@ -16,7 +16,7 @@ from turnlog.ports import Decision, Question, StartedTurn
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.protocols import reading, telling
 from turnlog.transports.protocols import story as s
-from turnlog.transports.protocols.files import Sent, address, file_at, with_files
+from turnlog.transports.protocols.files import Sent, address, file_at, files_in, with_files
 from turnlog.transports.protocols.understanding import understood
 
 Json = dict[str, Any]
@@ -118,7 +118,7 @@ def _question(message: Json) -> Question:
 @understood
 def _files(message: Json) -> list[Sent]:
     parts = [part for part in message.get("parts") or [] if part.get("type") == "file"]
-    return [file_at(str(part["url"]), str(part.get("filename") or "")) for part in parts]
+    return files_in(parts, lambda part: file_at(str(part["url"]), str(part.get("filename") or "")))
 
 
 @understood

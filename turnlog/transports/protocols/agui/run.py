@@ -17,7 +17,7 @@ from turnlog.transports.http.request import UserRequest
 from turnlog.transports.protocols import reading, telling
 from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols.agui.events import Nothing, Snapshot, Teller
-from turnlog.transports.protocols.files import Sent, file_at, file_in, with_files
+from turnlog.transports.protocols.files import Sent, file_at, file_in, files_in, with_files
 from turnlog.transports.protocols.threads import session_of
 from turnlog.transports.protocols.understanding import understood
 
@@ -108,7 +108,7 @@ def _parts(message: Json) -> list[Json]:
 
 @understood
 def _files(message: Json) -> list[Sent]:
-    return [_file(part) for part in _parts(message) if part.get("type") != "text"]
+    return files_in([part for part in _parts(message) if part.get("type") != "text"], _file)
 
 
 def _file(part: Json) -> Sent:

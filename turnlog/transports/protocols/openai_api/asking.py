@@ -10,7 +10,13 @@ from turnlog.ports import Backend, Decision, Question, StartedTurn
 from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.transports.http.request import UserRequest
 from turnlog.transports.protocols import telling
-from turnlog.transports.protocols.files import NOT_OURS, Sent, file_at, file_in
+from turnlog.transports.protocols.files import (
+    NOT_OURS,
+    Sent,
+    file_at,
+    file_in,
+    files_in,
+)
 from turnlog.transports.protocols.openai_api.parameters import LEFT_OUT, Hints
 from turnlog.transports.protocols.understanding import understood
 
@@ -97,7 +103,7 @@ def files_of(messages: Sequence[Json], *, new: bool) -> list[Sent]:
     asked = messages if new else messages[-1:]
     contents = [message.get("content") for message in asked]
     parts = [part for content in contents if isinstance(content, list) for part in content]
-    return [_file(part) for part in parts if part.get("type") in FILES]
+    return files_in([part for part in parts if part.get("type") in FILES], _file)
 
 
 def _file(part: Json) -> Sent:

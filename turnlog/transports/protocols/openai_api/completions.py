@@ -91,11 +91,10 @@ async def _turn(
     wishes = {"sampling": hints.sampling, **parameters.thinking(wish.reasoning_effort)}
     question = asking.question(wish.messages, new=not name, tools=tools, key=key, **wishes)
     files = asking.files_of(wish.messages, new=not name)
-    if name:
-        session = await session_of(backend, request.user, name, agent)
-    else:
-        session = await backend.create_session(request.user, agent=agent)
-    question = await with_files(backend, request.user, session.id, question, files)
+    session = await session_of(backend, request.user, name, agent) if name else None
+    place = session.id if session else ""
+    question = await with_files(backend, request.user, place, question, files)
+    session = session or await backend.create_session(request.user, agent=agent)
     return await backend.start_turn(request.user, session.id, question), None
 
 

@@ -192,9 +192,9 @@ async def _turn(
         **thought,
     )
     files = asking.files_of(messages, new=new)
+    question = await with_files(backend, request.user, session_id, question, files)
     if new:
         session_id = (await backend.create_session(request.user, agent=agent)).id
-    question = await with_files(backend, request.user, session_id, question, files)
     return await backend.start_turn(request.user, session_id, question), None
 
 
