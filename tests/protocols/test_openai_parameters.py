@@ -48,7 +48,7 @@ async def test_nothing_is_left_out_silently():
 async def test_limits_and_hints_go_to_the_models_that_take_them():
     hi, wished = [{"role": "user", "content": "Hi"}], {"temperature": 0.7, "max_tokens": 50}
     agents = [Agent("new"), Agent("old", model=OLD)]
-    replies = [Reply(f"{n}") for n in range(5)]
+    replies = [Reply(f"{n}") for n in range(6)]
     async with scripted_app(*replies, agents=agents) as (app, sim), client_of(app) as http:
         base = str(http.base_url).rstrip("/")
         ai = openai.AsyncOpenAI(base_url=f"{base}/v1", api_key="none", http_client=http)
@@ -60,13 +60,15 @@ async def test_limits_and_hints_go_to_the_models_that_take_them():
         assert "turnlog-left-out" not in old.headers
         thinks = await chat.create(model="old", messages=hi, **wished, reasoning_effort="high")
         assert thinks.headers["turnlog-left-out"] == "temperature"
+        quiet = await chat.create(model="old", messages=hi, **wished, reasoning_effort="none")
+        assert "turnlog-left-out" not in quiet.headers
         raw = await ai.responses.with_raw_response.create(
             model="old", input="Hi", top_p=0.5, max_output_tokens=99_999, prompt_cache_key="k"
         )
         assert raw.headers["turnlog-left-out"] == "prompt_cache_key"
         async with ai.responses.stream(model="new", input="Hi", temperature=0.2) as stream:
-            assert (await stream.get_final_response()).output_text == "4"
-        first, second, third, fourth, fifth = sim.requests
+            assert (await stream.get_final_response()).output_text == "5"
+        first, second, third, _, fourth, fifth = sim.requests
         assert (first["max_tokens"], first["stop_sequences"]) == (50, ["END"])
         assert "temperature" not in first and "temperature" not in third | fifth
         assert (second["max_tokens"], second["temperature"]) == (50, 0.7)

@@ -17,7 +17,7 @@ from turnlog.transports.protocols.files import (
     file_in,
     files_in,
 )
-from turnlog.transports.protocols.openai_api.parameters import LEFT_OUT, Hints
+from turnlog.transports.protocols.openai_api.parameters import LEFT_OUT, Hints, thinking
 from turnlog.transports.protocols.understanding import understood
 
 Json = dict[str, Any]
@@ -40,14 +40,13 @@ def agent_of(request: UserRequest, model: str) -> str | None:
     return None if model == DEFAULT else model
 
 
-def left_out(
-    request: UserRequest, agent: str | None, hints: Hints, thinks: object
-) -> dict[str, str]:
+def left_out(request: UserRequest, agent: str | None, hints: Hints, effort: Any) -> dict[str, str]:
     """The header that names the hints that were not followed, if there are any."""
     config = request.backend.config(request.user)
     rows = [row for row in config["agents"] if agent in (None, row["id"])]
     model = (rows[0]["model"] if rows else None) or config["model"]
-    names = hints.left_out(model, thinks=bool(thinks))
+    thinks = thinking(effort).get("enable_thinking", False)
+    names = hints.left_out(model, thinks=thinks)
     return {LEFT_OUT: ", ".join(names)} if names else {}
 
 

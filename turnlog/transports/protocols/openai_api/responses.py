@@ -50,7 +50,7 @@ async def create(request: UserRequest) -> Response:
     backend, user_id = request.backend, request.user.id
     agent = asking.agent_of(request, wish.model)
     turn, before = await _turn(request, wish, agent, hints)
-    left_out = asking.left_out(request, agent, hints, wish.reasoning)
+    left_out = asking.left_out(request, agent, hints, parameters.effort_of(wish.reasoning))
     teller = await _teller(request, turn, wish.model, before=before, metadata=wish.metadata)
     if wish.background and not wish.stream:
         # The turn goes on by itself; `retrieve` shows it.
