@@ -215,6 +215,34 @@ async def test_files_are_dropped_pasted_and_made_of_a_long_text(browser, tmp_pat
         assert await field.input_value() == "Read this: "
 
 
+async def test_a_message_near_its_limit_is_counted_and_beyond_it_not_sent(browser, request):
+    async with (
+        office(Reply("Read."), max_characters=1000) as here,
+        tab(browser, here.url) as one,
+    ):
+        await one.go(f"/s/{await here.session()}")
+        field, send = one.page.get_by_label("Message", exact=True), one.page.locator(".send")
+        counted, told = one.page.locator(".length"), one.page.get_by_text("too long")
+        await field.fill("x" * 899)
+        await one.page.locator(".send:enabled").wait_for()
+        assert (await counted.count(), await told.count()) == (0, 0)
+        await field.fill("x" * 900)
+        await counted.get_by_text("900 of 1,000").wait_for()
+        await field.fill("x" * 1001)
+        await told.get_by_text("This message is 1 character too long. Shorten it").wait_for()
+        assert await counted.inner_text() == "1,001 of 1,000"
+        assert await send.is_disabled()
+        await pictures.check(one, "too long", request, among=pictures.FEW)
+        await field.press("Enter")
+        assert await field.input_value() == "x" * 1001
+        await field.press("Backspace")
+        await counted.get_by_text("1,000 of 1,000").wait_for()
+        assert await told.count() == 0
+        await send.click()
+        await one.ended()
+        assert await one.page.locator(".bubble").all_inner_texts() == ["x" * 1000]
+
+
 async def test_a_session_is_renamed_in_its_place(browser):
     async with office() as here:
         session = await here.session("Old")

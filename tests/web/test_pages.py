@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 from web.browser import NARROW, WIDE, chromium, offences, tab
-from web.office import ANSWER, PARALLEL, USER, office
+from web.office import ANSWER, CREATE, PARALLEL, USER, office
 
 from turnlog.ports import Decision, Question
 from turnlog.simulator import Reply
@@ -81,6 +81,34 @@ async def what_was_sent_is_what_was_shown(one, request):
     await one.page.get_by_text("10 values, all the same").wait_for()
     assert await one.page.get_by_role("tab", name="Diff 0").count() == 1
     await pictures.check(one, "difference", request, among=pictures.FEW)
+
+
+async def test_the_slider_marks_what_was_asked_and_decided(browser):
+    async with office(Reply(CREATE), DONE) as here, tab(browser, here.url) as one:
+        session = await here.session()
+        await one.go(f"/s/{session}")
+        await one.ask("Create it")
+        await one.page.get_by_role("button", name="Approve").click()
+        await one.ended()
+        await here.app.rest()
+        log = await here.app.store.read(USER, session)
+        places = [at for at, each in enumerate(log) if each.event.type.startswith("approval_")]
+        await one.go(f"/s/{session}/audit")
+        await one.page.locator(".tick").first.wait_for()
+        titles = await one.page.locator(".tick title").all_text_contents()
+        assert [title.split(": ")[0] for title in titles] == [
+            f"Event {places[0]}, approval_requested",
+            f"Event {places[1]}, approval_resolved",
+        ]
+        slider = await one.page.get_by_label("Place in the log").bounding_box()
+        for at, tick in zip(places, await one.page.locator(".tick").all(), strict=True):
+            box = await tick.bounding_box()
+            middle = slider["x"] + 8 + at / (len(log) - 1) * (slider["width"] - 16)
+            assert abs(box["x"] + box["width"] / 2 - middle) < 1  # where the thumb stands
+        assert await offences(one.page) == []
+        bar = await one.page.locator(".replay").bounding_box()
+        await one.page.locator(".ticks").evaluate("ticks => ticks.style.display = 'none'")
+        assert await one.page.locator(".replay").bounding_box() == bar  # they move nothing
 
 
 async def test_an_address_points_a_colleague_at_one_event(browser):

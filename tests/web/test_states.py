@@ -9,6 +9,8 @@ from web.office import ANSWER, CITED, CREATE, MARKDOWN, PARALLEL, USER, office
 
 from turnlog.ports import Decision, Question
 from turnlog.simulator import Break, RedactedThinking, Reply, Stall, Text, Thinking, ToolCall
+from turnlog.testing.apps import Held
+from turnlog.testing.teams import lose
 from web import pictures
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
@@ -126,6 +128,42 @@ async def test_stop_keeps_what_was_written(browser, request):
             await pictures.check(one, "stopped", request, among=pictures.FEW)
             await one.page.get_by_role("button", name="Continue").click()
             assert await one.page.get_by_label("Message", exact=True).input_value() == "Continue."
+
+
+async def test_a_server_that_died_in_mid_answer_keeps_what_had_arrived(browser, request):
+    held = Held(after=4)
+    story = Reply("Once upon a time", "there was a king.", chunk=100, ending=held)
+    async with office(story, Reply("A whole story."), Reply("The end.")) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("Tell me")
+            await one.page.locator(".answer").get_by_text("Once upon a time").wait_for()
+            await is_saved(here.app.store, b"Once upon a time")
+            await lose(here.app, session)
+            await one.page.get_by_text("The server was restarted while this").wait_for()
+            assert await one.page.locator(".answer").inner_text() == "Once upon a time"
+            assert (await here.app.store.read(USER, session))[-1].event.code == "interrupted"
+            await pictures.check(one, "interrupted", request, among=pictures.FEW)
+            live = await one.screen()
+            await one.page.reload()
+            assert await one.shows(live) == live
+            await one.page.get_by_role("button", name="Ask again").click()
+            await one.ended()
+            await one.ask("And then?")
+            await one.ended(2)
+            told = ["Once upon a time", "A whole story.", "The end."]
+            assert await one.page.locator(".answer").all_inner_texts() == told
+            asked = ["Tell me", "Tell me", "And then?"]
+            assert await one.page.locator(".bubble").all_inner_texts() == asked
+        held.go.set()
+
+
+async def is_saved(store, words):
+    """Wait until a process that goes on would find these words of the unfinished answer."""
+    async with asyncio.timeout(60):
+        while not any(words in (turn.draft or b"") for turn in store._turns.values()):
+            await asyncio.sleep(0.01)
 
 
 async def test_a_second_message_waits_for_the_turn_and_can_be_taken_back(browser):

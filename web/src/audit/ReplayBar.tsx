@@ -1,12 +1,13 @@
 /** The slider: one stop for each event. */
-import type { ReactNode } from "react";
+import { useMemo, type ReactNode } from "react";
 import { Pause, Play } from "lucide-react";
-import type { LogEvent } from "./log";
+import { marksOf, type LogEvent } from "./log";
 import { SPEEDS, type Replay } from "./replay";
 
 export function ReplayBar({ events, replay }: { events: LogEvent[]; replay: Replay }): ReactNode {
   const { at, go, playing, play, speed, setSpeed, skips, setSkips } = replay;
   const event = events[at];
+  const marks = useMemo(() => marksOf(events), [events]);
   const next = SPEEDS[(SPEEDS.indexOf(speed) + 1) % SPEEDS.length]!;
   return (
     <div className="replay">
@@ -16,7 +17,14 @@ export function ReplayBar({ events, replay }: { events: LogEvent[]; replay: Repl
       <span className="replay-place">
         Event <b>{at}</b> of {Math.max(0, events.length - 1)}
       </span>
-      <input type="range" min={0} max={Math.max(0, events.length - 1)} value={at} onChange={(change) => go(Number(change.target.value))} aria-label="Place in the log" aria-valuetext={`Event ${at}, ${event?.type ?? ""}`} />
+      <span className="replay-slider">
+        <input type="range" min={0} max={Math.max(0, events.length - 1)} value={at} onChange={(change) => go(Number(change.target.value))} aria-label="Place in the log" aria-valuetext={`Event ${at}, ${event?.type ?? ""}`} />
+        {marks.length > 0 && (
+          <svg className="ticks" height={6} role="img" aria-label={`Approvals in the log: ${marks.length} events`}>
+            {marks.map(({ id, place, title }) => <rect key={id} x={`${place * 100}%`} width={2} height={6} className="tick"><title>{title}</title></rect>)}
+          </svg>
+        )}
+      </span>
       <time className="wide-only">{event ? new Date(event.timestamp).toLocaleTimeString("en-GB") : ""}</time>
       <button type="button" className="chip" onClick={() => setSpeed(next)} aria-label={`Speed ${speed}`}>
         {speed}×

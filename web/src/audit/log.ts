@@ -128,6 +128,20 @@ export function toolSums(events: LogEvent[]): ToolSum[] {
   });
 }
 
+/** Where on the slider something was asked or decided, from 0 to 1. */
+export interface Mark {
+  id: string;
+  place: number;
+  title: string;
+}
+
+export function marksOf(events: LogEvent[]): Mark[] {
+  const last = Math.max(1, events.length - 1);
+  return events.flatMap((event, at) =>
+    FILTERS.approvals(event) ? [{ id: event.eventId, place: at / last, title: `Event ${at}, ${event.type}: ${summary(event)}` }] : [],
+  );
+}
+
 /** Events of the same call or approval. */
 export function linked(event: LogEvent, events: LogEvent[]): LogEvent[] {
   const keys = ["toolUseId", "approvalId", "messageId"].map((name) => event[name]).filter(Boolean);

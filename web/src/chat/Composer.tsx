@@ -34,7 +34,8 @@ export function Composer(props: Props): ReactNode {
   const most = config.get()?.limits.maxCharacters ?? 200_000;
   const loading = uploads.list.filter((one) => one.state === "uploading" || one.state === "reading").length;
   const isEmpty = !draft.text.trim() && draft.files.length === 0;
-  const blocked = isEmpty || draft.text.length > most || refused !== null;
+  const over = draft.text.length - most;
+  const blocked = isEmpty || over > 0 || refused !== null;
   const estimate = useEstimate(outbox.sessionId, draft, !busy && !blocked);
   useLayoutEffect(() => grow(field.current), [draft.text]);
   useEffect(() => {
@@ -84,13 +85,19 @@ export function Composer(props: Props): ReactNode {
           disabled={refused !== null}
           placeholder={refused ?? (busy ? "Write the next message. It is sent when this turn is over." : "Write a message")}
           aria-label="Message"
+          aria-invalid={over > 0}
         />
+        {over > 0 && (
+          <p className="bad small-text" role="status">
+            This message is {count(over)} {over === 1 ? "character" : "characters"} too long. Shorten it, or attach it as a file.
+          </p>
+        )}
         <div className="composer-row">
           <AttachButton add={uploads.add} />
           <ThinkingMenu choice={thinking} />
           <span className="grow" />
-          {draft.text.length > most * 0.9 && (
-            <span className={draft.text.length > most ? "bad small-text" : "muted small-text"}>
+          {draft.text.length >= most * 0.9 && (
+            <span className={over > 0 ? "bad small-text length" : "muted small-text length"}>
               {count(draft.text.length)} of {count(most)}
             </span>
           )}

@@ -19,7 +19,7 @@ export function Ending({ turn, reason }: { turn: Turn; reason: string }): ReactN
     const title = list.get().sessions.find((one) => one.id === sessionId)?.title ?? "";
     await prepare(sessionId, title).then(() => go("/")).catch(() => setPreparing(false));
   };
-  if (turn.failure) {
+  if (turn.failure && reason === "error") {
     return (
       <div className="ending bad" role="note">
         <CircleAlert aria-hidden />

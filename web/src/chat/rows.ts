@@ -97,7 +97,9 @@ function endings(turn: Turn, speaker: AgentRef | null): Row[] {
   const base = { turn, agent: speaker };
   const last = turn.items.findLast((item): item is Answer => item.kind === "answer" && item.kept);
   if (turn.failure) {
-    return [{ ...base, kind: "ending", key: `${turn.id}:ending`, reason: "error", code: turn.failure.code }];
+    const { code } = turn.failure;
+    const reason = code === "interrupted" && last?.stopReason === code ? code : "error"; // else nothing had arrived
+    return [{ ...base, kind: "ending", key: `${turn.id}:ending`, reason, code }];
   }
   if (turn.state === "running") {
     const quiet = turn.drafts.length === 0 && !hasOpenCall(turn);
