@@ -132,6 +132,28 @@ async def test_leaving_the_app_ends_turns_that_take_too_long():
     assert prove(await store.evidence(session.id)).ok
 
 
+async def test_a_turn_that_begins_while_the_server_stops_gets_the_grace_period_too():
+    """A rolling upgrade: its question was taken before the end began, its row is written after."""
+
+    class SlowStore(MemoryStore):
+        async def begin_turn(self, turn, first):
+            reached.set()
+            await written.wait()
+            return await super().begin_turn(turn, first)
+
+    reached, written = asyncio.Event(), asyncio.Event()
+    async with running(Reply("Hello."), store=SlowStore()) as (app, _):
+        session = await app.create_session(USER)
+        turn = asyncio.create_task(app.run_turn("Go", session_id=session.id, user_id=USER))
+        await reached.wait()
+        end = asyncio.create_task(app._turns.end(60))
+        await asyncio.sleep(0)  # it has begun, and there is no task to wait for
+        written.set()
+        await end
+        assert (await app.store.newest_turn(USER, session.id)).state == "done"
+        assert (await turn).text == "Hello."
+
+
 async def test_when_the_store_breaks_the_user_is_told_and_the_session_heals():
     class BreakingStore(MemoryStore):  # no real disk can be made to fail at will
         broken = False

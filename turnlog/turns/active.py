@@ -6,6 +6,7 @@ Their events go to the bus. Signals from other processes come from the bus.
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -44,6 +45,7 @@ from turnlog.turns.titles import Titles
 from turnlog.turns.wakes import Wakes
 
 _log = logging.getLogger(__name__)
+SOON = 0.02  # seconds, until a turn that is being written down runs
 
 
 class RunningTurns:
@@ -78,6 +80,7 @@ class RunningTurns:
         self._lines = WaitingLines(store, self._wakes, self._begin_waiting, self.heal)
         self.stop = Stopping(store, bus, self._wakes, self._of, self._withdraw, self.heal).stop
         self._leaving = False
+        self._starting = 0  # turns that are being written down, and run as soon as they are
         self.asked = asyncio.Event()  # a turn waits: what it asks may expire
 
     def live(self, turn_id: str) -> LiveTurn | None:
@@ -131,6 +134,7 @@ class RunningTurns:
         except AlreadyAsked as error:
             session = await self._store.get_session(user_id, session_id)
             return await self._asked_before(session, question, error)
+        self.refuse_closing()
         return await self._start(user_id, session_id, question)
 
     async def _begin_waiting(self, waiting: Waiting) -> StartedTurn:
@@ -143,22 +147,26 @@ class RunningTurns:
     async def _start(
         self, user_id: str, session_id: str, question: Question, turn_id: str | None = None
     ) -> StartedTurn:
-        session = await self._store.get_session(user_id, session_id)
-        live = LiveTurn(turn_id or new_id(), session.id)
-        if live.turn_id in self._live:  # a question in line that begins at this moment
-            raise Busy(live.turn_id)
-        watch, parts = self._prepared(live, session, question.roles)
-        self._limits.start(user_id, with_files=bool(question.file_ids))
-        self._live[live.turn_id] = live
+        self._starting += 1
         try:
-            state = await pipeline.begin(question, live.turn_id, parts)
-        except BaseException as error:
-            self._limits.take_back(user_id)
-            self._forget(live, user_id)
-            if isinstance(error, AlreadyAsked):
-                return await self._asked_before(session, question, error)
-            raise
-        self._set_off(live, watch, question, state, parts)
+            session = await self._store.get_session(user_id, session_id)
+            live = LiveTurn(turn_id or new_id(), session.id)
+            if live.turn_id in self._live:  # a question in line that begins at this moment
+                raise Busy(live.turn_id)
+            watch, parts = self._prepared(live, session, question.roles)
+            self._limits.start(user_id, with_files=bool(question.file_ids))
+            self._live[live.turn_id] = live
+            try:
+                state = await pipeline.begin(question, live.turn_id, parts)
+            except BaseException as error:
+                self._limits.take_back(user_id)
+                self._forget(live, user_id)
+                if isinstance(error, AlreadyAsked):
+                    return await self._asked_before(session, question, error)
+                raise
+            self._set_off(live, watch, question, state, parts)
+        finally:
+            self._starting -= 1
         self._titles.add(session, question)
         first_seq = state.turn.first_seq
         return StartedTurn(turn_id=live.turn_id, session_id=session.id, first_seq=first_seq)
@@ -235,11 +243,13 @@ class RunningTurns:
     # the end
 
     async def end(self, grace: float) -> None:
-        """Running turns get the grace period, then are ended with what they have."""
+        """Turns get the grace period, also those that begin just now; then they are ended."""
         self._leaving = True
         self._lines.leave()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=grace)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while self._starting or self._live or self._tasks:
+                    await (asyncio.wait(self._tasks) if self._tasks else asyncio.sleep(SOON))
         while self._tasks:  # also what a late question or decision has set off
             for live in self._live.values():
                 live.stop(ShuttingDown())
