@@ -22,19 +22,6 @@ from turnlog.testing.servers.postgres import Postgres
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-async def store(database):
-    async with open_store(database) as store:
-        yield store
-
-
-@pytest.fixture
-async def db(database):
-    db = await asyncpg.connect(database)
-    yield db
-    await db.close()
-
-
 async def begun(store, session_id="s"):
     await store.create_session(s.new_session(session_id, "alice"))
     return await store.begin_turn(

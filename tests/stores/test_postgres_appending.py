@@ -2,31 +2,16 @@
 
 import asyncio
 
-import asyncpg
 import pytest
 
 from turnlog.errors import TurnOver
 from turnlog.projections.proof import prove
 from turnlog.stores.postgres import pool
-from turnlog.stores.urls import open_store
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import said
 
 pytestmark = pytest.mark.slow
 CITATION = {"type": "char_location", "cited_text": "Quack.", "document_index": 0}
-
-
-@pytest.fixture
-async def store(database):
-    async with open_store(database) as store:
-        yield store
-
-
-@pytest.fixture
-async def db(database):
-    db = await asyncpg.connect(database)
-    yield db
-    await db.close()
 
 
 async def begun(store):

@@ -8,16 +8,9 @@ from msgspec.structs import replace
 from turnlog.errors import TooMany
 from turnlog.events.clock import now
 from turnlog.stores.postgres.store import PostgresStore
-from turnlog.stores.urls import open_store
 from turnlog.testing import samples as s
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-async def store(database):
-    async with open_store(database) as store:
-        yield store
 
 
 async def test_nodes_count_the_messages_with_files_of_a_user_together(database):

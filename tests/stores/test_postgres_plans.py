@@ -2,7 +2,6 @@
 
 import re
 
-import asyncpg
 import pytest
 
 from turnlog.projections import tables
@@ -11,13 +10,6 @@ from turnlog.stores.sql.statements import SQL as SHARED
 from turnlog.stores.sql.statements import equal
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-async def db(database):
-    db = await asyncpg.connect(database)
-    yield db
-    await db.close()
 
 
 WHOLE_TABLES = {  # looks at everything, for an audit; or at a table of a few rows

@@ -43,6 +43,16 @@ async def hosted():
         yield host, url
 
 
+async def embedded(page, site, answer):
+    """Ask in the chat on somebody's page, until it is answered."""
+    await page.goto(site)
+    chat = page.frame_locator("turnlog-chat iframe")
+    await chat.get_by_label("Message", exact=True).fill("Hi")
+    await chat.get_by_label("Message", exact=True).press("Enter")
+    await chat.get_by_text(answer, exact=True).wait_for()
+    return chat
+
+
 async def test_the_example_of_the_documentation_works(browser):
     async with hosted() as (host, site):
         settings = {"auth_secret": SECRET, "cors_origins": site}
@@ -50,11 +60,7 @@ async def test_the_example_of_the_documentation_works(browser):
             host.server = here.url
             context = await new_context(browser)
             page = await context.new_page()
-            await page.goto(site)
-            chat = page.frame_locator("turnlog-chat iframe")
-            await chat.get_by_label("Message", exact=True).fill("Hi")
-            await chat.get_by_label("Message", exact=True).press("Enter")
-            await chat.get_by_text("Hello from the frame.", exact=True).wait_for()
+            chat = await embedded(page, site, "Hello from the frame.")
             root = chat.locator("html")
             accent = "root => getComputedStyle(root).getPropertyValue('--accent')"
             assert await root.evaluate(accent) == "#0d6b64"

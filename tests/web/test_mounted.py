@@ -7,7 +7,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from web.browser import new_context, tab
 from web.office import office
-from web.test_embedding import hosted
+from web.test_embedding import embedded, hosted
 from web.test_signing_in import provided
 
 from turnlog.ports import Agent
@@ -76,10 +76,5 @@ async def test_the_chat_is_embedded_from_below_that_place(browser):
         async with office(Reply("From below."), serve=mounted, **settings) as here:
             host.server = here.url + PLACE
             context = await new_context(browser)
-            page = await context.new_page()
-            await page.goto(site)
-            chat = page.frame_locator("turnlog-chat iframe")
-            await chat.get_by_label("Message", exact=True).fill("Hi")
-            await chat.get_by_label("Message", exact=True).press("Enter")
-            await chat.get_by_text("From below.", exact=True).wait_for()
+            await embedded(await context.new_page(), site, "From below.")
             await context.close()
