@@ -49,7 +49,7 @@ def say(line: str) -> None:
 
 
 def answer(body: dict[str, object]) -> Reply:
-    last = str(body["messages"][-1])  # type: ignore[index]
+    last = str(body["messages"][-1])  # type: ignore[index]  # JSON
     if "tool_result" in last or "Hello" in last:
         return Reply("Here you are.")
     return Reply("I pay.", ToolCall("pay", {"key": "a"}))

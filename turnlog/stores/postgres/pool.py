@@ -47,7 +47,7 @@ AWAY: tuple[type[BaseException], ...] = (
 _FULL = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError)
 
 
-class _Connection(asyncpg.Connection):  # type: ignore[misc]
+class _Connection(asyncpg.Connection):  # type: ignore[misc]  # it has no types
     """One that costs no round trip when it goes back to the pool: we set nothing on it."""
 
     life = ""  # of the database that it leads to: see `get_life`
@@ -155,10 +155,11 @@ class Pool:
         """
 
         async def attempt() -> str | None:
-            ((outcome,),) = await self.fetch("get_outcome", {"number": number, "life": life})
-            if outcome == "in progress":
+            rows = await self.fetch("get_outcome", {"number": number, "life": life})
+            found: str | None = rows[0][0]
+            if found == "in progress":
                 raise TimeoutError  # the lost connection is still at it
-            return outcome  # type: ignore[no-any-return]
+            return found
 
         try:
             outcome = await patiently(attempt)

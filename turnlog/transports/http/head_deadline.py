@@ -8,7 +8,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 WITHIN = 30.0  # seconds from the first byte, or from the connection, to the end of the head
 
 
-class HeadDeadline(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
+class HeadDeadline(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvicorn chooses it
     """uvicorn's protocol; it waits for ever for the rest of a head."""
 
     _closing: asyncio.TimerHandle | None = None

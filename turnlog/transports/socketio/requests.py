@@ -44,7 +44,7 @@ class Respond(Answer, kw_only=True, rename="camel", forbid_unknown_fields=True):
 EXPLAINED: tuple[type[TurnlogError], ...] = tuple(problem.STATUS)
 
 
-class JsonPacket(socketio.packet.Packet):  # type: ignore[misc]
+class JsonPacket(socketio.packet.Packet):  # type: ignore[misc]  # it has no types
     """A packet of a client. Attachments, which may be endless, are never waited for.
 
     Whatever event it names, it is `REQUEST`, with its number and what it holds: no client can
