@@ -46,10 +46,12 @@ coverage: .venv/.dev
 	    --include="$$(printf 'turnlog/%s/*,' $(CORE))")
 
 # Beside the floor, to the client's socket; then where the time goes, and how it grows.
-bench: .venv/.run
+bench: .venv/.dev
 	$(BIN)/python -m bench.beside
 	$(BIN)/python -m bench.beside.budget
 	$(BIN)/python -m bench.beside.growth
+	$(BIN)/python -m bench.beside.kinds
+	$(BIN)/python -m bench.beside.crowd
 	$(BIN)/python -m bench
 
 # Python calls of a chunk and of a turn beside the last ones: it warns, and never fails.

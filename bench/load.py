@@ -17,8 +17,8 @@ from bench.parts import Say, head, line
 from bench.watchers import Lags, Seen
 from turnlog.testing.server import serving
 
-FILES = 4096  # that a process may have open
-NO_LIMITS = {"TURNLOG_TURNS_AT_ONCE": "1000", "TURNLOG_MESSAGES_A_MINUTE": "1000000"}
+FILES = 16_384  # that a process may have open
+NO_LIMITS = {"TURNLOG_TURNS_AT_ONCE": "10000", "TURNLOG_MESSAGES_A_MINUTE": "1000000"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,13 @@ QUICK = Load(sockets=100, sessions=40, chunks=30)
 
 async def measure(say: Say, folder: Path, load: Load) -> int:
     """Print the tables. How many events were lost, came twice or out of order."""
+    seen = await watched(folder, load)
+    _print(say, load, seen)
+    return len(seen.broken)
+
+
+async def watched(folder: Path, load: Load) -> Seen:
+    """What the clients of a new server saw."""
     _allow_files()
     async with (
         _clocked_claude(load) as claude,
@@ -44,8 +51,7 @@ async def measure(say: Say, folder: Path, load: Load) -> int:
     ):
         seen = await _watch(server.url, claude, load)
         await server.stop()
-    _print(say, load, seen)
-    return len(seen.broken)
+    return seen
 
 
 def _allow_files() -> None:

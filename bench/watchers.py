@@ -84,6 +84,7 @@ async def watch(server: str, claude: str, sockets: int, sessions: int) -> Seen:
     async with aiohttp.ClientSession(connector=connections) as http, asyncio.timeout(LONGEST):
         bare = await asyncio.gather(*(_bare_lags(http, claude) for _ in range(sessions)))
         seen.bare_lags = _while_all(bare)
+        await _warm_up(http, server)
         ids = [await new_session(http, server) for _ in range(sessions)]
         watchers = [await joined(http, server, ids[n % sessions]) for n in range(sockets)]
         cpu, begun = (await _numbers(http, server))["process_cpu_seconds_total"], time.time()
@@ -98,6 +99,14 @@ async def watch(server: str, claude: str, sockets: int, sessions: int) -> Seen:
             await one.line.close()
     _judge(seen, watchers, logs)
     return seen
+
+
+async def _warm_up(http: aiohttp.ClientSession, server: str) -> None:
+    """The first turn of a process is not like the others."""
+    first = await joined(http, server, await new_session(http, server))
+    await first.ask()
+    await first.watch()
+    await first.line.close()
 
 
 def _judge(seen: Seen, watchers: Sequence[Watcher], logs: dict[str, list[Shown]]) -> None:

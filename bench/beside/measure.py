@@ -14,7 +14,7 @@ import aiohttp
 
 from bench.turns import CHARACTERS, LIVE
 from bench.watchers import joined, new_session
-from turnlog.simulator import Reply, to_json
+from turnlog.simulator import Reply, ToolCall, to_json
 
 Ask = Callable[[], Awaitable[None]]  # one turn, read to its end
 Values = dict[str, list[float]]  # by what was measured: one value a round
@@ -97,6 +97,8 @@ class Floor:
 class Sockets:
     """Asks turnlog over Socket.IO."""
 
+    before: tuple[Reply, ...] = ()  # what Claude says in a turn before it answers
+
     async def session(self, http: aiohttp.ClientSession, url: str) -> Ask:
         watcher = await joined(http, url, await new_session(http, url))
 
@@ -120,6 +122,12 @@ class Streams:
                 assert b"event: complete" in await response.read()
 
         return ask
+
+
+class Team(Sockets):
+    """Asks a team: its first agent hands over to the second one, which answers."""
+
+    before = (Reply("", ToolCall("transfer_to_worker", {"reason": "It knows."})),)
 
 
 class Case(NamedTuple):
@@ -150,18 +158,20 @@ class Bench:
     async def cost(self, server: Server, client: Any, case: Case) -> tuple[float, float]:
         """CPU time in the case's unit, and bytes written to the disk a turn."""
         asks = [await client.session(self._http, server.url) for _ in range(case.sessions)]
-        await self._run(asks, case._replace(turns=1, chunks=min(case.chunks, 20), live=False))
+        before = getattr(client, "before", ())
+        short = case._replace(turns=1, chunks=min(case.chunks, 20), live=False)
+        await self._run(asks, short, before)
         await asyncio.sleep(0.2)
         cpu, written = server.cpu, server.written
-        await self._run(asks, case)
+        await self._run(asks, case, before)
         spent, turns = server.cpu - cpu, case.sessions * case.turns
         per = turns if case.unit.startswith("ms") else turns * case.chunks * 1e-3
         return spent * 1e3 / per, (server.written - written) / turns
 
-    async def _run(self, asks: list[Ask], case: Case) -> None:
+    async def _run(self, asks: list[Ask], case: Case, before: tuple[Reply, ...]) -> None:
         reply = Reply("x" * CHARACTERS * case.chunks, chunk=CHARACTERS, delay=LIVE * case.live)
         for _ in range(case.turns):
-            script = {"entries": [to_json(reply)] * len(asks)}
+            script = {"entries": [to_json(each) for each in (*before, reply)] * len(asks)}
             async with self._http.post(f"{self._claude}/sim/script", json=script) as answer:
                 answer.raise_for_status()
             await asyncio.gather(*(ask() for ask in asks))
