@@ -1,13 +1,15 @@
-"""The JSON of a kept event, spliced from its row of the log: a reload reads no content.
+"""The JSON of kept events, spliced from their rows of the log: a reload reads no content.
 
 Each class below is a kind of event as its row holds it, for what clients see of it: `Raw` is
-copied as it lies there, a default stands for a field that is younger than the row. Kinds without
-a class, and answers with more to tell than their words, are decoded and encoded: `wire.encode`
-says how an event looks, and a test compares the two.
+copied as it lies there, a default stands for a field that is younger than the row. Then it gets
+its envelope, and a page is encoded at once. Kinds without a class, and answers with more to tell
+than their words, are decoded and encoded: `wire.encode` says how an event looks, and a test
+compares the two.
 """
 
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from functools import lru_cache
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -20,8 +22,21 @@ from turnlog.transports import wire
 NULL, EMPTY = Raw(b"null"), Raw(b"[]")
 
 
-class Part(msgspec.Struct, rename="camel", tag_field="type"):
-    """What a client sees of a row's content."""
+class Part(msgspec.Struct, rename="camel", tag_field="type", kw_only=True):
+    """What a client sees of a row: the fields of its kind, and its envelope, which is added.
+
+    No event has the values that stand here.
+    """
+
+    event_id: str = ""
+    session_id: str = ""
+    turn_id: str = ""
+    timestamp: str = ""
+    event_index: int | None = -1
+    persistence_state: str = ""
+    sequence_number: int = -1
+    agent: Raw = NULL
+    cursor: str = ""
 
 
 class Question(Part, tag="user_message_sent"):
@@ -103,25 +118,43 @@ class Answer(Part, tag="message"):
 
 
 PARTS = (Question, Thought, Call, Result, StoredAnswer)
-_decoders = {str(part.__struct_config__.tag): msgspec.json.Decoder(part).decode for part in PARTS}
+_decoders = {
+    (name, KINDS[name].version): msgspec.json.Decoder(part).decode
+    for part in PARTS
+    for name in [str(part.__struct_config__.tag)]
+}
 
 
-def encode(row: Record) -> bytes:
-    """The event of the row as a client sees it. Raises UnknownEvent as `stamped` does."""
-    part = _part(row)
-    return wire.encode(stamped(row)) if part is None else wire.splice(part, row)
+def encode(rows: Iterable[Record]) -> bytes:
+    """The events of the rows as a client sees them, in a JSON list.
+
+    Raises UnknownEvent as `stamped` does.
+    """
+    return wire.encode_all([_part(row) or Raw(wire.encode(stamped(row))) for row in rows])
 
 
 def _part(row: Record) -> Part | None:
     """None: it must be decoded."""
-    decode = _decoders.get(row.type)
-    if decode is None or row.version != KINDS[row.type].version or not row.body:
+    session_id, seq, turn_id, event_id, kind, version, at, agent_id, agent, index, _, body, *_ = row
+    decode = _decoders.get((kind, version))
+    if decode is None or not body:
         return None
     try:
-        part: Any = decode(row.body)
+        stored = decode(body)
     except msgspec.ValidationError:  # an answer with a block of another shape
         return None
-    return _answer(part) if type(part) is StoredAnswer else part
+    part = _answer(stored) if type(stored) is StoredAnswer else stored
+    if part is not None:
+        part.event_id, part.session_id, part.turn_id = event_id, session_id, turn_id
+        part.timestamp, part.event_index, part.sequence_number = at, index, seq
+        part.agent, part.cursor = _agent(agent_id, agent), f"{seq}.{-1 if index is None else index}"
+        part.persistence_state = "persisted"
+    return part
+
+
+@lru_cache(maxsize=1024)
+def _agent(id: str, name: str) -> Raw:
+    return Raw(wire.agent(id, name))
 
 
 def _answer(stored: StoredAnswer) -> Answer | None:

@@ -1,12 +1,13 @@
 """The JSON of an event on every wire: its own fields, then its envelope. One place."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from turnlog.events.base import AgentRef, Event, Stamped
-from turnlog.events.record import Record
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode  # every digit, as a number
 
@@ -22,37 +23,19 @@ def encode(entry: Stamped) -> bytes:
             state = "transient"
         else:
             number = f',"sequenceNumber":{entry.seq}'
-    agent = _agent(placed.agent.id, placed.agent.name)
-    ids = (placed.event_id, entry.session_id, entry.turn_id)
-    rest = _envelope(ids, placed.time, placed.index, state, number, agent, entry.position)
-    return _encode(fields)[:-1] + rest
+    index, screen = (placed.index, placed.index) if placed.index is not None else ("null", -1)
+    rest = (  # ids are our own and need no escaping
+        f',"eventId":"{placed.event_id}","sessionId":"{entry.session_id}",'
+        f'"turnId":"{entry.turn_id}","timestamp":"{placed.time}","eventIndex":{index},'
+        f'"persistenceState":"{state}"{number},"agent":{agent(placed.agent.id, placed.agent.name)},'
+        f'"cursor":"{entry.position}.{screen}"}}'
+    )
+    return _encode(fields)[:-1] + rest.encode()
 
 
-def splice(fields: msgspec.Struct, row: Record) -> bytes:
-    """The same of a row of the log, whose kind is one that says "persisted"."""
-    number, agent = f',"sequenceNumber":{row.seq}', _agent(row.agent_id, row.agent_name)
-    ids = (row.event_id, row.session_id, row.turn_id)
-    rest = _envelope(ids, row.at, row.event_index, "persisted", number, agent, row.seq)
-    return _encode(fields)[:-1] + rest
-
-
-def _envelope(
-    ids: tuple[str, str, str],
-    time: str,
-    index: int | None,
-    state: str,
-    number: str,
-    agent: str,
-    position: int,
-) -> bytes:
-    """What every event has after its own fields. Ids are our own and need no escaping."""
-    event_id, session_id, turn_id = ids
-    place, screen = (index, index) if index is not None else ("null", -1)
-    return (
-        f',"eventId":"{event_id}","sessionId":"{session_id}","turnId":"{turn_id}",'
-        f'"timestamp":"{time}","eventIndex":{place},"persistenceState":"{state}"'
-        f'{number},"agent":{agent},"cursor":"{position}.{screen}"}}'
-    ).encode()
+def encode_all(events: Sequence[msgspec.Struct | Raw]) -> bytes:
+    """A list of what is JSON already, or has all that a client sees of it."""
+    return _encode(events)
 
 
 def encode_for_audit(entry: Stamped) -> bytes:
@@ -74,5 +57,6 @@ def decode(data: bytes) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1024)
-def _agent(id: str, name: str) -> str:
+def agent(id: str, name: str) -> str:
+    """Who speaks, as JSON."""
     return _encode(AgentRef(id=id, name=name)).decode()

@@ -72,7 +72,7 @@ async def reload(request: UserRequest) -> Response:
     page = await request.backend.store.tail(
         request.user.id, request.id("session_id"), limit=limit, before=before
     )
-    events = [splicing.encode(row) for row in page if not row.is_internal]
+    events = splicing.encode(row for row in page if not row.is_internal)
     more = page[0].seq if page and page[0].seq else None
     return _events(events, before=more, cursor=page[-1].cursor if page else BEGINNING)
 
@@ -92,7 +92,7 @@ async def events(request: UserRequest) -> Response:
         events = [wire.encode_for_audit(entry) for entry in page]
     else:
         events = [wire.encode(entry) for entry in page if not entry.envelope.internal]
-    return _events(events, after=page[-1].seq if len(page) == limit else None)
+    return _events(b"[%s]" % b",".join(events), after=page[-1].seq if len(page) == limit else None)
 
 
 async def verify(request: UserRequest) -> Response:
@@ -120,8 +120,7 @@ def _after(request: UserRequest) -> Cursor | None:
     return parse(text) if text else None
 
 
-def _events(events: list[bytes], **rest: object) -> Response:
-    """`events` is JSON already."""
-    tail = msgspec.json.encode(rest)[1:]
-    body = b'{"events":[%s],%s' % (b",".join(events), tail)
+def _events(events: bytes, **rest: object) -> Response:
+    """`events` is a JSON list already."""
+    body = b'{"events":%s,%s' % (events, msgspec.json.encode(rest)[1:])
     return Response(body, media_type="application/json")
