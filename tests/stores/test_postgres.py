@@ -14,6 +14,7 @@ from turnlog.projections.proof import prove
 from turnlog.stores.postgres import pool
 from turnlog.stores.postgres.migrations import go_back, migrate, migrations
 from turnlog.stores.postgres.store import PostgresStore
+from turnlog.stores.sql import log
 from turnlog.stores.urls import open_store
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import EVERY_PROJECTION, said
@@ -183,32 +184,39 @@ async def test_a_change_outlives_a_database_that_is_killed_and_comes_back(mortal
 async def test_a_commit_whose_answer_is_lost_is_not_done_twice(mortal, monkeypatch):
     """Once it had been carried out, once it had not: PostgreSQL itself knows."""
     async with open_store(mortal.url) as store:
-        turn = await begun(store)
-        for before in (False, True):
-            _lose_one_commit(monkeypatch, before=before)
-            await store.append(turn, said(1))
-        evidence = await store.evidence("s")
-        assert [row.seq for row in evidence.log] == [0, 1, 2]
-        assert prove(evidence).problems == []
+        for name, before in (("a", False), ("b", True)):
+            lost = _lose_one_commit(monkeypatch, before=before)
+            await store.create_session(s.new_session(name))
+            assert lost == []
+        assert await store.session_ids() == ["a", "b"]
 
 
 def _lose_one_commit(monkeypatch, *, before):
-    """The network breaks when a commit is on its way there, or on its way back."""
-    execute, left = asyncpg.Connection.execute, [1]
+    """The network breaks when a commit is on its way there, or on its way back. A list of one,
+    until that has happened."""
+    left = [1]
+    for name in ("execute", "fetchmany"):
+        _lose_one(monkeypatch, name, left, before=before)
+    return left
+
+
+def _lose_one(monkeypatch, name, left, *, before):
+    inner = getattr(asyncpg.Connection, name)
 
     async def breaking(self, query, *args, **options):
-        lost = query == "COMMIT" and left and left.pop()
+        lost = (query == "COMMIT" or name == "fetchmany") and left and left.pop()
         if not (lost and before):
-            result = await execute(self, query, *args, **options)
+            result = await inner(self, query, *args, **options)
         if lost:
             self.terminate()
             raise ConnectionResetError
         return result
 
-    monkeypatch.setattr(pool._Connection, "execute", breaking)
+    monkeypatch.setattr(pool._Connection, name, breaking)
 
 
-async def test_a_commit_of_which_nobody_learns_gives_its_turn_up(mortal, monkeypatch):
+@pytest.mark.parametrize("steps", ["in one statement", "in several"])
+async def test_a_commit_of_which_nobody_learns_gives_its_turn_up(mortal, monkeypatch, steps):
     """The commit is carried out, its answer lost, and the database away for long."""
     async with open_store(mortal.url) as store:
         turn = await begun(store)
@@ -216,8 +224,12 @@ async def test_a_commit_of_which_nobody_learns_gives_its_turn_up(mortal, monkeyp
         with monkeypatch.context() as away:
             away.setattr(pool, "PATIENCE", 0.0)
             away.setattr(pool.Pool, "fetch", _gone)
+            away.setattr(pool._Connection, "fetchrow", _gone)
             with pytest.raises(OutcomeUnknown, match="nobody can tell"):
-                await store.append(turn, said(1))
+                if steps == "in one statement":
+                    await store.append(turn, said(1))
+                else:
+                    await store.change(lambda db: log.append(db, turn, said(1), Seals()))
         with pytest.raises(TurnOver):
             await store.append(turn, said(1))
         (taken,) = await store.claim_abandoned()
@@ -235,6 +247,8 @@ async def test_a_database_that_does_not_come_back_is_told_in_a_sentence(mortal, 
         turn = await begun(store)
         mortal.server.kill()
         with pytest.raises(NotStored, match="Try again later"):
+            await store.create_session(s.new_session("s2"))
+        with pytest.raises(NotStored, match="Try again later|nobody can tell"):
             await store.append(turn, said(1))
 
 

@@ -6,8 +6,11 @@ import asyncpg
 import pytest
 
 from turnlog.errors import OutcomeUnknown, TurnOver
+from turnlog.events.seal import Seals
 from turnlog.projections.proof import prove
 from turnlog.stores.postgres import pool
+from turnlog.stores.postgres.statements import SQL
+from turnlog.stores.sql import log
 from turnlog.stores.urls import open_store
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import said
@@ -75,25 +78,21 @@ async def test_a_turn_goes_on_when_its_replica_takes_over(pair):
         assert prove(await store.evidence("s")).problems == []
 
 
-@pytest.mark.parametrize(
-    "kept",
-    [pytest.param(True, marks=pytest.mark.soak), False],
-    ids=["with the commit", "without the commit"],
-)
-async def test_a_commit_that_was_lost_on_the_way_is_not_guessed(pair, monkeypatch, kept):
-    """The replica counts transactions anew: by their number it would name another one."""
+KEPT = [pytest.param(True, marks=pytest.mark.soak), False]
+KEPT_OR_NOT = ["with the commit", "without the commit"]
+
+
+@pytest.fixture
+def lost(pair, monkeypatch):
+    """What is called last before a replica takes over, with this commit or without it."""
     first, second, wire = pair
-    async with open_store(through(wire, first)) as store:
-        await waits_for_replica(first)
-        turn = await begun(store)
-        if not kept:
-            second.server.kill()
-            await waits_for_replica(first, "")
-        execute, left = asyncpg.Connection.execute, [1]
+
+    def lose(name, query_of_commit, kept):
+        inner, left = getattr(asyncpg.Connection, name), [1]
 
         async def breaking(self, query, *args, **options):
-            result = await execute(self, query, *args, **options)
-            if query == "COMMIT" and left and left.pop():
+            result = await inner(self, query, *args, **options)
+            if query == query_of_commit and left and left.pop():
                 if not kept:
                     first.server.kill()
                     await asyncio.to_thread(second.start)
@@ -102,9 +101,42 @@ async def test_a_commit_that_was_lost_on_the_way_is_not_guessed(pair, monkeypatc
                 raise ConnectionResetError
             return result
 
-        monkeypatch.setattr(pool._Connection, "execute", breaking)
+        monkeypatch.setattr(pool._Connection, name, breaking)
+
+    return lose
+
+
+async def with_replica(pair, store, kept):
+    """A turn that runs. What comes next goes to the replica, or does not."""
+    first, second, _ = pair
+    await waits_for_replica(first)
+    turn = await begun(store)
+    if not kept:
+        second.server.kill()
+        await waits_for_replica(first, "")
+    return turn
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=KEPT_OR_NOT)
+async def test_a_statement_that_was_lost_on_the_way_is_looked_for_in_the_log(pair, lost, kept):
+    first, _, wire = pair
+    async with open_store(through(wire, first)) as store:
+        turn = await with_replica(pair, store, kept)
+        lost("fetchmany", SQL["write_turn"], kept)
+        assert [await store.append(turn, said(1)) for _ in range(2)] == [1, 2]
+        await store.finish_turn(turn)
+        assert prove(await store.evidence("s")).problems == []
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=KEPT_OR_NOT)
+async def test_a_commit_that_was_lost_on_the_way_is_not_guessed(pair, lost, kept):
+    """The replica counts transactions anew: by their number it would name another one."""
+    first, _, wire = pair
+    async with open_store(through(wire, first)) as store:
+        turn = await with_replica(pair, store, kept)
+        lost("execute", SQL["commit"], kept)
         with pytest.raises(OutcomeUnknown, match="nobody can tell"):
-            await store.append(turn, said(1))
+            await store.change(lambda db: log.append(db, turn, said(1), Seals()))
         with pytest.raises(TurnOver):
             await store.append(turn, said(1))
         (taken,) = await store.claim_abandoned()

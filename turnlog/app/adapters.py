@@ -204,6 +204,7 @@ def limit_all_nodes(settings: Settings, store: Store) -> None:
             store.limit(
                 settings.turns_at_once, settings.messages_a_minute, settings.vision_a_minute
             )
+            store.use_writers(settings.database_writers)
 
 
 ENGINES: dict[str, Make] = {

@@ -33,6 +33,7 @@ class Settings:
     data: str = "turnlog-data"
     # sqlite:FOLDER, postgresql://…, memory:; default: sqlite, in `data`
     database_url: str | None = field(default=None, repr=False)
+    database_writers: int = 2  # connections of a node to PostgreSQL that write what turns do
     redis_url: str | None = field(default=None, repr=False)  # live events between nodes
     model: str = DEFAULT_MODEL
     max_tokens: int = 8192
@@ -192,6 +193,7 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "max_calls": (int, 1, 10_000),
     "max_characters": (int, 1, 10_000_000),
     "file_workers": (int, 1, 64),
+    "database_writers": (int, 1, 64),
     "image_bytes": (int, 1, 100_000_000),
     "image_side": (int, 0, 8_000),
     "pdf_bytes": (int, 1, 1_000_000_000),

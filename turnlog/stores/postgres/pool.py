@@ -61,10 +61,17 @@ class Pool:
 
     def __init__(self, url: str, *, writes: bool) -> None:
         self._url = url
-        self._settings = {"application_name": "turnlog"} | (_WRITES if writes else _READS)
+        settings = {"application_name": "turnlog"} | (_WRITES if writes else _READS)
+        self._options = {
+            "connection_class": _Connection,
+            "statement_cache_size": 500,
+            "command_timeout": ANSWERS_WITHIN,
+            "timeout": 5.0,
+            "server_settings": settings,
+        }
         self._writes = writes
         self._pool: Any = None
-        self._given_up: set[str] = set()  # leases of changes that nobody knows the outcome of
+        self.given_up: set[str] = set()  # leases of changes that nobody knows the outcome of
 
     @property
     def is_open(self) -> bool:
@@ -75,14 +82,14 @@ class Pool:
             self._url,
             min_size=0,
             max_size=AT_ONCE,
-            connection_class=_Connection,
-            statement_cache_size=500,
-            command_timeout=ANSWERS_WITHIN,
-            timeout=5.0,
-            server_settings=self._settings,
             max_inactive_connection_lifetime=0,
             init=_note_life if self._writes else None,
+            **self._options,
         )
+
+    async def connect(self) -> Any:
+        """A connection like the others that is not one of them."""
+        return await asyncpg.connect(self._url, **self._options)
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -100,7 +107,7 @@ class Pool:
         try:
             yield connection
         except AWAY:
-            _give_up(connection)
+            give_up(connection)
             raise
         finally:
             with suppress(*AWAY):
@@ -130,7 +137,7 @@ class Pool:
 
     async def _transaction(self, work: Callable[[StepConnection], T]) -> T:
         async with self.connection() as connection:
-            db = StepConnection(connection, self._given_up)
+            db = StepConnection(connection, self.given_up)
             life = connection.life
             try:
                 await connection.execute(SQL["begin"])
@@ -142,7 +149,7 @@ class Pool:
             try:
                 await connection.execute(SQL["commit"])
             except AWAY:
-                _give_up(connection)
+                give_up(connection)
                 if number is None or not await self._was_committed(number, life, db):
                     raise
             return result
@@ -166,7 +173,7 @@ class Pool:
         except NotStored:
             outcome = None
         if outcome is None:
-            self._given_up |= {db.lease} - {""}
+            self.given_up |= {db.lease} - {""}
             raise OutcomeUnknown
         return outcome == "committed"
 
@@ -180,23 +187,37 @@ async def _rolled_back(connection: Any) -> None:
     try:
         await connection.execute(SQL["roll_back"])
     except Exception:
-        _give_up(connection)
+        give_up(connection)
 
 
-def _give_up(connection: Any) -> None:
+def give_up(connection: Any) -> None:
     with suppress(asyncpg.InterfaceError):  # the pool has done so already
         connection.terminate()
 
 
-async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Try again while the database is away. Raises NotStored where it does not come back."""
+async def disconnect(connection: Any) -> None:
+    """Nobody waits for what is said goodbye to."""
+    with suppress(*AWAY):
+        await connection.close(timeout=5)
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether the database did not answer, or said that it may work later."""
+    return isinstance(error, AWAY) and not isinstance(error, ValueError)  # a value of a wrong kind
+
+
+async def patiently(attempt: Callable[[], Awaitable[T]], *, since: float | None = None) -> T:
+    """Try again while the database is away. Raises NotStored where it does not come back.
+
+    `since`: when somebody began to wait for it, by the clock of the loop; None: now.
+    """
     loop = asyncio.get_running_loop()
-    deadline, tries = loop.time() + PATIENCE, 0
+    deadline, tries = (loop.time() if since is None else since) + PATIENCE, 0
     while True:
         try:
             return await attempt()
         except AWAY as error:
-            if isinstance(error, ValueError):  # asyncpg's word for a value of the wrong kind
+            if not is_away(error):
                 raise
             _log.warning("PostgreSQL does not answer: %s", type(error).__name__)
             if loop.time() > deadline:

@@ -7,6 +7,7 @@ after the other, on whichever nodes. All of it is one transaction.
 import asyncio
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -17,10 +18,12 @@ from turnlog.events.base import Envelope
 from turnlog.events.clock import in_seconds
 from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Turn
+from turnlog.stores.postgres.changes import Admission
 from turnlog.stores.postgres.migrations import alone, migrate, migrations, refuse_newer
 from turnlog.stores.postgres.nodes import Nodes
 from turnlog.stores.postgres.pool import Pool
 from turnlog.stores.postgres.statements import SQL
+from turnlog.stores.postgres.writers import Writers
 from turnlog.stores.sql import log
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.store import SqlStore
@@ -45,6 +48,7 @@ class PostgresStore(SqlStore):
         self._me = self._nodes.me
         self._readers = Pool(url, writes=False)
         self._writers = Pool(url, writes=True)
+        self._turn_writers = Writers(self._writers, self._metrics)
         self._changes: set[asyncio.Task[Any]] = set()
         self._most: tuple[int, int] | None = None
         self._most_with_files: int | None = None
@@ -70,7 +74,7 @@ class PostgresStore(SqlStore):
             if not self._read_only:
                 await self._writers.open()
                 await self._nodes.enter(self._writers, server or "")
-                self._metrics.store_queue.ask(lambda: len(self._changes))
+                self._metrics.store_queue.ask(lambda: len(self._changes) + len(self._turn_writers))
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
             await self.close()
             why = str(error) or type(error).__name__
@@ -80,12 +84,17 @@ class PostgresStore(SqlStore):
             raise
 
     async def close(self) -> None:
+        await self._turn_writers.close()
         if self._changes:
             await asyncio.wait(self._changes)
         if self._writers.is_open:
             await self._nodes.leave(self._writers)
         await self._writers.close()
         await self._readers.close()
+
+    def use_writers(self, count: int) -> None:
+        """So many write what turns do. To be said before the store is opened."""
+        self._turn_writers = Writers(self._writers, self._metrics, count)
 
     # limits, over all nodes
 
@@ -97,7 +106,15 @@ class PostgresStore(SqlStore):
         self._most_with_files = with_files
 
     async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
-        return await self._change(lambda db: self._admitted(db, turn, first))
+        step = partial(self._admitted, turn=turn, first=first)
+        if self._most_with_files is not None and any(_has_files(each) for each in first):
+            return await self._change(step)
+        self._refuse_unwritable()
+        opened = partial(log.open_turn, turn=turn, first=first, owner=self._me, seals=self.seals)
+        running, begun = self._most or (None, None)
+        admission = Admission(running, begun, since=in_seconds(-60), until=in_seconds(60))
+        writers = self._turn_writers
+        return await writers.begin(turn.user_id, turn.session_id, step, opened, admission)
 
     def _admitted(self, db: Connection, turn: Turn, first: Sequence[Envelope]) -> Turn:
         """The turn, unless it is one too many: then nothing of it stays."""
@@ -152,14 +169,21 @@ class PostgresStore(SqlStore):
 
     async def _change(self, work: Callable[[Connection], T]) -> T:
         """A caller that is cancelled stops waiting; the change is carried out all the same."""
-        if self._read_only:
-            raise StoreUnusable("This store is opened for reading only.")
-        if not self._writers.is_open:
-            raise RuntimeError("the store is closed")
+        self._refuse_unwritable()
         change = asyncio.create_task(self._counted(work))
         self._changes.add(change)
         change.add_done_callback(self._changes.discard)
         return await asyncio.shield(change)
+
+    async def _change_turn(self, turn: Turn, work: Callable[[Connection], T]) -> T:
+        self._refuse_unwritable()
+        return await self._turn_writers.change(turn.session_id, work)
+
+    def _refuse_unwritable(self) -> None:
+        if self._read_only:
+            raise StoreUnusable("This store is opened for reading only.")
+        if not self._writers.is_open:
+            raise RuntimeError("the store is closed")
 
     async def _counted(self, work: Callable[[Connection], T]) -> T:
         try:

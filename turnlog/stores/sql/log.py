@@ -85,6 +85,13 @@ def begin_turn(
     """Open the turn with its first events."""
     db.lock(turn.session_id)
     turns.refuse_second(db, turn)
+    return open_turn(db, turn, first, owner, seals)
+
+
+def open_turn(
+    db: Connection, turn: Turn, first: Sequence[Envelope], owner: str, seals: Seals
+) -> Turn:
+    """The same, where it is known that the turn may begin."""
     return turns.begin(db, turn, _write_events(db, turn, first, seals), owner)
 
 

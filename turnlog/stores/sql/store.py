@@ -80,6 +80,10 @@ class SqlStore:
         """Carry out a step as one transaction, and answer when it is on disk."""
         raise NotImplementedError
 
+    async def _change_turn(self, turn: Turn, work: Callable[[Connection], T]) -> T:
+        """The same for a step that changes one turn and what its session says."""
+        return await self._change(work)
+
     def _works(self, db: Connection, owners: Collection[str]) -> Collection[str]:
         """Those of the owners that live."""
         raise NotImplementedError
@@ -96,13 +100,17 @@ class SqlStore:
 
     async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
         announcer = self.outbox.announcer
-        first = await self._change(lambda db: log.append(db, turn, events, self.seals, announcer))
+        first = await self._change_turn(
+            turn, lambda db: log.append(db, turn, events, self.seals, announcer)
+        )
         self._tell(events)
         return first
 
     async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
         announcer = self.outbox.announcer
-        first = await self._change(lambda db: log.annotate(db, turn, events, self.seals, announcer))
+        first = await self._change_turn(
+            turn, lambda db: log.annotate(db, turn, events, self.seals, announcer)
+        )
         self._tell(events)
         return first
 
@@ -211,19 +219,19 @@ class SqlStore:
         return await self._change(lambda db: log.begin_turn(db, turn, first, me, self.seals))
 
     async def add_draft(self, turn: Turn, piece: bytes) -> None:
-        await self._change(lambda db: turns.add_draft(db, turn, piece))
+        await self._change_turn(turn, lambda db: turns.add_draft(db, turn, piece))
 
     async def finish_turn(self, turn: Turn, complete: Complete | None = None) -> None:
         notices = self.outbox.notices_of_end(turn, complete)
-        await self._change(lambda db: turns.finish(db, turn, notices))
+        await self._change_turn(turn, lambda db: turns.finish(db, turn, notices))
         if notices:
             self.outbox.on_written()
 
     async def suspend_turn(self, turn: Turn) -> None:
-        await self._change(lambda db: turns.let_go(db, turn, "waiting"))
+        await self._change_turn(turn, lambda db: turns.let_go(db, turn, "waiting"))
 
     async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
-        await self._change(lambda db: turns.start_tools(db, turn, starting))
+        await self._change_turn(turn, lambda db: turns.start_tools(db, turn, starting))
 
     async def newest_turn(self, user_id: str, session_id: str) -> Turn | None:
         return await self._look(lambda db: turns.newest(db, user_id, session_id))

@@ -1,0 +1,195 @@
+"""A change of a turn as one statement: what the function `write_turn` of the database is given.
+
+A step of `stores/sql` is rehearsed: it runs on a connection that only writes down what it is told
+to write. The function checks what the step would have asked, under the lock of the session.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from turnlog.events.record import NO_SEAL, Record
+from turnlog.projections import tables
+from turnlog.stores.sql.connection import Cursor, NewRows
+from turnlog.stores.sql.statements import SQL, update
+
+End = tuple[int, bytes]  # of a session's log: the newest number, and its seal
+EMPTY: End = (-1, NO_SEAL)
+Rows = list[Mapping[str, Any]]
+# Of a row of the log, what the function does not know by itself.
+_GIVEN = ("event_id", "type", "version", "at", "agent_id", "agent_name", "event_index",
+          "is_internal", "body", "salt", "digest", "seal")  # fmt: skip
+_PLACES = [Record._fields.index(name) for name in _GIVEN]
+_DOCUMENTS = {"args", "location"}  # columns that are JSON already
+
+
+class NeedsAnswer(Exception):
+    """The step wants to know something that only the database can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What a turn that begins must find: so many turns of its user at most. None: any number."""
+
+    most_running: int | None = None
+    most_begun: int | None = None
+    since: str = ""
+    until: str = ""
+
+
+@dataclass(slots=True)
+class Change:
+    """What is written together, and what must hold for it."""
+
+    session_id: str
+    turn_id: str = ""
+    lease: str = ""
+    begins: Mapping[str, Any] | None = None
+    admission: Admission = Admission()
+    end: End = EMPTY
+    events: Sequence[Record] = ()
+    messages: Rows = field(default_factory=list)
+    usage: Rows = field(default_factory=list)
+    message_citations: Rows = field(default_factory=list)
+    approvals: Rows = field(default_factory=list)
+    tool_runs: Rows = field(default_factory=list)
+    outbox: Rows = field(default_factory=list)
+    results: dict[str, str] = field(default_factory=dict)  # of tools
+    searches: int | None = None
+    anchor: int | None = None
+    state: str | None = None
+    draft: bytes | None = None
+
+    @property
+    def new_end(self) -> End:
+        return (self.events[-1].seq, self.events[-1].seal) if self.events else self.end
+
+    def values(self, *, again: bool = False) -> list[Any]:
+        """What the function is called with."""
+        columns = [*zip(*self.events, strict=True)] or [()] * len(Record._fields)
+        log = [[*columns[place]] for place in _PLACES]
+        log[_GIVEN.index("is_internal")] = [int(row.is_internal) for row in self.events]
+        limits = self.admission
+        return [
+            again, self.session_id, self.turn_id, self.lease,
+            _json(self.begins), limits.most_running, limits.most_begun, limits.since, limits.until,
+            *self.end, *log,
+            [row["message_id"] for row in self.messages], [row["seq"] for row in self.messages],
+            *map(_rows, (self.usage, self.message_citations, self.approvals, self.tool_runs)),
+            _rows(self.outbox),
+            _rows([{"tool_use_id": id, "status": status} for id, status in self.results.items()]),
+            self.searches, self.anchor, self.state, self.draft,
+        ]  # fmt: skip
+
+
+class Rehearsal:
+    """A Connection that writes down a Change. It raises NeedsAnswer for what it cannot say."""
+
+    def __init__(self, change: Change, given_up: Collection[str] = ()) -> None:
+        """`given_up`: leases that hold no more, whatever the table says."""
+        self.change = change
+        self._given_up = given_up
+
+    def execute(self, sql: str, values: Mapping[str, Any] | Sequence[Any] = (), /) -> Cursor:
+        note = _NOTES.get(sql.partition(" (")[0])
+        if note is None or not isinstance(values, Mapping):
+            raise NeedsAnswer
+        note(self.change, values)
+        return iter(())  # type: ignore[return-value]  # nobody looks at the rows of a write
+
+    def append_events(self, rows: Sequence[Record], beside: NewRows) -> None:
+        if not rows or self.change.events or beside.keys() - _BESIDE:
+            raise NeedsAnswer
+        self.change.events, self.change.turn_id = rows, rows[0].turn_id
+        for table, new in beside.items():
+            getattr(self.change, table).extend(new)
+
+    def last_event(self, session_id: str) -> End | None:
+        self._refuse_other(session_id)
+        return self.change.end if self.change.end[0] >= 0 else None
+
+    def hold(self, session_id: str, turn_id: str, lease: str) -> bool:
+        self._refuse_other(session_id)
+        if not lease or lease in self._given_up:
+            raise NeedsAnswer
+        self.change.turn_id, self.change.lease = turn_id, lease
+        return True
+
+    def lock(self, name: str) -> None:
+        self._refuse_other(name)
+
+    def _refuse_other(self, session_id: str) -> None:
+        if session_id != self.change.session_id:
+            raise NeedsAnswer
+
+
+_BESIDE = {"messages", "usage", "message_citations", "approvals"}
+Note = Callable[[Change, Mapping[str, Any]], None]
+
+
+def _note_draft(change: Change, row: Mapping[str, Any]) -> None:
+    change.draft = row["piece"]
+
+
+def _note_state(change: Change, row: Mapping[str, Any]) -> None:
+    change.state = row["state"]
+
+
+def _note_searches(change: Change, row: Mapping[str, Any]) -> None:
+    change.searches = (change.searches or 0) + row["searches"]
+
+
+def _note_anchor(change: Change, row: Mapping[str, Any]) -> None:
+    change.anchor = row["anchor"]
+
+
+def _note_result(change: Change, row: Mapping[str, Any]) -> None:
+    change.results[row["tool_use_id"]] = row["status"]
+
+
+def _note_turn(change: Change, row: Mapping[str, Any]) -> None:
+    change.begins = row
+    change.lease = row["lease"]
+
+
+def _note_run(change: Change, row: Mapping[str, Any]) -> None:
+    change.tool_runs.append(row)
+
+
+def _note_notice(change: Change, row: Mapping[str, Any]) -> None:
+    change.outbox.append(row)
+
+
+def _pass(change: Change, row: Mapping[str, Any]) -> None:
+    """The function does so by itself when a turn is over, or waits."""
+
+
+# By the statement, an INSERT by its first words.
+_NOTES: dict[str, Note] = {
+    "INSERT INTO turns": _note_turn,
+    "INSERT INTO drafts": _note_draft,
+    "INSERT INTO tool_runs": _note_run,
+    "INSERT INTO outbox": _note_notice,
+    SQL["drop_drafts"]: _pass,
+    update("turns", ("state",), ("id",)): _note_state,
+    update("tool_runs", ("status",), tables.KEYS["tool_runs"]): _note_result,
+    update("sessions", ("anchor",), ("id",)): _note_anchor,
+    update("sessions", ("searches",), ("id",), ("searches",)): _note_searches,
+}
+
+
+def _rows(rows: Rows) -> str | None:
+    return _json([_with_documents(row) for row in rows]) if rows else None
+
+
+def _with_documents(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: msgspec.Raw(value.encode()) if name in _DOCUMENTS else value
+        for name, value in row.items()
+    }
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()

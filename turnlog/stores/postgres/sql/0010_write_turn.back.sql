@@ -1,0 +1,2 @@
+DROP FUNCTION write_turn;
+DROP FUNCTION may_begin;
