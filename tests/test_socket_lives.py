@@ -15,7 +15,7 @@ from turnlog.testing import invariants
 from turnlog.testing.server import serving
 from turnlog.testing.tabs import tab
 from turnlog.transports.socketio import client as socket_client
-from turnlog.transports.socketio import server as sockets
+from turnlog.transports.socketio import engine
 
 pytestmark = pytest.mark.slow
 
@@ -26,12 +26,12 @@ BOTH = pytest.mark.parametrize("transport", ["websocket", "polling"])
 @pytest.fixture
 def hurry(monkeypatch):
     """From its call on, who has not said who it is has no time left."""
-    monkeypatch.setattr(sockets, "ROUND", 0.02)
-    return lambda: monkeypatch.setattr(sockets, "CONNECTS_WITHIN", 0.0)
+    monkeypatch.setattr(engine, "ROUND", 0.02)
+    return lambda: monkeypatch.setattr(engine, "CONNECTS_WITHIN", 0.0)
 
 
 def engine_sockets(server):
-    return server.app._sockets.server._sio.eio.sockets
+    return server.app._sockets._engine.connections
 
 
 # who never says who it is
@@ -59,7 +59,7 @@ async def test_polling_that_does_not_say_who_it_is_ends(hurry):
         (sid,) = engine_sockets(server)
         assert sid in opened
         asking = asyncio.create_task(http.get(f"{server.url}{OPEN}polling&sid={sid}"))
-        await until(lambda: engine_sockets(server)[sid].queue._getters)  # it is there
+        await until(lambda: engine_sockets(server)[sid].poll)  # it is there
         hurry()
         async with await asking as response:
             assert (await response.text()).startswith("1")  # engine.io's close
@@ -205,7 +205,7 @@ async def test_when_the_server_stops_turns_end_first_and_then_sockets_do(transpo
         assert (await one.until("complete"))[-1]["reason"] == "success"
         await until(lambda: not one.client.connected and not idle.client.connected)
         assert invariants.broken(one.seen, await server.log(session)) == []
-        await until(lambda: not server.app._sockets.server._clients)
+        await until(lambda: not server.app._sockets._clients)
 
 
 APP = """

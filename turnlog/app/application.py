@@ -58,8 +58,8 @@ from turnlog.transports.auth import LOCAL_USER
 from turnlog.transports.http.app import http_app
 from turnlog.transports.limits import WriteLimits
 from turnlog.transports.mounting import refuse_unopened, route_path
-from turnlog.transports.socketio.door import PATH as SOCKETS
-from turnlog.transports.socketio.door import SocketDoor
+from turnlog.transports.socketio.server import PATH as SOCKETS
+from turnlog.transports.socketio.server import Sockets
 from turnlog.turns import feedback
 from turnlog.turns.active import RunningTurns
 from turnlog.turns.approvals import Decisions
@@ -151,7 +151,7 @@ class Turnlog(RunsTurns):
             unlisted=[read_file_tool(self._attachments)],
             assertions=assertions,
         )
-        self._sockets = SocketDoor(self, auth, settings.origins, writes)
+        self._sockets = Sockets(self, auth, settings.origins, writes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan" and self._open is None and scope.get("root_path"):

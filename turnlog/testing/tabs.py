@@ -6,13 +6,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import socketio
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from turnlog.projections.transcript import Shown
-from turnlog.transports.frames import FramedWebSocket
+from turnlog.transports.websocket.upgrade import Upgrade
 
 
 @dataclass
@@ -42,7 +41,9 @@ class Tab:
 
 @asynccontextmanager
 async def tab(url: str, **options: Any) -> AsyncIterator[Tab]:
-    """A connected client."""
+    """A connected client, of the package python-socketio."""
+    import socketio
+
     one = Tab(socketio.AsyncClient(reconnection=False), asyncio.Queue(), [])
     one.client.on("agent:event", one.inbox.put)
     usual = {"transports": ["websocket"], "retry": False, "wait_timeout": 60}  # not one second
@@ -58,8 +59,7 @@ async def serve_sockets(app: Any) -> AsyncIterator[str]:
     """uvicorn with websockets inside of the running loop: no signals, closed at once."""
     config = uvicorn.Config(
         app,
-        ws=FramedWebSocket,
-        ws_per_message_deflate=False,
+        ws=Upgrade,
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -75,6 +75,7 @@ async def serve_sockets(app: Any) -> AsyncIterator[str]:
         server.close()
         for connection in list(state.connections):
             connection.shutdown()
+            connection.transport.close()
         for task in list(state.tasks):
             task.cancel()
         await asyncio.gather(*state.tasks, return_exceptions=True)

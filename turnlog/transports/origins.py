@@ -5,7 +5,7 @@ user: the host that was asked for must be this machine (or a page could be given
 under its own name), and a page's origin must be ours.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -15,17 +15,22 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from turnlog.net import is_on_loopback
 from turnlog.transports import problem
 
+Rule = Callable[[Scope, Collection[str]], bool]
+
 
 class Door:
     """ASGI middleware for a server without authentication."""
 
-    def __init__(self, app: ASGIApp, origins: Collection[str] = ()) -> None:
-        """`origins`: sites whose pages are let in all the same."""
+    def __init__(
+        self, app: ASGIApp, origins: Collection[str] = (), rule: "Rule | None" = None
+    ) -> None:
+        """`origins`: sites whose pages are let in all the same; `rule`: `welcome`, or another."""
         self._app = app
         self._origins = origins
+        self._rule = rule or welcome
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or welcome(scope, self._origins):
+        if scope["type"] == "lifespan" or self._rule(scope, self._origins):
             await self._app(scope, receive, send)
             return
         refused = problem.response(403, "Forbidden", why_refused(scope), "foreign_origin")

@@ -27,6 +27,9 @@ class HeadDeadline(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvicor
         super().data_received(data)
         if not self._is_idle():
             self._stop_waiting()
+        elif self.transport.get_protocol() is not self:  # it has become a websocket
+            self._stop_waiting()
+            self.parser = None  # which has us: nothing is left to be collected
 
     def _is_idle(self) -> bool:
         """Whether no request is being answered, so that what comes is the head of one."""
@@ -42,5 +45,5 @@ class HeadDeadline(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvicor
 
     def _close(self) -> None:
         self._closing = None
-        if self._is_idle() and self.transport.get_protocol() is self:  # and no websocket by now
+        if self._is_idle() and self.transport.get_protocol() is self:
             self.transport.close()

@@ -11,8 +11,8 @@ from typing import Protocol
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from turnlog.transports.frames import FramedWebSocket
 from turnlog.transports.http.head_deadline import HeadDeadline
+from turnlog.transports.websocket.upgrade import Upgrade
 
 _log = logging.getLogger(__name__)
 DID_NOT_START = 3
@@ -44,13 +44,11 @@ def run(
     config = uvicorn.Config(
         app,
         http=HeadDeadline,
-        ws=FramedWebSocket,
+        ws=Upgrade,
         lifespan="off",  # it would print the trace of an app that says why it does not start
         log_config=None,  # its lines go where ours go: see telemetry/logs.py
         log_level="warning",
         server_header=False,
-        ws_per_message_deflate=False,  # events are small: it cost a fifth of the time
-        ws_max_size=1_100_000,  # the largest question, and its frame
         timeout_graceful_shutdown=5,  # by then turns are over and nobody is told anything
     )
     server = _Server(config, app, on_ready, on_stop)

@@ -22,44 +22,34 @@ from turnlog.ports import LiveEvent, Session, User
 from turnlog.transports import wire
 from turnlog.transports.http.sessions import shown
 from turnlog.transports.http.turns import BEGINNING
-from turnlog.transports.socketio.line import Line, Parcel
+from turnlog.transports.socketio import packets
+from turnlog.transports.socketio.connection import Connection
+from turnlog.transports.socketio.packets import AGENT_EVENT
+from turnlog.transports.websocket.frames import Parcel
 
-MOST_WAITING = 64  # packets in a socket's queue; more are left in the bus
 MOST_IN_LINE = 20  # messages that wait until their session is free
-PATIENCE = 60.0  # seconds that a client may read nothing while something waits for it
-EVENT = b'2["agent:event",%s]'  # a packet is put together around what is JSON already
 _log = logging.getLogger(__name__)
 Live = AsyncGenerator[Sequence[LiveEvent], None]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
-End = Callable[[str], Coroutine[Any, Any, None]]
 
 
 class Client:
-    """A socket and its user."""
+    """A connection and its user."""
+
+    __slots__ = ("_in_line", "_lines", "_parcels", "_spawn", "connection", "expiry", "joined",
+                 "user")  # fmt: skip
 
     def __init__(
-        self,
-        *,
-        sid: str,
-        socket: Any,
-        line: Line,
-        user: User,
-        parcels: "Parcels",
-        spawn: Spawn,
-        end: End,
+        self, connection: Connection, user: User, parcels: "Parcels", spawn: Spawn
     ) -> None:
-        """`socket`: engine.io's; `line`: the way to it."""
-        self.sid = sid
-        self.socket = socket
-        self.line = line
+        self.connection = connection
         self.user = user
         self.joined: dict[str, asyncio.Task[None]] = {}
-        self.closing = ExitStack()  # what ends with it
-        self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.expiry: asyncio.TimerHandle | None = None  # of its token
+        self._lines: WeakValueDictionary[str, asyncio.Lock] | None = None
         self._in_line = 0
         self._parcels = parcels
         self._spawn = spawn
-        self._end = end
 
     def join(self, session: Session, after: str | None, batches: Live) -> None:
         """In place of a former join of the same session."""
@@ -72,10 +62,10 @@ class Client:
             if session_id in self.joined:
                 self.joined.pop(session_id).cancel()
 
-    def answer(self, number: int | None, answer: dict[str, Any]) -> None:
+    def answer(self, number: str, answer: dict[str, Any]) -> None:
         """Acknowledge the packet of this number. One without a number wants no answer."""
-        if number is not None:
-            self.line.put(Parcel(b"3%d[%s]" % (number, msgspec.json.encode(answer))))
+        if number:
+            self.connection.put(packets.answer(number, answer))
 
     @asynccontextmanager
     async def in_line(self, session_id: str) -> AsyncIterator[Callable[[], None]]:
@@ -87,6 +77,8 @@ class Client:
             raise BadInput(f"{MOST_IN_LINE} messages of this socket wait already.")
         self._in_line += 1
         try:
+            if self._lines is None:
+                self._lines = WeakValueDictionary()
             line = self._lines.setdefault(session_id, asyncio.Lock())
             await line.acquire()
             with ExitStack() as held:
@@ -95,30 +87,27 @@ class Client:
         finally:
             self._in_line -= 1
 
-    async def room(self) -> None:
-        """Wait until the client has read. One that has stopped reading is sent away."""
-        if self.line.waiting < MOST_WAITING or self.line.closed:
-            return
-        try:
-            await asyncio.wait_for(self.line.read(), PATIENCE)
-        except TimeoutError:
-            self.send_away()
-
     def send_away(self) -> None:
         """It comes back with its cursors, if there is anybody."""
+        self.connection.put(packets.DISCONNECTED)
+        self.connection.close()
+
+    def end(self) -> None:
+        """It has gone."""
         self.leave(*self.joined)
-        self._spawn(self._end(self.sid))
+        if self.expiry is not None:
+            self.expiry.cancel()
 
     async def _follow(self, session_id: str, start: bytes, batches: Live) -> None:
-        me = asyncio.current_task()
+        me, connection = asyncio.current_task(), self.connection
         try:
-            self.line.put(Parcel(EVENT % start))
+            connection.put(Parcel(AGENT_EVENT % start))
             async with aclosing(batches):
                 async for batch in batches:
                     for live in batch:
-                        if self.line.waiting >= MOST_WAITING:
-                            await self.room()
-                        self.line.put(self._parcels.of(live))
+                        if connection.is_full:
+                            await connection.room()
+                        connection.put(self._parcels.of(live))
         except Exception:  # it comes back, and gets what it missed
             _log.exception("a session could not be followed")
             self.send_away()
@@ -136,7 +125,7 @@ class Parcels:
     def of(self, live: LiveEvent) -> Parcel:
         newest, parcel = self._newest
         if newest is not live or parcel is None:
-            parcel = Parcel(EVENT % live.json)
+            parcel = Parcel(AGENT_EVENT % live.json)
             self._newest = live, parcel
         return parcel
 

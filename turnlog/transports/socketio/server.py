@@ -6,16 +6,13 @@ token. `requests` has what it may send, `client` what it gets.
 
 import asyncio
 import logging
+import secrets
 import time
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any
-from urllib.parse import parse_qs
-from weakref import WeakKeyDictionary
 
-import jwt
 import msgspec
-import socketio
-from engineio.payload import Payload
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
 
 from turnlog.errors import BadInput, TooMany, TurnlogError, Unauthorized
@@ -23,24 +20,17 @@ from turnlog.events.cursor import parse
 from turnlog.ports import Backend, Decision, Question
 from turnlog.transports import problem
 from turnlog.transports.auth import Auth
-from turnlog.transports.deadlines import Sends
-from turnlog.transports.frames import writer_of
 from turnlog.transports.http.request import MOST_BYTES
 from turnlog.transports.limits import WriteLimits
-from turnlog.transports.origins import Door
-from turnlog.transports.socketio import client as socket_client
-from turnlog.transports.socketio import requests
+from turnlog.transports.origins import Door, is_same_site, welcome
+from turnlog.transports.socketio import packets, requests
 from turnlog.transports.socketio.client import Client, Parcels
-from turnlog.transports.socketio.line import Line
+from turnlog.transports.socketio.connection import Connection
+from turnlog.transports.socketio.engine import LAST_WORDS, Engine
 
+PATH = "/socket.io"
 MOST_JOINED = 50  # sessions of one socket
-CONNECTS_WITHIN = 20.0  # seconds that a connection may take to say who it is
-LAST_WORDS = 2.0  # seconds that clients get to read what is left when the server stops
-ROUND = 1.0  # seconds between two looks at all sockets
-END = None  # engine.io's word for it in a queue: what stands before it is sent
 _log = logging.getLogger(__name__)
-_protocol = logging.getLogger(f"{__name__}.protocol")  # what clients do wrong
-_protocol.setLevel(logging.CRITICAL)
 Answer = dict[str, Any]
 
 
@@ -53,47 +43,37 @@ class Sockets:
         self._backend = backend
         self._writes = writes
         self._auth = auth
-        self._origins = frozenset(origins)
-        self._clients: dict[str, Client] = {}
+        self._clients: dict[Connection, Client] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._parcels = Parcels()
-        self._lines: dict[str, Line] = {}  # by the id of engine.io's socket
-        self._sends = Sends()
-        self._app = self._serve if auth.required else Door(self._serve, origins)
-        self._sio: Any = None  # python-socketio has no types
+        self._engine = Engine(self._take, self._gone)
+        pages = CORSMiddleware(
+            self._serve,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            allow_credentials=True,
+        )
+        self._app = Door(pages, origins, is_same_site if auth.required else welcome)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
 
     async def __aenter__(self) -> None:
-        Payload.max_decode_packets = 1000  # of one POST, whose bytes are limited; 16 loses some
-        self._sio = socketio.AsyncServer(
-            async_mode="asgi",
-            async_handlers=False,  # one at a time: a client's events keep their order
-            cors_allowed_origins=self._is_welcome,
-            max_http_buffer_size=MOST_BYTES,
-            serializer=requests.JsonPacket,
-            logger=_protocol,
-            engineio_logger=_protocol,
-        )
-        self._sio.on("connect", self._connect)
-        self._sio.on("disconnect", self._gone)
-        self._sio.on(requests.REQUEST, self._request)
-        self._spawn(self._go_round())
+        self._spawn(self._engine.go_round())
 
     async def __aexit__(self, *exc: object) -> None:
         await self.hang_up()
-        await self._sio.shutdown()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def hang_up(self) -> None:
         """On everybody, when they have read what is there. They come back with their cursors."""
-        open_ones = [one for one in self._sio.eio.sockets.values() if not one.closed]
-        await _all_read(open_ones)
-        for socket in open_ones:
-            await socket.close(wait=False)
+        following = [task for client in self._clients.values() for task in client.joined.values()]
+        if following:  # they end where the bus is closed
+            await asyncio.wait(following, timeout=LAST_WORDS)
+        await self._engine.hang_up()
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
@@ -102,98 +82,63 @@ class Sockets:
             refused = problem.response(413, "Too large", detail, "too_large")
             await refused(scope, receive, send)
             return
-        if scope["type"] == "websocket":
-            self._upgrade(scope)
-        try:
-            await self._sio.handle_request(scope, receive, self._sends.watched(send))
-        except Exception:
-            if scope["type"] != "websocket":
-                raise
-            _protocol.info("nonsense on a websocket", exc_info=True)  # and no pong will come
-
-    def _upgrade(self, scope: Scope) -> None:
-        """A client that has polled gets a websocket."""
-        for engine_id in parse_qs(scope["query_string"].decode("latin-1")).get("sid", ()):
-            if line := self._lines.get(engine_id):
-                line.write = writer_of(scope)
-
-    def _is_welcome(self, origin: str | None, environ: dict[str, Any]) -> bool:
-        """The rule of the door, for servers with authentication too: CORS is off by default."""
-        own = origin is None or origin.partition("://")[2] == environ.get("HTTP_HOST")
-        return own or origin in self._origins
-
-    async def _go_round(self) -> None:
-        """Close what nobody reads, and connections that do not say who they are."""
-        met: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
-        while True:
-            await asyncio.sleep(ROUND)
-            now = asyncio.get_running_loop().time()
-            self._sends.give_up(now - socket_client.PATIENCE)
-            known = {client.socket for client in self._clients.values()}
-            for socket in list(self._sio.eio.sockets.values()):
-                if socket not in known and met.setdefault(socket, now) <= now - CONNECTS_WITHIN:
-                    await _close(socket)
+        await self._engine(scope, receive, send)
 
     # who is there
 
-    async def _connect(self, sid: str, environ: Any, auth: Any) -> None:
-        token: Any = auth.get("token") if isinstance(auth, dict) else None
+    async def _take(self, connection: Connection, message: str) -> None:
+        """A packet of a client: it says who it is first, and then what it wants."""
+        packet = packets.read(message)
+        client = self._clients.get(connection)
+        match packet.kind:
+            case packets.CONNECT if client is None:
+                await self._connect(connection, packet)
+            case packets.DISCONNECT:
+                connection.close()
+            case packets.EVENT | packets.BINARY_EVENT if client is not None:
+                await self._request(client, packet)
+
+    async def _connect(self, connection: Connection, packet: packets.Packet) -> None:
+        if packet.namespace != "/":
+            connection.put(packets.refused(packet.namespace, "Invalid namespace"))
+            return
         try:
+            token = packet.auth().get("token")
             if self._auth.required and not isinstance(token, str):
                 raise Unauthorized("Connect with auth: {token}.")
             user = await self._auth.identify(f"Bearer {token}")
         except TurnlogError as error:
-            refusal = {"code": error.code, "detail": str(error)}
-            raise socketio.exceptions.ConnectionRefusedError(str(error), refusal) from None
-        engine_id = self._sio.manager.eio_sid_from_sid(sid, "/")
-        socket = self._sio.eio.sockets[engine_id]
-        scope = environ["asgi.scope"]
-        is_socket = scope["type"] == "websocket"
-        line = self._lines[engine_id] = Line(socket, writer_of(scope) if is_socket else None)
-        client = self._clients[sid] = Client(
-            sid=sid,
-            socket=socket,
-            line=line,
-            user=user,
-            parcels=self._parcels,
-            spawn=self._spawn,
-            end=self._sio.disconnect,
-        )
-        client.closing.callback(line.end)
-        client.closing.callback(self._lines.pop, engine_id, None)
-        client.closing.enter_context(self._backend.metrics.watching("socketio"))
-        if self._auth.required:
-            self._end_with(token, client)
-
-    def _end_with(self, token: str, client: Client) -> None:
-        """A socket lives no longer than its token, whatever it runs on."""
-        claims = jwt.decode(token, options={"verify_signature": False})  # proven before
-        left = int(claims["exp"]) - time.time()
-        expiry = asyncio.get_running_loop().call_later(left, client.send_away)
-        client.closing.callback(expiry.cancel)
-
-    async def _gone(self, sid: str, reason: Any = None) -> None:
-        client = self._clients.pop(sid, None)
-        if client is None:
+            why = {"code": error.code, "detail": str(error)}
+            connection.put(packets.refused("/", str(error), why))
             return
-        client.leave(*client.joined)
-        client.closing.close()
-        if not client.socket.closing:
-            client.socket.queue.put_nowait(END)
+        if not connection.is_open:  # it has gone in the meantime
+            return
+        client = self._clients[connection] = Client(connection, user, self._parcels, self._spawn)
+        self._backend.metrics.open_streams.add(1, "socketio")
+        if user.until is not None:  # a socket lives no longer than its token
+            left = user.until - time.time()
+            client.expiry = asyncio.get_running_loop().call_later(left, client.send_away)
+        self._engine.welcome(connection)
+        connection.put(packets.connected(secrets.token_urlsafe(15)))
+
+    def _gone(self, connection: Connection) -> None:
+        client = self._clients.pop(connection, None)
+        if client is not None:
+            client.end()
+            self._backend.metrics.open_streams.add(-1, "socketio")
 
     # requests
 
-    async def _request(self, sid: str, number: int | None, *items: Any) -> None:
-        client = self._clients.get(sid)
-        if client is None:
-            return
-        await client.room()
-        event, args = (items[0], items[1:]) if items else ("", ())
+    async def _request(self, client: Client, packet: packets.Packet) -> None:
+        await client.connection.room()
+        number = packet.number
         try:
-            if not isinstance(event, str) or event not in ACTIONS:
+            items = packet.items()
+            event = requests.name(items)
+            if event not in ACTIONS:
                 raise BadInput(f"There is no event {event!r}. There are: {', '.join(ACTIONS)}.")
             kind, act = ACTIONS[event]
-            request = requests.payload(args, kind)
+            request = requests.payload(items, kind)
             if not isinstance(request, requests.Join | requests.Leave):
                 self._writes.count(client.user.id)
         except (BadInput, TooMany) as error:
@@ -206,7 +151,7 @@ class Sockets:
             await answering
 
     async def _answer(
-        self, client: Client, number: int | None, acting: Coroutine[Any, Any, Answer]
+        self, client: Client, number: str, acting: Coroutine[Any, Any, Answer]
     ) -> None:
         try:
             answer = {"ok": True, **await acting}
@@ -222,7 +167,7 @@ class Sockets:
         session = await self._backend.store.get_session(client.user.id, request.session_id)
         if session.id not in client.joined and len(client.joined) >= MOST_JOINED:
             raise BadInput(f"A socket can join {MOST_JOINED} sessions. Leave one first.")
-        if self._clients.get(client.sid) is client:  # it may have gone in the meantime
+        if self._clients.get(client.connection) is client:  # it may have gone in the meantime
             batches = self._backend.follow(client.user.id, session.id, after)
             client.join(session, request.after, batches)
         return {}
@@ -269,18 +214,3 @@ ACTIONS: dict[str, tuple[type[msgspec.Struct], Act]] = {
     "approval:respond": (requests.Respond, Sockets._respond),
 }
 # fmt: on
-
-
-async def _all_read(open_ones: Sequence[Any]) -> None:
-    """Wait for those who read; not for long for those who do not."""
-    reading = [asyncio.ensure_future(socket.queue.join()) for socket in open_ones]
-    if reading:
-        _, stuck = await asyncio.wait(reading, timeout=LAST_WORDS)
-        for late in stuck:
-            late.cancel()
-
-
-async def _close(socket: Any) -> None:
-    if not socket.closing:
-        await socket.close(wait=False)
-        socket.queue.put_nowait(END)

@@ -1,0 +1,274 @@
+"""Our websockets under uvicorn, with a real client and with hostile bytes."""
+
+import asyncio
+import struct
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+from hostile_frames import HOSTILE, masked
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.frames import Opcode
+
+from turnlog.testing.tabs import serve_sockets
+from turnlog.transports.websocket import connection
+
+KEY = "dGhlIHNhbXBsZSBub25jZQ=="  # RFC 6455, 1.3
+HEAD = {
+    "host": "x",
+    "upgrade": "websocket",
+    "connection": "Upgrade",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": KEY,
+}
+
+
+async def echo(scope, receive, send):
+    """Sends back what it gets."""
+    await receive()
+    chosen = scope["subprotocols"][0] if scope["subprotocols"] else None
+    await send({"type": "websocket.accept", "subprotocol": chosen, "headers": [(b"x-a", b"b")]})
+    while (message := await receive())["type"] == "websocket.receive":
+        await send(message | {"type": "websocket.send"})
+
+
+@asynccontextmanager
+async def served(app=echo):
+    async with serve_sockets(app) as url, asyncio.timeout(60):
+        yield url.replace("http", "ws")
+
+
+@asynccontextmanager
+async def raw(url, head=HEAD, method="GET"):
+    """A connection that has sent a head, and what it was answered."""
+    host, port = url.split("//")[1].split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    writer.write(f"{method} / HTTP/1.1\r\n{lines}\r\n".encode())
+    try:
+        yield (await reader.readuntil(b"\r\n\r\n")).decode().lower(), reader, writer
+    finally:
+        writer.close()
+
+
+async def frame(reader):
+    """What a small frame of the server says."""
+    first, size = await reader.readexactly(2)
+    return first, await reader.readexactly(size)
+
+
+async def until_eof(reader):
+    with suppress(ConnectionError):
+        return await reader.read()
+    return b""
+
+
+# a client of others
+
+
+@pytest.mark.parametrize("message", ["", "Hällo", b"\x00\xff", "x" * 70_000, b"y" * 1_000_000])
+async def test_a_message_goes_and_comes_back(message):
+    async with served() as url, connect(url, max_size=None) as line:
+        await line.send(message)
+        assert await line.recv() == message
+
+
+async def test_fragments_pings_and_a_goodbye():
+    async with served() as url, connect(url, subprotocols=["chat", "b"]) as line:
+        assert line.subprotocol == "chat" and line.response.headers["x-a"] == "b"
+        assert line.protocol.extensions == []  # nothing is compressed, though it was offered
+        await line.send(["a", "b", "c"])
+        await (await line.ping("are you there?"))
+        assert await line.recv() == "abc"
+        await line.close(4001, "enough")
+        assert line.close_code == 4001
+
+
+async def test_a_client_that_reads_late_misses_nothing_and_costs_little():
+    waiting = []
+
+    async def flood(scope, receive, send):
+        await receive()
+        await send({"type": "websocket.accept"})
+        for number in range(5000):
+            await send({"type": "websocket.send", "text": f"{number:05}" * 1000})
+            waiting.append(number)
+        await send({"type": "websocket.close"})
+
+    async with served(flood) as url, connect(url, max_queue=1) as line:
+        before = -1
+        while before != len(waiting):  # it has come to a stop
+            before = len(waiting)
+            await asyncio.sleep(0.2)
+        assert len(waiting) < 5000
+        read = [int((await line.recv())[:5]) for _ in range(5000)]
+        assert read == list(range(5000))
+
+
+# applications
+
+
+async def refuses(scope, receive, send):
+    await send({"type": "websocket.close"})
+
+
+async def explains(scope, receive, send):
+    start = {"type": "websocket.http.response.start", "status": 409}
+    await send(start | {"headers": [(b"content-type", b"text/plain")]})
+    await send({"type": "websocket.http.response.body", "body": b"not ", "more_body": True})
+    await send({"type": "websocket.http.response.body", "body": b"now"})
+
+
+async def forgets(scope, receive, send):
+    pass
+
+
+async def fails(scope, receive, send):
+    raise RuntimeError("a bug")
+
+
+REFUSALS = {"close": (refuses, 403, b""), "explain": (explains, 409, b"not now")}
+REFUSALS |= {"forget": (forgets, 500, b""), "fail": (fails, 500, b"")}
+
+
+@pytest.mark.parametrize(("app", "status", "body"), REFUSALS.values(), ids=REFUSALS)
+async def test_an_application_may_refuse(app, status, body, caplog):
+    async with served(app) as url:
+        with pytest.raises(InvalidStatus) as refused:
+            await connect(url)
+        assert (refused.value.response.status_code, refused.value.response.body) == (status, body)
+    assert ("failed" in caplog.text) == (app is fails)
+
+
+ENDINGS = {
+    "it returns": (lambda send: asyncio.sleep(0), 1000),
+    "it closes": (lambda send: send({"type": "websocket.close", "code": 4002}), 4002),
+    "it fails": (lambda send: fails(None, None, send), 1011),
+}
+
+
+@pytest.mark.parametrize(("end", "code"), ENDINGS.values(), ids=ENDINGS)
+async def test_an_application_ends(end, code):
+    async def app(scope, receive, send):
+        await receive()
+        await send({"type": "websocket.accept"})
+        await send({"type": "websocket.send", "text": "last words"})
+        await end(send)
+
+    async with served(app) as url, connect(url) as line:
+        with suppress(ConnectionClosed):
+            await line.send("not read by anybody")
+        assert await line.recv() == "last words"
+        with pytest.raises(ConnectionClosed) as closed:
+            await line.recv()
+        assert closed.value.rcvd.code == code
+
+
+async def test_an_application_hears_that_its_client_has_gone():
+    heard = asyncio.Queue()
+
+    async def app(scope, receive, send):
+        await receive()
+        await send({"type": "websocket.accept"})
+        await heard.put((await receive())["type"])
+        with pytest.raises(OSError):
+            await send({"type": "websocket.send", "text": "hello?"})
+        await heard.put((await receive())["type"])
+
+    async with served(app) as url, raw(url) as (_, _, writer):
+        writer.transport.abort()
+        assert await heard.get() == await heard.get() == "websocket.disconnect"
+
+
+# handshakes
+
+
+async def test_the_example_of_the_standard():
+    async with served() as url, raw(url) as (answer, _, _):
+        assert answer.startswith("http/1.1 101 switching protocols\r\n")
+        assert "sec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo=\r\n" in answer
+
+
+BAD_HEADS = {
+    "an old version": ({"sec-websocket-version": "8"}, "426 upgrade required"),
+    "no key": ({"sec-websocket-key": ""}, "400 bad request"),
+    "a short key": ({"sec-websocket-key": "YWJj"}, "400 bad request"),
+    "no base64": ({"sec-websocket-key": "é"}, "400 bad request"),
+}
+
+
+@pytest.mark.parametrize(("fields", "status"), BAD_HEADS.values(), ids=BAD_HEADS)
+async def test_what_is_no_handshake_is_refused(fields, status):
+    async with served() as url, raw(url, HEAD | fields) as (answer, reader, _):
+        assert answer.startswith(f"http/1.1 {status}\r\n")
+        if status.startswith("426"):
+            assert "sec-websocket-version: 13\r\n" in answer
+        await until_eof(reader)
+
+
+async def test_a_websocket_is_asked_for_with_get():
+    async with served() as url, raw(url, HEAD | {"content-length": "0"}, "POST") as (answer, *_):
+        assert answer.startswith("http/1.1 405 ")
+
+
+# hostile frames
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """Whoever is hung up on has a minute to read why."""
+    monkeypatch.setattr(connection, "GOODBYE", 60.0)
+
+
+SENT = {name: (data, code) for name, (data, code) in HOSTILE.items() if code != 1009}
+SENT["a length without end"] = HOSTILE["a length without end"]
+
+
+@pytest.mark.parametrize(("data", "code"), SENT.values(), ids=SENT)
+async def test_who_breaks_the_protocol_is_told_why_and_not_read_any_more(data, code, patient):
+    async with served() as url, raw(url) as (_, reader, writer):
+        writer.write(masked(Opcode.TEXT, b"before"))
+        assert await frame(reader) == (0x81, b"before")
+        writer.write(data + masked(Opcode.TEXT, b"after"))
+        first, said = await frame(reader)
+        assert (first, struct.unpack_from("!H", said)[0]) == (0x88, code)
+        for _ in range(100):  # and whatever it sends now is dropped
+            writer.write(b"x" * 100_000)
+            await writer.drain()
+        writer.write_eof()
+        assert await until_eof(reader) == b""
+
+
+async def test_who_does_not_say_goodbye_is_hung_up_on(monkeypatch):
+    monkeypatch.setattr(connection, "GOODBYE", 0.05)
+    async with served() as url, raw(url) as (_, reader, writer):
+        writer.write(HOSTILE["no mask"][0])
+        assert (await frame(reader))[0] == 0x88
+        assert await until_eof(reader) == b""
+
+
+async def test_pings_are_answered_also_between_fragments():
+    async with served() as url, raw(url) as (_, reader, writer):
+        writer.write(masked(Opcode.TEXT, b"a", fin=False) + masked(Opcode.PING, b"there?"))
+        assert await frame(reader) == (0x8A, b"there?")
+        writer.write(masked(Opcode.PONG, b"nobody asked") + masked(Opcode.CONT, b"b"))
+        assert await frame(reader) == (0x81, b"ab")
+        writer.write(masked(Opcode.CLOSE, b"\x03\xe8"))
+        assert await frame(reader) == (0x88, b"\x03\xe8")
+        assert await until_eof(reader) == b""
+
+
+async def test_frames_before_the_answer_are_too_early():
+    async def slow(scope, receive, send):
+        await asyncio.Event().wait()
+
+    async with served(slow) as url:
+        host, port = url.split("//")[1].split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in HEAD.items())
+        writer.write(f"GET / HTTP/1.1\r\n{lines}\r\n".encode())
+        while not writer.is_closing() and not reader.at_eof():
+            writer.write(masked(Opcode.TEXT, b"a"))
+            await asyncio.sleep(0.01)
+        assert await until_eof(reader) == b""
+        writer.close()

@@ -1,0 +1,163 @@
+"""One client of Engine.IO 4, over polling, over a websocket, or over one and then the other.
+
+What is written while there is no websocket waits here until the client polls. What the client says
+is taken in its order, one after the other, by a task that is there only while there is something.
+"""
+
+import asyncio
+from collections import deque
+from typing import Protocol
+
+from turnlog.transports.socketio import packets
+from turnlog.transports.websocket.frames import Parcel
+from turnlog.transports.websocket.line import Line
+
+MOST_WAITING = 65_536  # bytes for a client that does not poll; more are left in the bus
+MOST_UNREAD = 65_536  # characters of a client that are not taken yet; more stay with it
+
+
+class Server(Protocol):
+    """Whom a connection tells."""
+
+    def ponged(self, connection: "Connection") -> None: ...
+    def waits_for_room(self, connection: "Connection") -> None: ...
+    def has_room(self, connection: "Connection") -> None: ...
+
+    async def take(self, connection: "Connection", message: str) -> None:
+        """A message of Socket.IO. Raises NoPacket for what is none."""
+        ...
+
+    def ended(self, connection: "Connection") -> None:
+        """It is over, and all that it said is taken. Comes once."""
+        ...
+
+
+class Connection:
+    """A Listener of its websocket, once it has one."""
+
+    __slots__ = ("_inbox", "_room", "_server", "_size", "_unread", "_working", "is_open",
+                 "is_upgrading", "line", "outbox", "poll", "sid")  # fmt: skip
+
+    def __init__(self, sid: str, server: Server) -> None:
+        self.sid = sid
+        self.is_open = True
+        self.is_upgrading = False  # a websocket is tried out
+        self.line: Line | None = None
+        self.outbox: list[Parcel] = []
+        self.poll: asyncio.Future[None] | None = None  # of a request that waits for something
+        self._server = server
+        self._size = 0  # bytes of the outbox
+        self._inbox: deque[str] = deque()
+        self._unread = 0
+        self._working: asyncio.Task[None] | None = None
+        self._room: asyncio.Event | None = None
+
+    # to the client
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the client has to read before more is put."""
+        return self._size > MOST_WAITING if self.line is None else self.line.is_full
+
+    def put(self, parcel: Parcel) -> None:
+        """Send it, after all that was put before."""
+        if self.line is not None:
+            self.line.write(parcel)
+        elif self.is_open:
+            self.outbox.append(parcel)
+            self._size += len(parcel)
+            self.wake_poll()
+
+    async def room(self) -> None:
+        """Wait until the client has read. One that has stopped reading is hung up on."""
+        while self.is_full and self.is_open:
+            self._server.waits_for_room(self)
+            if self._room is None:
+                self._room = asyncio.Event()
+            await self._room.wait()
+
+    def taken(self) -> list[Parcel]:
+        """All that waits for a poll, or for a websocket."""
+        parcels, self.outbox, self._size = self.outbox, [], 0
+        self.drained()
+        return parcels
+
+    def wake_poll(self) -> None:
+        if self.poll is not None and not self.poll.done():
+            self.poll.set_result(None)
+
+    def close(self) -> None:
+        """Hang up, when the client has read what is there. What it still says is not taken."""
+        if not self.is_open:
+            return
+        if self.line is None:
+            self.put(packets.CLOSED)
+        else:
+            self.line.close()
+        self._inbox.clear()
+        self._end()
+
+    # from the client
+
+    def opened(self, line: Line) -> None:
+        """It has a websocket from now on."""
+        self.line, self.is_upgrading = line, False
+        for parcel in self.taken():
+            line.write(parcel)
+
+    def heard(self, message: str | bytes) -> None:
+        """A packet. Bytes would be an attachment, and those are not read."""
+        if not isinstance(message, str) or not self.is_open:
+            return
+        match message[:1]:
+            case packets.MESSAGE:
+                self._inbox.append(message[1:])
+                self._unread += len(message)
+                if self._unread > MOST_UNREAD and self.line is not None:
+                    self.line.pause_reading()
+                if self._working is None:
+                    self._working = asyncio.create_task(self._work())
+            case packets.PONG:
+                self._server.ponged(self)
+            case packets.CLOSE:
+                self.close()
+
+    def drained(self) -> None:
+        self._server.has_room(self)
+        if self._room is not None:
+            self._room.set()
+            self._room = None
+
+    def lost(self) -> None:
+        """The client has gone. What it said before is taken."""
+        if self.is_open:
+            self.outbox.clear()
+            self._end()
+
+    async def caught_up(self) -> None:
+        """Wait until all is taken that the client has said."""
+        while self._working is not None:
+            await asyncio.wait([self._working])
+
+    # inside
+
+    async def _work(self) -> None:
+        try:
+            while self._inbox:
+                message = self._inbox.popleft()
+                await self._server.take(self, message)
+                self._unread -= len(message) + 1
+                if self._unread <= MOST_UNREAD and self.line is not None:
+                    self.line.resume_reading()
+        except packets.NoPacket:
+            self.close()
+        finally:
+            self._working = None
+            if not self.is_open:
+                self._server.ended(self)
+
+    def _end(self) -> None:
+        self.is_open = False
+        self.drained()
+        if self._working is None:
+            self._server.ended(self)

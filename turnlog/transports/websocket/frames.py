@@ -1,0 +1,50 @@
+"""WebSocket frames as bytes: made once, and written to everybody who watches.
+
+What a server sends is not masked, so the frame of one client is the frame of all (RFC 6455, 5.3).
+"""
+
+import struct
+
+CONTINUATION, TEXT, BINARY = 0x0, 0x1, 0x2
+CLOSE, PING, PONG = 0x8, 0x9, 0xA
+WHOLE = 0x80  # the bit of a message's last frame
+
+# RFC 6455, 7.4.1: why a socket is closed
+NORMAL, PROTOCOL_ERROR, NO_CODE, ABNORMAL = 1000, 1002, 1005, 1006
+BAD_TEXT, TOO_LARGE, BUG, RESTART = 1007, 1009, 1011, 1012
+
+
+def frame_of(payload: bytes, opcode: int = TEXT) -> bytes:
+    """A whole message as one frame."""
+    size = len(payload)
+    if size < 126:
+        return bytes((WHOLE | opcode, size)) + payload
+    if size < 65_536:
+        return struct.pack("!BBH", WHOLE | opcode, 126, size) + payload
+    return struct.pack("!BBQ", WHOLE | opcode, 127, size) + payload
+
+
+def close_frame(code: int, reason: str = "") -> bytes:
+    """The last frame. A reason is cut where a control frame is full."""
+    if code == NO_CODE:
+        return frame_of(b"", CLOSE)
+    said = reason.encode()[:123].decode(errors="ignore").encode()
+    return frame_of(struct.pack("!H", code) + said, CLOSE)
+
+
+class Parcel:
+    """A text for any number of clients. Its frame is made once."""
+
+    __slots__ = ("_size", "frame")
+
+    def __init__(self, text: bytes) -> None:
+        self._size = len(text)
+        self.frame = frame_of(text)
+
+    @property
+    def text(self) -> bytes:
+        """For those who are not written frames."""
+        return self.frame[-self._size :] if self._size else b""
+
+    def __len__(self) -> int:
+        return self._size
