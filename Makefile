@@ -56,7 +56,7 @@ bench: .venv/.dev
 
 # Python calls of a chunk and of a turn beside the last ones: it warns, and never fails.
 guard: .venv/.run
-	$(BIN)/python -m bench --calls | tail -6
+	$(BIN)/python -m bench --calls | tail -8
 
 docs: .venv/.dev
 	$(BIN)/python -m turnlog.testing.manual .

@@ -26,6 +26,8 @@ from turnlog.ports import Agent
 from turnlog.simulator import Reply, to_json
 from turnlog.testing.tabs import serve_sockets
 
+AFTER = (10, 100)  # turns of a session, after which one more is counted
+FEW = 5
 CHUNKS = 40  # of the shorter turn
 LAST = Path(__file__).parent / "last_calls.json"  # what was counted when it was last written
 TOO_MANY = 1.05  # times the last value: worth a look
@@ -52,6 +54,21 @@ async def by_socket(url: str) -> None:
         await watcher.line.close()
 
 
+async def turns_in(url: str, session: str, turns: int) -> None:
+    """Ask so often in a session that there is."""
+    async with aiohttp.ClientSession() as http:
+        path = f"{url}/api/sessions/{session}/messages"
+        for _ in range(turns):
+            accept = {"accept": "text/event-stream"}
+            async with http.post(path, json={"message": "Go on."}, headers=accept) as response:
+                assert b"event: complete" in await response.read()
+
+
+async def session_at(url: str) -> str:
+    async with aiohttp.ClientSession() as http:
+        return await new_session(http, url)
+
+
 CLIENTS: dict[str, Client] = {"SSE": by_sse, "Socket.IO": by_socket}
 
 
@@ -59,7 +76,9 @@ async def measure(say: Say, folder: Path, *, write: bool = False) -> None:
     """Print the tables for one watcher over each transport, and the sums beside the last ones."""
     sums: dict[str, float] = {}
     async with simulator() as claude, aiohttp.ClientSession(claude) as http:
-        settings = Settings(api_key="bench", base_url=claude, data=str(folder))
+        settings = Settings(
+            api_key="bench", base_url=claude, data=str(folder), messages_a_minute=100_000
+        )
         app = create_app([Agent("assistant", prompt="You help.")], settings=settings)
         async with app, serve_sockets(app) as url:
             for name, client in CLIENTS.items():
@@ -70,9 +89,27 @@ async def measure(say: Say, folder: Path, *, write: bool = False) -> None:
                 _print(say, name, each, one)
                 sums[f"{name}: a chunk"] = sum(each.values())
                 sums[f"{name}: a turn of one chunk"] = float(sum(one.values()))
+            for turns, calls in (await _growing(http, url)).items():
+                sums[f"SSE: a short turn after {turns}"] = float(calls)
     _compare(say, sums)
     if write:
         LAST.write_text(json.dumps(sums, indent=1) + "\n")
+
+
+async def _growing(claude: aiohttp.ClientSession, url: str) -> dict[int, int]:
+    """Calls of a short turn of a session, by the turns before it: the fewest of some, because
+    an answer may come in more or fewer pieces.
+    """
+    session = await asyncio.to_thread(asyncio.run, session_at(url))
+    turn = _Turn(claude, url, lambda url: turns_in(url, session, 1))
+    counted, before = {}, 0
+    for turns in AFTER:
+        missing = turns - before
+        await turn.script(*[Reply("Yes.")] * missing)
+        await asyncio.to_thread(asyncio.run, turns_in(url, session, missing))
+        counted[turns] = min([sum((await turn.calls(1)).values()) for _ in range(FEW)])
+        before = turns + FEW
+    return counted
 
 
 def _compare(say: Say, sums: dict[str, float]) -> None:
@@ -91,11 +128,14 @@ class _Turn:
         self._url = url
         self._client = client
 
+    async def script(self, *replies: Reply) -> None:
+        entries = [to_json(reply) for reply in replies]
+        async with self._claude.post("/sim/script", json={"entries": entries}) as answer:
+            answer.raise_for_status()
+
     async def calls(self, chunks: int) -> Counter[str]:
         """The calls of one turn with so many chunks, by file; with the client's connection."""
-        reply = Reply("x" * CHARACTERS * chunks, chunk=CHARACTERS, delay=PACE)
-        async with self._claude.post("/sim/script", json={"entries": [to_json(reply)]}) as answer:
-            answer.raise_for_status()
+        await self.script(Reply("x" * CHARACTERS * chunks, chunk=CHARACTERS, delay=PACE))
         calls: Counter[str] = Counter()
 
         def count(frame: FrameType, event: str, _: Any) -> None:

@@ -9,13 +9,9 @@ from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.projections.history.lint import lint
-from turnlog.projections.history.messages import (
-    MOST_OF_A_RESULT,
-    history,
-    newly_repaired,
-    tell,
-)
+from turnlog.projections.history.messages import MOST_OF_A_RESULT, history, tell
 from turnlog.projections.history.request import Request
+from turnlog.projections.history.window.fold import Window
 from turnlog.simulator import rules, sign
 from turnlog.testing import samples as s
 
@@ -222,6 +218,10 @@ def test_the_thoughts_of_the_turn_that_runs_are_always_told():
 
 
 # what was repaired
+
+
+def newly_repaired(log, repaired):
+    return Window("assistant", 0, log).newly_repaired(repaired)
 
 
 def test_a_repair_is_recorded_once_and_again_when_something_else_is_repaired():

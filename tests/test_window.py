@@ -7,20 +7,20 @@ from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events.content import usage_of
-from turnlog.projections.history.messages import history, open_container
+from turnlog.projections.history.messages import history
 from turnlog.projections.history.window.digest import MOST_OF_ALL, digest
+from turnlog.projections.history.window.fold import Window
 from turnlog.projections.history.window.opening import MOST_SUMMARY, Opening, after, opening_of
 from turnlog.projections.history.window.size import (
     KEPT_MESSAGES,
     MOST_MESSAGES,
+    NO_FILES,
     Room,
     Size,
-    is_too_soon,
+    measured,
     moved_anchor,
     must_move,
     room_for,
-    size_of,
-    was_too_long,
 )
 from turnlog.testing import samples as s
 
@@ -46,6 +46,22 @@ def talk(turns, tokens=None):
     else:
         said = [reporting(each, tokens * n) for n, each in enumerate(said, 1)]
     return [[s.asked(f"Tell me {n}."), each] for n, each in enumerate(said)]
+
+
+def size_of(log, speaker, files=NO_FILES):
+    return measured(log, speaker).size(files)
+
+
+def was_too_long(log):
+    return measured(log, "assistant").was_too_long
+
+
+def is_too_soon(log, size, room):
+    return measured(log, "assistant").is_too_soon(size, room)
+
+
+def open_container(log, now):
+    return Window("assistant", 0, log).open_container(now)
 
 
 def moved(log, room=ROOM, **more):
@@ -86,7 +102,7 @@ def test_a_report_that_counts_something_else_is_not_taken_for_the_prompt(reporte
 
 
 def test_files_and_results_count_as_they_are_told():
-    question = s.asked("Look.")
+    question = replace(s.asked("Look."), files=[{"id": "f", "name": "a.png"}])
     called = replace(s.said("I look.", s.call("a"), stop="tool_use"), reported={})
     log = s.log_of([question, called, s.used("a"), s.result("a", "x" * 4_000_000)])
     plain = size_of(log, "assistant").tokens
@@ -155,20 +171,20 @@ def test_an_answer_that_filled_the_window_was_too_long_and_another_failure_was_n
 def test_a_summary_that_failed_is_tried_again_when_the_window_has_grown():
     failed = k.SummaryFailed(code="overloaded", error="", lost=False, tokens=1_100, messages=10)
     log = s.log_of(*talk(5), [*NEXT, failed])
-    assert is_too_soon(log, Size(1_199, 29), ROOM, {})
-    assert not is_too_soon(log, Size(1_200, 12), ROOM, {})
-    assert not is_too_soon(log, Size(1_110, 30), ROOM, {})
-    assert not is_too_soon(s.log_of(*talk(5), NEXT), Size(1_110, 30), ROOM, {})
+    assert is_too_soon(log, Size(1_199, 29), ROOM)
+    assert not is_too_soon(log, Size(1_200, 12), ROOM)
+    assert not is_too_soon(log, Size(1_110, 30), ROOM)
+    assert not is_too_soon(s.log_of(*talk(5), NEXT), Size(1_110, 30), ROOM)
 
 
 def test_a_window_does_not_move_again_before_it_has_grown():
     """Tools and a prompt that fill the room do not get smaller by it."""
     moving = [*NEXT, k.HistoryAnchored(anchor=0, summary="So."), s.said("Ok.")]
     full = Size(1_500, 12)
-    assert is_too_soon(s.log_of(moving, *talk(1), NEXT), full, ROOM, {})
-    assert not is_too_soon(s.log_of(moving, *talk(3), NEXT), full, ROOM, {})
+    assert is_too_soon(s.log_of(moving, *talk(1), NEXT), full, ROOM)
+    assert not is_too_soon(s.log_of(moving, *talk(3), NEXT), full, ROOM)
     short = [[s.asked("Yes?"), s.said("Yes.")] for _ in range(10)]
-    assert not is_too_soon(s.log_of(moving, *short), full, ROOM, {})
+    assert not is_too_soon(s.log_of(moving, *short), full, ROOM)
 
 
 def test_it_must_move_where_nothing_more_fits():

@@ -4,16 +4,10 @@ import copy
 from itertools import product
 
 import pytest
-from histories import BROKEN, GOOD, claude, user
+from histories import BROKEN, GOOD, claude, document, image, user
 
 from turnlog.projections.history import clean, lint
-from turnlog.projections.history.clean import (
-    MOST_WORDS,
-    CleanHistories,
-    CleanHistory,
-    is_plain_talk,
-    last_turn,
-)
+from turnlog.projections.history.clean import MOST_WORDS, CleanHistory, is_plain_talk, last_turn
 from turnlog.projections.history.messages import mended
 from turnlog.projections.history.request import Request
 from turnlog.testing.samples import call
@@ -101,9 +95,24 @@ def test_what_breaks_a_rule_at_the_end_is_found(more):
     assert found.repaired
 
 
-def test_a_history_that_changed_at_its_beginning_is_checked_in_full():
-    messages = [user("Hello."), claude(""), *EARLIER[2:], claude("Yes."), user("And?")]
+def test_another_history_is_checked_in_full():
+    messages = [
+        user("Hello."),
+        claude(""),
+        *copy.deepcopy(EARLIER[2:]),
+        claude("Yes."),
+        user("And?"),
+    ]
     assert mended(messages, fully=True, clean=known(EARLIER)).repaired
+
+
+def test_what_is_counted_over_all_of_it_is_counted_on():
+    for one, others in ((document(True), document()), (image(), image(9))):
+        head = [user(one, "Look."), claude("Seen."), user("And?")]
+        tail = [claude("Yes."), user(*[others] * 601, "This?")]
+        found = mended([*head, *tail], fully=True, clean=known(head))
+        assert found == mended([*head, *tail], fully=True)
+        assert found.repaired
 
 
 def test_only_what_is_new_is_looked_at(monkeypatch):
@@ -127,11 +136,3 @@ def test_the_last_turn_begins_with_a_question():
     assert EARLIER[last_turn(EARLIER)] == user("Again.")
     assert EARLIER[last_turn(EARLIER[:-1])] == user("Look.")
     assert last_turn([]) == last_turn([user("Hi.")]) == 0
-
-
-def test_all_sessions_together_are_remembered_within_bounds():
-    histories = CleanHistories(most=20)
-    for number in range(50):
-        histories.of(f"s{number}", "a").remember(EARLIER, ())
-    assert histories._size == sum(each.size for each in histories._known.values()) <= 20
-    assert histories.of("s49", "a").size and not histories.of("s0", "a").size

@@ -120,6 +120,7 @@ class Turnlog(RunsTurns):
             self._book.rate,
             self.metrics,
             on_end=[FileUses(store.files), self._notes],
+            window_bytes=settings.window_bytes,
         )
         self.rest = self._turns.all_at_rest  # no turn runs here, and what follows is done
         self._message_ids = MessageIds(store)

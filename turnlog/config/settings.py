@@ -41,6 +41,7 @@ class Settings:
     max_characters: int = 200_000  # of one question
     thinking_budget: int = 10_000
     history_tokens: int = 150_000  # of one prompt: beyond, what came first is summarized
+    window_bytes: int = 64_000_000  # of memory: what agents of all sessions were told last
     summary_model: str = ""  # that summarizes it; default: the session's, or a cheap one
     searches_a_session: int = 10  # on the web
     prompt_cache: str = "5m"  # how long the provider keeps what it has read; or 1h, or off
@@ -206,6 +207,7 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "searches_a_session": (int, 0, 10_000),
     "chunk_window": (float, 0, 5),
     "history_tokens": (int, 1_000, 1_000_000),
+    "window_bytes": (int, 0, 100_000_000_000),
     "grace": (float, 0, 3_600),
     "turn_timeout": (float, 1, 86_400),
     "approval_timeout": (float, 1, 31_536_000),

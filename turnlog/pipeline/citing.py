@@ -3,7 +3,7 @@
 What is found is kept with the answer: a reload shows the same, also when a file is gone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -38,7 +38,7 @@ def _blocks(content: object) -> list[Block]:
 
 async def followed(
     batch: Batch,
-    sources: Sources | None,
+    sources: Callable[[], Sources] | None,
     found: Sequence[Block],
     user_id: str,
     files: Attachments,
@@ -51,7 +51,7 @@ async def followed(
     message = next((each for each in _events(batch) if isinstance(each, k.Message)), None)
     if message is None or not message.citations:
         return batch
-    known = sources and sources.plus([*found, *message.blocks])  # it may have searched itself
+    known = sources and sources().plus([*found, *message.blocks])  # it may have searched itself
     cited = [await _follow(c, known, user_id, files) for c in message.citations[:MOST]]
     if not any(cited):
         return batch

@@ -7,8 +7,9 @@ Out: a Seat: the agent with its prompt, and what is to be recorded about the his
 
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -16,7 +17,8 @@ from turnlog.events.base import Stamped
 from turnlog.events.content import Block
 from turnlog.pipeline.admission import Limits
 from turnlog.pipeline.citing import sources_in
-from turnlog.pipeline.moving import Mover, window_of
+from turnlog.pipeline.moving import Mover, moved
+from turnlog.pipeline.windows import ReadableLog, Windows
 from turnlog.ports import (
     NO_ATTACHMENTS,
     Agent,
@@ -36,24 +38,9 @@ from turnlog.ports import (
 )
 from turnlog.projections.citations import Source
 from turnlog.projections.history.attachments import FILE_TOOL, named, needs_tool, plan, tokens_of
-from turnlog.projections.history.clean import CleanHistory
-from turnlog.projections.history.messages import (
-    newly_repaired,
-    open_container,
-    tell,
-    tool_ids,
-    was_mended_in_full,
-)
+from turnlog.projections.history.messages import tell
 from turnlog.projections.history.window.opening import Opening
 from turnlog.projections.history.window.size import room_for
-
-
-class ReadableLog(Protocol):
-    """As much of an EventLog as a prompt is made of."""
-
-    async def read(
-        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
-    ) -> list[Stamped]: ...
 
 
 async def build_context(
@@ -70,54 +57,54 @@ async def build_context(
     system: str,
     summarizing: tuple[Summarizer, CallGuard] | None = None,
     shorter: bool = False,
-    clean: CleanHistory | None = None,
+    windows: Windows | None = None,
 ) -> tuple[Seat, str]:
     """The agent with all that it is told, and the fingerprint of what stands before that.
 
-    Reads only from the anchor on: a long session costs no more than a short one. `open_calls`
-    are those of a turn that goes on, whose results come next. `system` is the agent's prompt for
-    this turn. `summarizing`: who summarizes what leaves the window; None: the window stays where
-    it is, because somebody has answered already. `shorter`: the model could not take in what was
-    built before; without a move of the anchor in return, it cannot be told less. `clean`: what
-    the agent was told before.
+    Reads only from the anchor on, and of `windows` only what came since: a long session costs no
+    more than a short one. `open_calls` are those of a turn that goes on, whose results come next.
+    `system` is the agent's prompt for this turn. `summarizing`: who summarizes what leaves the
+    window; None: the window stays where it is, because somebody has answered already. `shorter`:
+    the model could not take in what was built before; without a move of the anchor in return, it
+    cannot be told less.
     """
-    kept = await log.read(session.user_id, session.id, after=session.anchor - 1)
+    known = (Windows(0) if windows is None else windows).of(log, session, agent.id)
+    window = await known.take()
     desk = _Desk(agent, team, question, session, tools, limits, system)
     mover = summarizing and Mover(
         room_for(desk.model, limits.history_tokens, limits.max_tokens),
+        agent.id,
         *summarizing,
+        known.read,
         desk.as_it_was_told,
     )
-    files = plan(kept, desk.model)
-    window = await window_of(kept, agent.id, mover, shorter=shorter, files=tokens_of(files))
-    events = window.events
-    if window.moved:
-        files = plan(events, desk.model)
+    files = window.plan(desk.model)
+    move = await moved(window, mover, shorter=shorter, files=tokens_of(files))
+    if move.moved:
+        window = move.window
+        files = window.plan(desk.model)
     blocks, sources = await _blocks(files, session.user_id, attachments)
     specs = desk.specs(files, window.opening)
     prefix = desk.fingerprint(specs)
-    telling = tell(
-        events,
-        agent.id,
-        thoughts=not window.moved,
-        prefix=prefix,
-        to_be_answered={each.call.tool_use_id for each in open_calls if each.agent.id == agent.id},
-        files=blocks,
-        opening=window.opening,
-        clean=clean,
-    )
-    prompt = desk.prompt(specs, telling.messages, open_container(events, datetime.now(UTC)))
-    repaired = newly_repaired(events, telling.repaired)
+    answered = {each.call.tool_use_id for each in open_calls if each.agent.id == agent.id}
+    telling = window.tell(prefix, blocks, answered)
+    if telling is None:
+        window = await known.take(anew=True)
+        telling = window.tell(prefix, blocks, answered)
+        assert telling is not None, "it was told nothing before"
+    repaired = window.newly_repaired(telling.repaired)
     seat = Seat(
         agent=agent,
-        prompt=prompt,
+        prompt=desk.prompt(specs, telling.messages, window.open_container(datetime.now(UTC))),
         tools=tools,
-        records=[*window.records, *([repaired] if repaired else [])],
-        tool_ids=frozenset(tool_ids(events)),
-        known_only=was_mended_in_full(events),
-        is_clean=not telling.repaired,
-        sources=sources_in(telling.messages, sources),
+        records=[*move.records, *([repaired] if repaired else [])],
+        tool_ids=frozenset(window.tool_ids),
+        known_only=window.mended_in_full,
+        clean=window.clean,
+        sources=partial(sources_in, telling.messages, sources),
     )
+    if not move.moved:  # one that has moved is read from its new anchor next time
+        known.keep(window)
     return seat, prefix
 
 

@@ -1,7 +1,7 @@
 """Moves the window of a session when it has become too large: the one place that decides.
 
-In:  the events since the anchor, who speaks, and how much room there is.
-Out: the events that stay, what is told before them, and what is to be recorded.
+In:  the window, and how much room there is.
+Out: the window that is told, and what is to be recorded.
 
 What leaves is summarized first, together with the summary that there was. If nobody can, the
 window stays as it is for as long as there is room; then what leaves is lost to the model, and the
@@ -9,7 +9,7 @@ log says so. A turn never fails because of it.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from turnlog.errors import TurnlogError
@@ -18,17 +18,17 @@ from turnlog.events.kinds import HistorySummarized, SummaryFailed
 from turnlog.ports import CallGuard, Leaving, Prompt, Summarizer
 from turnlog.projections.history.window import size as sizes
 from turnlog.projections.history.window.digest import digest
-from turnlog.projections.history.window.opening import Opening, after, opening_of
+from turnlog.projections.history.window.fold import Window
+from turnlog.projections.history.window.opening import Opening, after
 
 _log = logging.getLogger(__name__)
 UNEXPLAINED = "internal_error"
 
 
-class Window(NamedTuple):
-    """What the model is told of the log."""
+class Moved(NamedTuple):
+    """The window that is told, and what came of moving it."""
 
-    events: Sequence[Stamped]
-    opening: Opening  # what is told before them
+    window: Window
     records: Sequence[Event] = ()
     moved: bool = False
 
@@ -37,34 +37,36 @@ class Mover(NamedTuple):
     """What a window is moved with."""
 
     room: sizes.Room
+    speaker: str
     summarizer: Summarizer
     guard: CallGuard
+    read: Callable[[], Awaitable[Sequence[Stamped]]]  # all events of the window
     prompt_of: Callable[[Sequence[Stamped], Opening], Prompt]  # as the speaker was told it
 
 
-async def window_of(
-    events: Sequence[Stamped],
-    speaker: str,
-    mover: Mover | None,
-    *,
-    shorter: bool = False,
-    files: sizes.FileTokens = sizes.NO_FILES,
-) -> Window:
-    """The window, moved if that is due. Without a mover it stays where it is."""
-    opening = opening_of(events)
-    as_it_is = Window(events, opening)
+async def moved(
+    window: Window, mover: Mover | None, *, shorter: bool = False, files: sizes.FileTokens
+) -> Moved:
+    """The window, moved if that is due. Without a mover it stays where it is.
+
+    `shorter`: the model could not take it in.
+    """
+    stays = Moved(window)
     if mover is None:
-        return as_it_is
-    size = sizes.size_of(events, speaker, files)
-    too_long = shorter or sizes.was_too_long(events)
-    anchor = sizes.moved_anchor(events, size, mover.room, too_long=too_long, files=files)
+        return stays
+    size, room = window.measure.size(files), mover.room
+    too_long = shorter or window.measure.was_too_long
+    if not too_long and not sizes.is_too_large(size, room):
+        return stays
+    at_once = too_long or sizes.must_move(size, room)
+    if not at_once and window.measure.is_too_soon(size, room, files):
+        return stays
+    events = await mover.read()
+    anchor = sizes.moved_anchor(events, size, room, too_long=too_long, files=files)
     if anchor is None:
-        return as_it_is
-    at_once = too_long or sizes.must_move(size, mover.room)
-    if not at_once and sizes.is_too_soon(events, size, mover.room, files):
-        return as_it_is
+        return stays
     leaving = [entry for entry in events if entry.position < anchor]
-    made = await _summarized(leaving, opening, speaker, mover)
+    made = await _summarized(leaving, window.opening, mover)
     records: list[Event] = [made.call] if made.call else []
     if made.problem is not None:
         code, error = made.problem
@@ -72,10 +74,11 @@ async def window_of(
         _log.warning("what leaves the window could not be summarized", extra={"facts": facts})
         records.append(SummaryFailed(**facts))
         if not at_once:
-            return as_it_is._replace(records=records)
-    opening = after(opening, leaving, made.text)
+            return stays._replace(records=records)
+    opening = after(window.opening, leaving, made.text)
     staying = [entry for entry in events if entry.position >= anchor]
-    return Window(staying, opening, [*records, opening.record(anchor)], moved=True)
+    window = Window(mover.speaker, anchor, staying, opening=opening, forgetful=True)
+    return Moved(window, [*records, opening.record(anchor)], moved=True)
 
 
 class _Made(NamedTuple):
@@ -84,12 +87,10 @@ class _Made(NamedTuple):
     problem: tuple[str, str] | None = None  # a code and a sentence
 
 
-async def _summarized(
-    leaving: Sequence[Stamped], opening: Opening, speaker: str, mover: Mover
-) -> _Made:
+async def _summarized(leaving: Sequence[Stamped], opening: Opening, mover: Mover) -> _Made:
     """The summary, or why there is none."""
     asked = Leaving(
-        agent_id=speaker,
+        agent_id=mover.speaker,
         prompt=lambda: mover.prompt_of(leaving, opening),
         text=lambda: digest(opening, leaving),
     )

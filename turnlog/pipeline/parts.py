@@ -9,6 +9,7 @@ from turnlog.events.base import Envelope
 from turnlog.pipeline.admission import Limits
 from turnlog.pipeline.execution import ClaimId
 from turnlog.pipeline.turn_state import TurnState
+from turnlog.pipeline.windows import Windows
 from turnlog.ports import (
     NO_ATTACHMENTS,
     NO_GUARD,
@@ -29,7 +30,6 @@ from turnlog.ports import (
     Turn,
     no_price,
 )
-from turnlog.projections.history.clean import CleanHistories
 
 
 class Pacer(Protocol):
@@ -67,7 +67,7 @@ class Parts:
     note: Callable[[Sequence[Envelope]], None] = lambda placed: None  # what was stored, for logs
     files: Attachments = NO_ATTACHMENTS
     summarizer: Summarizer = NOBODY  # of what leaves a long conversation's window
-    clean: CleanHistories = field(default_factory=CleanHistories)  # what agents were told before
+    windows: Windows = field(default_factory=Windows)  # what agents were told before
 
     @property
     def agent(self) -> Agent:

@@ -169,7 +169,7 @@ class _Team:
             system=await self._system(agent),
             summarizing=self._summarizing(),
             shorter=shorter,
-            clean=parts.clean.of(session.id, agent_id),
+            windows=parts.windows,
         )
         state.sources[agent_id] = seat.sources
         return seat

@@ -149,7 +149,8 @@ class TurnState:
         self.position = -1  # number of the last kept event
         self.prefixes: dict[str, str] = {}  # by agent: fingerprint of prompt, tools and model
         self.prompts: dict[str, str] = {}  # by agent, as they were made for this turn
-        self.sources: dict[str, Sources] = {}  # by agent: what its prompt has that can be cited
+        # By agent: what its prompt has that can be cited.
+        self.sources: dict[str, Callable[[], Sources] | None] = {}
         self.found: list[Block] = []  # what searches of this turn have found
         self.file_ids: Sequence[str] = ()  # that came with the question
         self.asked_tools: set[str] = set()
@@ -165,6 +166,7 @@ class TurnState:
         self.usage = TokenUsage()
         self.costs: list[Decimal | None] = []  # of the calls so far
         self.message_ids: set[str] = set()  # of the answers that are kept
+        self.texts: list[str] = []  # of these answers
         self.last_message: k.Message | None = None
         self._owes_answer = False  # a result came after the last message
         self.tools_used: list[str] = []
@@ -268,6 +270,7 @@ class TurnState:
         self.drafts = {key: d for key, d in drafts if d.message_id != message.message_id}
         self.answers[agent.id] = message
         self.message_ids.add(message.message_id)
+        self.texts.append(message.content)
         self.last_message, self._owes_answer = message, False
         self.found += [b for b in message.blocks if b["type"] == "web_search_tool_result"]
         self._billed(message)

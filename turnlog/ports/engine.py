@@ -89,8 +89,8 @@ class Seat:
     records: Sequence[Event] = ()  # what is to be kept about how the prompt was made
     tool_ids: frozenset[str] = frozenset()  # of calls that were made before, by anybody
     known_only: bool = False  # blocks of unknown types are left out, because the model rejected one
-    is_clean: bool = False  # nothing in the prompt's history had to be repaired
-    sources: Any = None  # what the prompt has that can be cited
+    clean: Any = None  # how much of the prompt's history breaks no rule
+    sources: Callable[[], Any] | None = None  # what the prompt has that can be cited
 
 
 class Team(Protocol):

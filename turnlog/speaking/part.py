@@ -9,7 +9,6 @@ from turnlog.events.usage import searches_of
 from turnlog.ports import Batch, OpenCall, Output, Prompt, Seat, handover_tool
 from turnlog.projections.history.clean import CleanHistory
 from turnlog.projections.history.messages import (
-    NOT_OURS_TO_JUDGE,
     add,
     answer_blocks,
     container_of,
@@ -41,7 +40,7 @@ class Part:
     searches: int | None
     container: str | None
     known_only: bool  # whether blocks of unknown types are left out
-    clean: CleanHistory = field(default_factory=CleanHistory)
+    clean: CleanHistory  # how much of the messages breaks no rule
     call: str = ""  # names the model call that is under way
     shown: bool = False  # whether anything of that call was shown
     grown: bool = False  # whether `messages` has more than was built from the log
@@ -49,11 +48,6 @@ class Part:
     calls: list[k.ToolUse] = field(default_factory=list)  # to be run next
     successor: str | None = None  # the agent that takes over
     waits: bool = False  # for a person
-
-    def __post_init__(self) -> None:
-        if self.seat.is_clean:
-            without = () if self.known_only else NOT_OURS_TO_JUDGE
-            self.clean.remember(self.messages, without)
 
     @property
     def handovers(self) -> dict[str, str]:

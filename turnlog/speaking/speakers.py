@@ -21,6 +21,7 @@ from turnlog.ports import (
     UnreadableCall,
     Verdict,
 )
+from turnlog.projections.history.clean import CleanHistory
 from turnlog.speaking.answer import failed, read_answer, result
 from turnlog.speaking.part import Part, Task
 
@@ -53,6 +54,7 @@ class Speakers:
             searches=prompt.searches,
             container=prompt.container,
             known_only=seat.known_only,
+            clean=seat.clean or CleanHistory(),
         )
 
     # one call of the model

@@ -17,6 +17,7 @@ from turnlog.pipeline import turn as pipeline
 from turnlog.pipeline.ending import ShuttingDown
 from turnlog.pipeline.parts import Parts, PartsFor
 from turnlog.pipeline.turn_state import TurnState, new_id
+from turnlog.pipeline.windows import MOST_BYTES, Windows
 from turnlog.ports import (
     Bus,
     Question,
@@ -30,7 +31,6 @@ from turnlog.ports import (
     no_price,
 )
 from turnlog.ports.backend import OnLine, unheard
-from turnlog.projections.history.clean import CleanHistories
 from turnlog.telemetry.logs import belonging_to
 from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.spans import installed_tracer
@@ -61,8 +61,9 @@ class RunningTurns:
         rate: Rate = no_price,
         metrics: Metrics | None = None,
         on_end: Sequence[OnEnd] = (),
+        window_bytes: int = MOST_BYTES,
     ) -> None:
-        """`longest`: how many seconds a turn may take."""
+        """`longest`: how many seconds a turn may take. `window_bytes`: see `Windows`."""
         self._titles = Titles(store)
         self._store = store
         self._parts_for = parts_for
@@ -72,7 +73,7 @@ class RunningTurns:
         self._rate = rate
         self._metrics = metrics or Metrics()
         self._on_end = on_end
-        self._clean = CleanHistories()
+        self._windows = Windows(window_bytes)
         self._live: dict[str, LiveTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._claiming = asyncio.Lock()  # held until a claimed turn is in `_live`
@@ -288,7 +289,7 @@ class RunningTurns:
         show = partial(self._bus.publish, session.id)
         watch = TurnWatch(session.id, live.turn_id, self._metrics, show, installed_tracer())
         parts = self._parts_for(session, watch.show, roles)
-        return watch, replace(parts, note=watch.note, clean=self._clean)
+        return watch, replace(parts, note=watch.note, windows=self._windows)
 
     def _set_off(
         self,

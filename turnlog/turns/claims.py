@@ -28,13 +28,12 @@ class EndedTurn(NamedTuple):
     """A turn that is over."""
 
     turn: Turn
-    text: str  # of its last answer
-    calls: int  # of the model
+    texts: Sequence[str]  # of its answers
 
     @property
     def may_claim(self) -> bool:
-        """One look at the text. Only where there were more answers they are all read."""
-        return self.calls > 1 or may_claim(self.text)
+        """One look at the texts. Only where one of them may claim something the log is read."""
+        return any(map(may_claim, self.texts))
 
 
 class ClaimNotes:
@@ -66,11 +65,10 @@ class ClaimNotes:
 
     def add(self, state: TurnState) -> None:
         """Check this turn, soon. It is over."""
-        last = state.last_message
-        if last is None:
+        if not state.texts:
             return
         try:
-            self._waiting.put_nowait(EndedTurn(state.turn, last.content, len(state.costs)))
+            self._waiting.put_nowait(EndedTurn(state.turn, state.texts))
         except asyncio.QueueFull:
             _log.warning("the claims of turn %s are not checked: too many wait", state.turn.id)
 

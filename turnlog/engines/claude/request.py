@@ -4,6 +4,7 @@ The prompt is written so that each call re-reads what the one before it has writ
 provider's cache: tools in one order, then the system prompt, then a history that only grows.
 """
 
+from itertools import islice
 from typing import Any
 
 from turnlog.engines.claude.models import BUDGET, DISABLED, WEB_SEARCH, thinking_parameters
@@ -136,8 +137,8 @@ def _marked_history(messages: list[ApiMessage], mark: dict[str, str] | None) -> 
     if mark is None:
         return messages
     marked = list(messages)
-    places = [i for i, message in enumerate(messages) if message["role"] == "user"]
-    for place in places[-IN_HISTORY:]:
+    places = (at for at in reversed(range(len(marked))) if marked[at]["role"] == "user")
+    for place in islice(places, IN_HISTORY):
         *before, last = marked[place]["content"]
         if last["type"] != "text" or last["text"].strip():
             marked[place] = marked[place] | {"content": [*before, _marked(last, mark)]}

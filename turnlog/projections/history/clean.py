@@ -1,42 +1,40 @@
-"""Histories that were found clean: of the next one, only what is new is checked.
+"""Histories that were found clean: of one that has grown, only what is new is checked.
 
 A history grows at its end. What stood before the last turn and broke no rule breaks none later:
 rules look at a block, at a message, at its neighbours, or at the turn that runs. The few that look
-at everything are answered here or not at all: ids are compared, and a history with files, with
-searches or with anything that has no row in PLAIN is always checked in full. In doubt, so is
-every other.
+at everything are answered by what was counted before: ids, images, what can be cited. A history
+with anything that has no row in PLAIN is always checked in full. In doubt, so is every other.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+from turnlog.projections.history.checks.files import (
+    CITED,
+    MOST_IMAGES_IN_SHORT_CONTEXT,
+    is_citing,
+)
 from turnlog.projections.history.lint import lint
 from turnlog.projections.history.request import Request
 
 ApiMessage = dict[str, Any]
-MOST_MESSAGES = 20_000  # of all sessions together
 MOST_WORDS = 1_000_000  # characters: no request of so many is too large, however they are encoded
-# Blocks that no rule counts over the whole history. A result is plain where its content is.
-PLAIN = frozenset(("text", "thinking", "redacted_thinking", "tool_use", "tool_result"))
+# Blocks that no rule counts over the whole history, but for what `_Seen` counts.
+PLAIN = frozenset(
+    (
+        *("text", "thinking", "redacted_thinking", "tool_use", "tool_result"),
+        *("image", *CITED, "server_tool_use", "web_search_tool_result"),
+    )
+)
 
 
 def is_plain_talk(messages: Sequence[ApiMessage]) -> bool:
     """Whether it is words and nothing else, in turns, from the user to the user: then no rule is
     broken, and none is asked.
     """
-    size, role = 0, "assistant"
-    for message in messages:
-        expected = "user" if role == "assistant" else "assistant"
-        role, content = message["role"], message["content"]
-        if role != expected or len(message) != 2 or not content or type(content) is not list:
-            return False
-        for block in content:
-            words = block.get("text") if _type(block) == "text" and len(block) == 2 else None
-            if type(words) is not str or not words.strip():
-                return False
-            size += len(words)
-    return role == "user" and size <= MOST_WORDS
+    seen = _Seen()
+    seen.look_at(messages)
+    return seen.is_plain_talk
 
 
 def last_turn(messages: Sequence[ApiMessage]) -> int:
@@ -49,84 +47,115 @@ def last_turn(messages: Sequence[ApiMessage]) -> int:
 
 
 class CleanHistory:
-    """The newest history of one agent in one session that broke no rule."""
+    """How much of a history is known to break no rule. The history only grows at its end: the
+    message at the end of the known part tells it from every other.
+    """
 
-    def __init__(self, changed: Callable[[int], None] = lambda messages: None) -> None:
-        """`changed` is told how many messages are remembered more, or less."""
-        self._messages: list[ApiMessage] = []
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        self._size = 0  # messages of the known part
+        self._last: ApiMessage | None = None  # the last of them
+        self._seen = _Seen()
         self._without: frozenset[str] = frozenset()
-        self._changed = changed
 
-    @property
-    def size(self) -> int:
-        return len(self._messages)
+    def copy(self) -> "CleanHistory":
+        """The same for a history that goes on by itself from here."""
+        copy = CleanHistory()
+        copy._size, copy._last, copy._without = self._size, self._last, self._without
+        copy._seen = self._seen.copy()
+        return copy
 
     def grew_clean(
         self, messages: Sequence[ApiMessage], open_calls: frozenset[str], without: Collection[str]
     ) -> bool:
-        """Whether this is the one that is known, and clean what has come to it."""
-        known = self.size
-        if not known or known >= len(messages) or self._without != frozenset(without):
-            return False
-        head, tail = messages[:known], messages[known:]
-        if head != self._messages or not _is_plain(messages) or _repeats_an_id(head, tail):
+        """Whether it breaks no rule. False: nobody knows without a full check."""
+        known = self._known(messages, without)
+        before = self._seen if known else _Seen()
+        seen, tail = before.copy(), messages[known:]
+        seen.look_at(tail)
+        if seen.is_plain_talk:
+            return True
+        if not known or not seen.is_countable or not tail:
             return False
         return not lint(Request({"messages": tail}, open_calls), without)
 
     def remember(self, messages: Sequence[ApiMessage], without: Collection[str]) -> None:
-        """Up to its last turn, which may still change."""
-        before = self.size
-        self._messages, self._without = [*messages[: last_turn(messages)]], frozenset(without)
-        self._changed(self.size - before)
+        """That it is clean; up to its last turn, which may still change."""
+        known, until = self._known(messages, without), last_turn(messages)
+        if not known or until < known:
+            self.forget()
+            known = 0
+        self._seen.look_at(messages[known:until])
+        self._size, self._without = until, frozenset(without)
+        self._last = messages[until - 1] if until else None
+
+    def _known(self, messages: Sequence[ApiMessage], without: Collection[str]) -> int:
+        size = self._size
+        if size > len(messages) or self._without != frozenset(without):
+            return 0
+        return size if size and messages[size - 1] is self._last else 0
 
 
-class CleanHistories:
-    """Those of all sessions, within bounds; those that were used last at the end."""
+class _Seen:
+    """What the rules count over all messages of a history."""
 
-    def __init__(self, most: int = MOST_MESSAGES) -> None:
-        self._most = most
-        self._size = 0
-        self._known: OrderedDict[tuple[str, str], CleanHistory] = OrderedDict()
+    def __init__(self) -> None:
+        self._role = "assistant"  # who spoke last
+        self._is_talk = True  # words and nothing else, in turns
+        self._words = 0
+        self._is_plain = True
+        self._call_ids: set[str] = set()
+        self._images = 0
+        self._citing: set[bool] = set()
 
-    def of(self, session_id: str, agent_id: str) -> CleanHistory:
-        key = (session_id, agent_id)
-        if key not in self._known:
-            self._known[key] = CleanHistory(self._count)
-        self._known.move_to_end(key)
-        return self._known[key]
+    def copy(self) -> "_Seen":
+        copy = _Seen()
+        copy.__dict__.update(self.__dict__)
+        copy._call_ids, copy._citing = self._call_ids.copy(), self._citing.copy()
+        return copy
 
-    def _count(self, messages: int) -> None:
-        self._size += messages
-        while self._size > self._most:
-            _, oldest = self._known.popitem(last=False)
-            self._size -= oldest.size
-            oldest._changed = lambda messages: None  # whoever still has it keeps it alone
+    @property
+    def is_plain_talk(self) -> bool:
+        return self._is_talk and self._role == "user" and self._words <= MOST_WORDS
 
+    @property
+    def is_countable(self) -> bool:
+        """Whether the rules that count over all of it hold for sure."""
+        few = self._images <= MOST_IMAGES_IN_SHORT_CONTEXT and len(self._citing) < 2
+        return self._is_plain and few
 
-def _is_plain(messages: Sequence[ApiMessage]) -> bool:
-    for message in messages:
-        for block in message["content"]:
-            kind = _type(block)
-            if kind not in PLAIN or "cache_control" in block:
-                return False
-            if kind == "tool_result" and not isinstance(block.get("content"), str):
-                return False
-    return True
+    def look_at(self, messages: Sequence[ApiMessage]) -> None:
+        for message in messages:
+            expected = "user" if self._role == "assistant" else "assistant"
+            self._role, content = message["role"], message["content"]
+            said = content and type(content) is list and len(message) == 2
+            if self._role != expected or not said:
+                self._is_talk = False
+            for block in content:
+                self._look_into(block)
 
-
-def _repeats_an_id(head: Sequence[ApiMessage], tail: Sequence[ApiMessage]) -> bool:
-    new = _call_ids(tail)
-    return bool(new) and not new.isdisjoint(_call_ids(head))
-
-
-def _call_ids(messages: Sequence[ApiMessage]) -> set[str]:
-    return {
-        str(block.get("id"))
-        for message in messages
-        if message["role"] == "assistant"
-        for block in message["content"]
-        if _type(block) == "tool_use"
-    }
+    def _look_into(self, block: Any) -> None:
+        kind = _type(block)
+        words = block.get("text") if kind == "text" and len(block) == 2 else None
+        if type(words) is str and words.strip():
+            self._words += len(words)
+            return
+        self._is_talk = False
+        if kind not in PLAIN or "cache_control" in block:
+            self._is_plain = False
+        elif kind == "tool_use":
+            call = str(block.get("id"))
+            self._is_plain = self._is_plain and call not in self._call_ids  # let the rules judge
+            self._call_ids.add(call)
+        elif kind == "image":
+            self._images += 1
+        elif kind in CITED:
+            self._citing.add(is_citing(block))
+        elif kind == "tool_result" and isinstance(block.get("content"), list):
+            for inner in block["content"]:
+                self._look_into(inner)
 
 
 def _type(block: Any) -> Any:

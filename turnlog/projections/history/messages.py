@@ -10,7 +10,6 @@ a rule.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
-from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -21,12 +20,12 @@ from turnlog.events.base import Stamped
 from turnlog.events.content import Block
 from turnlog.events.search_results import blocks_of
 from turnlog.projections.history.blocks import THOUGHTS
-from turnlog.projections.history.clean import CleanHistory, is_plain_talk
+from turnlog.projections.history.clean import CleanHistory
 from turnlog.projections.history.lint import Finding
-from turnlog.projections.history.points_of_view import heard_by
+from turnlog.projections.history.points_of_view import Tasks, heard_by
 from turnlog.projections.history.repair import repair
 from turnlog.projections.history.request import Request
-from turnlog.projections.history.window.opening import Opening, opening_of
+from turnlog.projections.history.window.opening import NO_OPENING, Opening, opening_of
 
 LEFT_OUT = "(A question that was refused is left out. What was done for it follows.)"
 MOST_OF_A_RESULT = 100_000  # characters of one tool's result that the model is told
@@ -58,39 +57,114 @@ def tell(
     to_be_answered: Set[str] = frozenset(),
     files: Files = NO_FILES,
     opening: Opening | None = None,
-    clean: CleanHistory | None = None,
 ) -> Telling:
     """The messages that these events amount to, valid for the API whatever the log holds.
 
-    `log` begins at a turn boundary. `speaker` is the agent that is told: its own words are the
-    assistant's, those of others it hears as notes (`points_of_view.py`); None: all are its own.
-    Thoughts of the turn that runs are always told, because its tool results need them; those of
-    earlier turns only with `thoughts`, and if `prefix` is what they were thought after. The calls
-    `to_be_answered` are told although they have no result yet: the caller adds it. `files` are
-    the blocks of what was attached, by the id of the message. `opening` is told first; None: that
-    of the log. `clean` is what the same agent was told before.
+    `log` begins at a turn boundary. `thoughts`: whether those of earlier turns are told at all.
+    `opening`: None: that of the log. `fully` follows from the log. See `History` for the rest.
     """
-    refused, call_ids = refused_turns(log), tool_ids(log)
-    forgotten = _last_move(log) if thoughts else math.inf
-    running = [entry.turn_id for entry in log if isinstance(entry.event, k.UserMessageSent)][-1:]
-    messages: list[ApiMessage] = []
-    if before := (opening_of(log) if opening is None else opening).text:
-        add(messages, "user", [{"type": "text", "text": before}])
-    for entry, heard in heard_by(speaker, log):
-        if entry.turn_id in refused:
-            if not refused[entry.turn_id] or is_refusal(entry):
-                continue
+    told = History(
+        speaker,
+        prefix=prefix,
+        opening=opening_of(log) if opening is None else opening,
+        forgotten=_last_move(log) if thoughts else math.inf,
+    )
+    told.add(log, files)
+    return told.telling(files, to_be_answered=to_be_answered, fully=was_mended_in_full(log))
+
+
+class History:
+    """What one agent is told of the log, folded turn by turn.
+
+    `speaker` is the agent: its own words are the assistant's, those of others it hears as notes
+    (`points_of_view.py`); None: all are its own. `opening` is told first. Thoughts of the turn
+    that runs are always told, because its tool results need them; those of earlier turns only if
+    they come after the position `forgotten`, and if `prefix` is what they were thought after.
+    What is told of a turn changes no more once the next one has begun.
+    """
+
+    def __init__(
+        self,
+        speaker: str | None,
+        *,
+        prefix: str | None = None,
+        opening: Opening = NO_OPENING,
+        forgotten: float = -1,
+    ) -> None:
+        self._speaker = speaker
+        self.prefix = prefix
+        self._forgotten = forgotten
+        self._messages: list[ApiMessage] = []  # of all turns but the last
+        self._turn: list[Stamped] = []  # the last one
+        self._tasks: Tasks = {}
+        self._refused: dict[str, bool] = {}
+        self._files: dict[str, Sequence[Block]] = {}  # as they are told in `_messages`
+        self._has_thoughts = False
+        self.clean = CleanHistory()
+        if opening.text:
+            add(self._messages, "user", [{"type": "text", "text": opening.text}])
+
+    def stays_with(self, prefix: str, files: Files) -> bool:
+        """Whether what is told of all turns but the last is the same with these."""
+        if self._has_thoughts and prefix != self.prefix:
+            return False
+        told = self._files.items()
+        return all(_are_same(blocks, files.get(message_id, ())) for message_id, blocks in told)
+
+    def add(self, log: Iterable[Stamped], files: Files) -> None:
+        """What came next. `files` are the blocks of all that was attached, by the message's id."""
+        for entry in log:
             if isinstance(entry.event, k.UserMessageSent):
-                add(messages, "user", [{"type": "text", "text": LEFT_OUT}])
+                self._settle(files)
+            self._turn.append(entry)
+
+    def telling(
+        self, files: Files, *, to_be_answered: Set[str] = frozenset(), fully: bool = False
+    ) -> Telling:
+        """All of it. The calls `to_be_answered` are told although they have no result yet: the
+        caller adds it. `fully`: see `mended`.
+        """
+        messages, tasks = [*self._messages], dict(self._tasks)
+        questions = (e.turn_id for e in self._turn if isinstance(e.event, k.UserMessageSent))
+        self._tell_turn(messages, tasks, files, running=next(questions, None))
+        return mended(messages, to_be_answered=to_be_answered, fully=fully, clean=self.clean)
+
+    def _settle(self, files: Files) -> None:
+        self._tell_turn(self._messages, self._tasks, files)
+        self._refused |= refused_turns(self._turn)
+        for entry in self._turn:
+            match entry.event:
+                case k.UserMessageSent(message_id=message_id) if message_id in files:
+                    self._files[message_id] = files[message_id]
+                case k.Message(blocks=blocks):
+                    thinks = any(block["type"] in THOUGHTS for block in blocks)
+                    self._has_thoughts = self._has_thoughts or thinks
+        self._turn = []
+
+    def _tell_turn(
+        self, messages: list[ApiMessage], tasks: Tasks, files: Files, running: str | None = None
+    ) -> None:
+        refused, call_ids = self._refused | refused_turns(self._turn), tool_ids(self._turn)
+        for entry, heard in heard_by(self._speaker, self._turn, tasks):
+            if entry.turn_id in refused:
+                if not refused[entry.turn_id] or is_refusal(entry):
+                    continue
+                if isinstance(entry.event, k.UserMessageSent):
+                    add(messages, "user", [{"type": "text", "text": LEFT_OUT}])
+                    continue
+            if heard is not None:
+                add(messages, "user", [{"type": "text", "text": heard}])
                 continue
-        if heard is not None:
-            add(messages, "user", [{"type": "text", "text": heard}])
-            continue
-        known = entry.position > forgotten and _is_after(entry, prefix)
-        keep = known or entry.turn_id in running
-        add(messages, *_role_and_blocks(entry, call_ids, keep, files))
-    fully = was_mended_in_full(log)
-    return mended(messages, to_be_answered=to_be_answered, fully=fully, clean=clean)
+            known = entry.position > self._forgotten and _is_after(entry, self.prefix)
+            keep = known or entry.turn_id == running
+            add(messages, *_role_and_blocks(entry, call_ids, keep, files))
+
+
+def _are_same(told: Sequence[Block], now: Sequence[Block]) -> bool:
+    """Whether they are told alike, of the same sources: citations are followed by these."""
+    return len(told) == len(now) and all(
+        a == b and a.get("source") is b.get("source") for a, b in zip(told, now, strict=True)
+    )
 
 
 def mended(
@@ -108,10 +182,12 @@ def mended(
     without = () if fully else NOT_OURS_TO_JUDGE
     clean, open_calls = clean or CleanHistory(), frozenset(to_be_answered)
     telling = Telling(messages, [])
-    if not is_plain_talk(messages) and not clean.grew_clean(messages, open_calls, without):
+    if not clean.grew_clean(messages, open_calls, without):
         repaired = repair(Request({"messages": messages}, open_calls), without=without)
         telling = Telling(repaired.body["messages"], repaired.found)
-    if not telling.repaired:
+    if telling.repaired:
+        clean.forget()
+    else:
         clean.remember(messages, without)
     return telling
 
@@ -122,36 +198,20 @@ def repair_record(repaired: Sequence[Finding]) -> k.HistoryRepaired | None:
     return k.HistoryRepaired(repairs=repairs) if repairs else None
 
 
-def newly_repaired(log: Sequence[Stamped], repaired: Sequence[Finding]) -> k.HistoryRepaired | None:
-    """The record of these repairs, unless the last one in the log says the same."""
-    record = repair_record(repaired)
-    before = [entry.event for entry in log if isinstance(entry.event, k.HistoryRepaired)]
-    return record if record not in before[-1:] else None
-
-
 def was_mended_in_full(log: Iterable[Stamped]) -> bool:
     """Whether the model has rejected blocks that it had sent itself."""
-    records = (entry.event for entry in log if isinstance(entry.event, k.HistoryRepaired))
-    return any(each["rule"] in NOT_OURS_TO_JUDGE for record in records for each in record.repairs)
+    events = (entry.event for entry in log)
+    return any(is_in_full(event) for event in events if isinstance(event, k.HistoryRepaired))
+
+
+def is_in_full(record: k.HistoryRepaired) -> bool:
+    return any(each["rule"] in NOT_OURS_TO_JUDGE for each in record.repairs)
 
 
 def container_of(message: k.Message) -> str | None:
     """Where the provider's own tools worked for this answer."""
     container = message.details.get("container")
     return container.get("id") if isinstance(container, dict) else None
-
-
-def open_container(log: Sequence[Stamped], now: datetime) -> str | None:
-    """The newest one of the window, unless it has expired: the API would refuse that."""
-    messages = (entry.event for entry in reversed(log) if isinstance(entry.event, k.Message))
-    newest = next((message for message in messages if container_of(message)), None)
-    if newest is None:
-        return None
-    try:
-        expires = datetime.fromisoformat(newest.details["container"]["expires_at"])
-        return container_of(newest) if expires > now else None
-    except (LookupError, TypeError, ValueError):  # nobody can tell when: not worth the risk
-        return None
 
 
 def _is_after(entry: Stamped, prefix: str | None) -> bool:
@@ -224,10 +284,10 @@ def add(messages: list[ApiMessage], role: str, blocks: list[Block]) -> None:
     if not blocks:
         return
     if messages and messages[-1]["role"] == role:
-        joined = [*messages[-1]["content"], *blocks]
-        messages[-1]["content"] = sorted(joined, key=_is_no_result) if role == "user" else joined
-    else:
-        messages.append({"role": role, "content": blocks})
+        blocks = [*messages.pop()["content"], *blocks]  # it may stand in other histories as well
+        if role == "user":
+            blocks.sort(key=_is_no_result)
+    messages.append({"role": role, "content": blocks})
 
 
 def _is_no_result(block: Block) -> bool:

@@ -17,9 +17,16 @@ from turnlog.events.internal import HANDOVER
 MOST_OF_A_NOTE = 2_000  # characters of a call or of its result
 
 
-def heard_by(speaker: str | None, log: Sequence[Stamped]) -> Iterator[tuple[Stamped, str | None]]:
-    """The events, each with the note that the speaker hears; None where the event is its own."""
-    tasks: dict[str, str] = {}  # open calls of the speaker's: who works on which
+Tasks = dict[str, str]  # open calls of the speaker's: who works on which
+
+
+def heard_by(
+    speaker: str | None, log: Sequence[Stamped], tasks: Tasks
+) -> Iterator[tuple[Stamped, str | None]]:
+    """The events, each with the note that the speaker hears; None where the event is its own.
+
+    `tasks` are those that were open before, and then those that are open after these events.
+    """
     for entry in log:
         author = entry.envelope.agent.id
         mine = speaker in (None, author) or isinstance(entry.event, _OF_THE_USER)
@@ -33,7 +40,7 @@ def heard_by(speaker: str | None, log: Sequence[Stamped]) -> Iterator[tuple[Stam
 _OF_THE_USER = (k.UserMessageSent, k.ToolSettled, k.HistoryAnchored, k.HistoryRepaired)
 
 
-def _note_tasks(entry: Stamped, tasks: dict[str, str]) -> None:
+def _note_tasks(entry: Stamped, tasks: Tasks) -> None:
     match entry.event:
         case k.ToolUse(tool_use_id=call, tool_name=name) if name.startswith(HANDOVER):
             tasks[call] = name.removeprefix(HANDOVER)

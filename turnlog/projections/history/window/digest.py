@@ -34,7 +34,7 @@ def digest(former: Opening, leaving: Sequence[Stamped]) -> str:
 
 def _entries(log: Sequence[Stamped]) -> Iterator[str]:
     refused = refused_turns(log)
-    for entry, heard in heard_by(NOBODY, log):
+    for entry, heard in heard_by(NOBODY, log, {}):
         event = entry.event
         if entry.turn_id in refused and (
             not refused[entry.turn_id] or is_refusal(entry) or isinstance(event, k.UserMessageSent)

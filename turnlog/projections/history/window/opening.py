@@ -40,6 +40,9 @@ class Opening(NamedTuple):
         return k.HistoryAnchored(anchor=anchor, summary=self.summary, files=[*self.files])
 
 
+NO_OPENING = Opening()
+
+
 def opening_of(log: Sequence[Stamped]) -> Opening:
     """Of the window that these events are."""
     for entry in reversed(log):

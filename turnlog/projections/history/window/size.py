@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from turnlog.events import kinds as k
-from turnlog.events.base import Stamped
+from turnlog.events.base import Event, Stamped
 from turnlog.events.usage import parts_of
 from turnlog.projections.history.messages import MOST_OF_A_RESULT
 from turnlog.projections.history.models import context_of
@@ -49,11 +49,84 @@ def room_for(model: str, wanted: int, max_tokens: int) -> Room:
     return Room(most, most // 3, last)
 
 
-def size_of(log: Sequence[Stamped], speaker: str, files: FileTokens = NO_FILES) -> Size:
-    """Of the prompt that the speaker would get."""
-    messages = sum(isinstance(e.event, k.UserMessageSent | k.Message) for e in log)
-    reported, newer = _last_report(log, speaker)
-    return Size(reported + sum(_weights(newer, files)), messages)
+class Span:
+    """Some events of the log: what they weigh, and how many messages there are."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self._weight = 0
+        self._with_files: list[str] = []  # ids of questions
+
+    def add(self, event: Event, weight: int) -> None:
+        self._weight += weight
+        if isinstance(event, k.UserMessageSent):
+            self.messages += 1
+            if event.files:
+                self._with_files.append(event.message_id)
+        elif isinstance(event, k.Message):
+            self.messages += 1
+
+    def tokens(self, files: FileTokens) -> int:
+        return self._weight + sum(files.get(message_id, 0) for message_id in self._with_files)
+
+
+class Measure:
+    """How large a window is for its speaker, counted as its events come."""
+
+    def __init__(self, speaker: str) -> None:
+        self._speaker = speaker
+        self._all = Span()
+        self._reported = 0  # what the speaker's last call had, with its answer
+        self._newer: Span | None = None  # since that call; None: there was none in this window
+        self._since_move: Span | None = None
+        self._failed: k.SummaryFailed | None = None  # since the window has moved
+        self.was_too_long = False  # the model could not take in what it was last told
+
+    def add(self, entry: Stamped) -> None:
+        event, weight = entry.event, _weight(entry.event)
+        for span in (self._all, self._newer, self._since_move):
+            if span is not None:
+                span.add(event, weight)
+        match event:
+            case k.Message(stop_reason=reason):
+                self.was_too_long = reason == "model_context_window_exceeded"
+                if entry.envelope.agent.id == self._speaker and (tokens := _reported(event)):
+                    self._reported, self._newer = tokens, Span()
+            case k.Error(code=code):
+                self.was_too_long = code == "context_exceeded"
+            case k.HistoryAnchored():  # what was reported before is of another window
+                self._reported, self._newer, self.was_too_long = 0, None, False
+                self._since_move, self._failed = Span(), None
+            case k.SummaryFailed():
+                self._failed = event
+
+    def size(self, files: FileTokens = NO_FILES) -> Size:
+        """Of the prompt that the speaker would get."""
+        newer = self._all if self._newer is None else self._newer
+        return Size(self._reported + newer.tokens(files), self._all.messages)
+
+    def is_too_soon(self, size: Size, room: Room, files: FileTokens = NO_FILES) -> bool:
+        """Whether the window has hardly grown since it moved, or since a summary of it failed.
+
+        A prompt and tools that take up most of the room are not made smaller by moving.
+        """
+        if self._failed is not None:
+            grown = size.tokens - self._failed.tokens >= room.most // GROWN_PART
+            return not grown and size.messages - self._failed.messages < GROWN_MESSAGES
+        if (since := self._since_move) is not None:
+            return since.tokens(files) < room.kept and since.messages < GROWN_MESSAGES
+        return False
+
+
+def measured(log: Iterable[Stamped], speaker: str) -> Measure:
+    measure = Measure(speaker)
+    for entry in log:
+        measure.add(entry)
+    return measure
+
+
+def is_too_large(size: Size, room: Room) -> bool:
+    return size.tokens > room.most or size.messages > MOST_MESSAGES
 
 
 def moved_anchor(
@@ -68,9 +141,9 @@ def moved_anchor(
 
     `too_long`: the model said that it is, whatever its size. Then less is kept.
     """
-    if not too_long and size.tokens <= room.most and size.messages <= MOST_MESSAGES:
+    if not too_long and not is_too_large(size, room):
         return None
-    weights = list(_weights(log, files))
+    weights = [_weight(entry.event) + _files(entry.event, files) for entry in log]
     whole = max(sum(weights), 1)
     most = room.kept * whole // max(size.tokens, 1)  # in the unit of the weights
     most = min(most, whole // 2) if too_long else most
@@ -89,66 +162,32 @@ def must_move(size: Size, room: Room) -> bool:
     return size.tokens > room.last or size.messages > 2 * MOST_MESSAGES
 
 
-def is_too_soon(log: Sequence[Stamped], size: Size, room: Room, files: FileTokens) -> bool:
-    """Whether the window has hardly grown since it moved, or since a summary of it failed.
+def _reported(message: k.Message) -> int:
+    """How many tokens the call had, with its answer. 0: nobody knows.
 
-    A prompt and tools that take up most of the room are not made smaller by moving.
+    A report with searches or compactions counts what was read inside of the call several times,
+    so it says nothing about the prompt.
     """
-    for at in reversed(range(len(log))):
-        match log[at].event:
-            case k.HistoryAnchored():
-                newer = log[at + 1 :]
-                tokens = sum(_weights(newer, files))
-                return tokens < room.kept and sum(map(_is_message, newer)) < GROWN_MESSAGES
-            case k.SummaryFailed(tokens=tokens, messages=messages):
-                grown = size.tokens - tokens >= room.most // GROWN_PART
-                return not grown and size.messages - messages < GROWN_MESSAGES
-    return False
+    parts = parts_of(message.model, message.reported)
+    one = len(parts) == 1 and parts[0].prompt_tokens and not parts[0].web_searches
+    return parts[0].total_tokens if one else 0
 
 
-def _last_report(log: Sequence[Stamped], speaker: str) -> tuple[int, Sequence[Stamped]]:
-    """What the speaker's last call had, with its answer, and what came after it.
-
-    A report from before the window moved is of another window. One with searches or compactions
-    counts what was read inside of the call several times, so it says nothing about the prompt.
-    """
-    for at in reversed(range(len(log))):
-        event = log[at].event
-        if isinstance(event, k.HistoryAnchored):
-            break
-        if isinstance(event, k.Message) and log[at].envelope.agent.id == speaker:
-            parts = parts_of(event.model, event.reported)
-            if len(parts) == 1 and parts[0].prompt_tokens and not parts[0].web_searches:
-                return parts[0].total_tokens, log[at + 1 :]
-    return 0, log
+def _weight(event: Event) -> int:
+    """An estimate of its tokens, without its files."""
+    match event:
+        case k.UserMessageSent(content=content):
+            return len(content.encode()) // BYTES_A_TOKEN + 5
+        case k.Message(blocks=blocks):
+            return len(msgspec.json.encode(blocks)) // BYTES_A_TOKEN
+        case k.ToolResult(result=value):
+            size = min(len(msgspec.json.encode(value)), MOST_OF_A_RESULT)
+            return size // BYTES_A_TOKEN + 5
+    return 0
 
 
-def was_too_long(log: Sequence[Stamped]) -> bool:
-    """Whether the model could not take in what it was last told."""
-    for entry in reversed(log):
-        match entry.event:
-            case k.Error(code=code):
-                return code == "context_exceeded"
-            case k.Message(stop_reason=reason):
-                return reason == "model_context_window_exceeded"
-            case k.HistoryAnchored():
-                return False
-    return False
-
-
-def _weights(log: Iterable[Stamped], files: FileTokens) -> Iterable[int]:
-    """An estimate of the tokens of each event."""
-    for entry in log:
-        match entry.event:
-            case k.UserMessageSent(content=content, message_id=message_id):
-                yield len(content.encode()) // BYTES_A_TOKEN + files.get(message_id, 0) + 5
-            case k.Message(blocks=blocks):
-                yield len(msgspec.json.encode(blocks)) // BYTES_A_TOKEN
-            case k.ToolResult(result=value):
-                size = min(len(msgspec.json.encode(value)), MOST_OF_A_RESULT)
-                yield size // BYTES_A_TOKEN + 5
-            case _:
-                yield 0
+def _files(event: Event, files: FileTokens) -> int:
+    return files.get(event.message_id, 0) if isinstance(event, k.UserMessageSent) else 0
 
 
 def _is_message(entry: Stamped) -> bool:

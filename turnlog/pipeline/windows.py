@@ -1,0 +1,83 @@
+"""What this server knows of the windows of sessions, so that it reads only what has come since.
+
+A window is in here only while nobody works with it. The log is asked each time: where another
+node, a person or a moved anchor has changed what it says, the window is folded anew.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Protocol
+
+from turnlog.events.base import Stamped
+from turnlog.ports import Session
+from turnlog.projections.history.window.fold import Window
+
+MOST_BYTES = 64_000_000  # of all sessions together
+Key = tuple[str, str, str]  # user, session, agent
+
+
+class ReadableLog(Protocol):
+    """As much of an EventLog as a prompt is made of."""
+
+    async def read(
+        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
+    ) -> list[Stamped]: ...
+
+
+class Windows:
+    """The windows of all sessions, within bounds of memory; those that were used last stay."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        """`most`: bytes. 0: nothing is remembered."""
+        self._most = most
+        self._bytes = 0
+        self._kept: OrderedDict[Key, Window] = OrderedDict()
+
+    def of(self, log: ReadableLog, session: Session, agent_id: str) -> "SessionWindow":
+        return SessionWindow(self, log, session, agent_id)
+
+    def pop(self, key: Key) -> Window | None:
+        window = self._kept.pop(key, None)
+        self._bytes -= window.bytes if window else 0
+        return window
+
+    def keep(self, key: Key, window: Window) -> None:
+        self.pop(key)
+        self._kept[key] = window
+        self._bytes += window.bytes
+        while self._bytes > self._most:
+            self.pop(next(iter(self._kept)))
+
+
+class SessionWindow:
+    """The window of one agent in one session, as this server knows it."""
+
+    def __init__(self, windows: Windows, log: ReadableLog, session: Session, agent: str) -> None:
+        self._windows = windows
+        self._log = log
+        self._session = session
+        self._agent = agent
+        self._key = (session.user_id, session.id, agent)
+
+    async def take(self, *, anew: bool = False) -> Window:
+        """As the log has it now; of one that is known, only what came since is read."""
+        known = self._windows.pop(self._key)
+        if known is not None and not anew and await self._grown(known):
+            return known
+        return Window(self._agent, self._session.anchor, await self.read())
+
+    async def _grown(self, known: Window) -> bool:
+        if known.anchor != self._session.anchor:
+            return False
+        return known.grow(await self._after(known.position - 1))
+
+    def keep(self, window: Window) -> None:
+        """Until it is taken again."""
+        self._windows.keep(self._key, window)
+
+    async def read(self) -> Sequence[Stamped]:
+        """All of its events."""
+        return await self._after(self._session.anchor - 1)
+
+    async def _after(self, position: int) -> Sequence[Stamped]:
+        return await self._log.read(self._session.user_id, self._session.id, after=position)
