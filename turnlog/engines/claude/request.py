@@ -83,6 +83,8 @@ def _fitting(body: dict[str, Any]) -> dict[str, Any]:
     """
     begins = last_turn(body["messages"])
     before, running = body["messages"][:begins], body["messages"][begins:]
+    if len(running) == 1 and running[0]["role"] == "user":  # there is no answer yet
+        return body
     fitting = repair(Request(body | {"messages": running}), without=_FOR_ALL).body
     return fitting | {"messages": [*before, *fitting["messages"]]}
 
