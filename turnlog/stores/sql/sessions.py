@@ -97,8 +97,7 @@ def change(db: Connection, user_id: str, session_id: str, changes: dict[str, Any
     return find(db, user_id, session_id)
 
 
-def name(db: Connection, user_id: str, session_id: str, title: str) -> None:
-    find(db, user_id, session_id)
+def name(db: Connection, session_id: str, title: str) -> None:
     db.execute(SQL["name_session"], {"id": session_id, "title": title})
 
 

@@ -64,8 +64,7 @@ def hold(db: Connection, turn: Turn) -> None:
 def let_go(db: Connection, turn: Turn, state: str) -> None:
     """The turn is over, or waits, if its lease holds."""
     hold(db, turn)
-    _update(db, turn, {"state": state})
-    drop_drafts(db, turn.id)
+    _set_state(db, turn, state)
 
 
 def add_draft(db: Connection, turn: Turn, piece: bytes) -> None:
@@ -81,6 +80,17 @@ def finish(db: Connection, turn: Turn, notices: Sequence[Notice]) -> None:
     """The turn is over, and whoever is to be told will be."""
     let_go(db, turn, "done")
     outbox.write(db, notices)
+
+
+def close(db: Connection, turn: Turn, notices: Sequence[Notice]) -> None:
+    """The same, in a step that has found the lease to hold."""
+    _set_state(db, turn, "done")
+    outbox.write(db, notices)
+
+
+def _set_state(db: Connection, turn: Turn, state: str) -> None:
+    _update(db, turn, {"state": state})
+    drop_drafts(db, turn.id)
 
 
 def newest(db: Connection, user_id: str, session_id: str) -> Turn | None:
