@@ -34,7 +34,7 @@ def refuse_second(db: Connection, turn: Turn) -> None:
 def refuse_begun(
     db: Connection, user_id: str, session_id: str, turn_id: str, request_id: str | None
 ) -> None:
-    sessions.find(db, user_id, session_id)
+    sessions.refuse_unknown(db, user_id, session_id)
     key = {"session_id": session_id, "request_id": request_id, "id": turn_id}
     if row := db.execute(SQL["get_begun_turn"], key).fetchone():
         raise AlreadyAsked(row[0], state=row[1], first_seq=row[2])
