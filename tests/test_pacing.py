@@ -10,8 +10,8 @@ from turnlog.testing import invariants
 from turnlog.testing import samples as s
 from turnlog.testing.apps import STREAM, events, served
 from turnlog.testing.shown_turns import chunk, thought
+from turnlog.ticks import EARLY, next_tick
 from turnlog.turns.pace import Pacer
-from turnlog.windows import EARLY, next_window
 
 WINDOW = 0.05
 
@@ -76,7 +76,7 @@ def test_a_model_that_is_read_at_this_pace_is_never_held_up(clock):
     clock.now = 0.3 * WINDOW
     for text in "abcd":
         pacer.add(Batch([chunk(text)]))
-        clock.now = next_window(clock.now, WINDOW) - EARLY / 2  # its timer may be a little early
+        clock.now = next_tick(clock.now, WINDOW) - EARLY / 2  # its timer may be a little early
     assert ("".join(batch[0].content for batch in out), clock.due) == ("abcd", [])
 
 

@@ -175,13 +175,12 @@ class RunningTurns:
         async with self._claiming:
             turn = await self._store.claim_waiting(user_id, session_id)
             if turn is not None:
-                self._live[turn.id] = LiveTurn(turn.id, session_id, user_id)
+                self._live[turn.id] = LiveTurn.of(turn)
             return turn
 
     async def go_on(self, turn: Turn, first: Event) -> None:
         """Go on with a turn that this process has claimed; `first` is what happened."""
-        claimed = LiveTurn(turn.id, turn.session_id, turn.user_id)
-        live = self._live.setdefault(turn.id, claimed)
+        live = self._live.setdefault(turn.id, LiveTurn.of(turn))
         self._limits.resume(turn.user_id)
         try:
             session = await self._store.get_session(turn.user_id, turn.session_id)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from turnlog.errors import TimedOut
 from turnlog.events.base import Event
 from turnlog.pipeline.turn_state import TurnState
+from turnlog.ports import Turn
 
 Deliver = Callable[[Event], Awaitable[None]]
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -37,6 +38,10 @@ class LiveTurn:
         self.begun = asyncio.Event()  # it takes events from outside; or is over
         self._because: BaseException | None = None
         self._working: asyncio.Task[Any] | None = None  # while it may be stopped
+
+    @classmethod
+    def of(cls, turn: Turn) -> "LiveTurn":
+        return cls(turn.id, turn.session_id, turn.user_id)
 
     def begin(self, deliver: Deliver) -> None:
         """From now on the turn takes events from outside."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from turnlog.events.chunks import CHUNKS, as_one, is_chunk
 from turnlog.ports import Batch, Output
-from turnlog.windows import next_window, window_of
+from turnlog.ticks import next_tick, tick_of
 
 
 class Pacer:
@@ -36,10 +36,10 @@ class Pacer:
             return
         loop = asyncio.get_running_loop()
         now = loop.time()
-        if window_of(now, self._window) > self._shown:
+        if tick_of(now, self._window) > self._shown:
             self._show()
         else:
-            self._timer = loop.call_at(next_window(now, self._window), self._show)
+            self._timer = loop.call_at(next_tick(now, self._window), self._show)
 
     def flush(self) -> None:
         """Show the held chunks now, one batch for each call."""
@@ -60,7 +60,7 @@ class Pacer:
         self.flush()
 
     def _show(self) -> None:
-        self._shown = window_of(asyncio.get_running_loop().time(), self._window)
+        self._shown = tick_of(asyncio.get_running_loop().time(), self._window)
         self.flush()
 
 

@@ -18,7 +18,7 @@ import msgspec
 
 from turnlog.engines.claude.bounds import MOST_ERROR
 from turnlog.net import is_on_loopback
-from turnlog.windows import next_window
+from turnlog.ticks import next_tick
 
 if TYPE_CHECKING:  # imported in a thread when the server opens: it takes a moment
     from aiohttp import ClientResponse, ClientSession
@@ -213,7 +213,7 @@ class _Body:
             self._ended.add_done_callback(self._wake)
         loop = asyncio.get_running_loop()
         self._pause = loop.create_future()
-        timer = loop.call_at(next_window(loop.time(), seconds), self._wake)
+        timer = loop.call_at(next_tick(loop.time(), seconds), self._wake)
         try:
             await self._pause
         finally:
