@@ -24,7 +24,7 @@ quick: .venv/.dev
 	@begin=$$(date +%s); $(MAKE) --no-print-directory check && $(PYTEST) $(QUICK) && \
 	    echo "make quick took $$(($$(date +%s) - begin)) seconds"
 
-test: .venv/.npm .venv/.site check
+test: .venv/.npm .venv/.redis .venv/.site check
 	$(PYTEST) -m "not soak"
 
 check: .venv/.dev
@@ -33,7 +33,7 @@ check: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-soak: .venv/.npm .venv/.copilotkit .venv/.site
+soak: .venv/.npm .venv/.copilotkit .venv/.redis .venv/.site
 	$(BIN)/pytest -q -m soak --hypothesis-profile=searching
 
 # How much of the core the fast tests run, room by room.
@@ -83,6 +83,12 @@ docs: .venv/.dev
 .venv/.npm: .venv/.dev tests/node/package-lock.json
 	mkdir -p .venv/npm && cp tests/node/package.json tests/node/package-lock.json .venv/npm/
 	$(NPM) ci --prefix .venv/npm --ignore-scripts --no-audit --no-fund --silent
+	touch $@
+
+# Redis itself, beside the Valkey of the wheel: unpacked from the system's packages, not installed.
+# Where there is no apt, a sentence says so, and tests run on Valkey alone.
+.venv/.redis: .venv/.dev turnlog/testing/servers/redis.py
+	$(BIN)/python -m turnlog.testing.servers.redis .venv/redis
 	touch $@
 
 # CopilotKit, which is as large as all the others together.

@@ -1,6 +1,6 @@
 """What sessions cost that people only watch, and turns that wait for people, over three nodes.
 
-    python -m bench.idle [WATCHED [WAITING]]
+    python -m bench.idle [WATCHED [WAITING]] [--write]
 
 Opens a stream for each watched session, at one node or another, and reads the memory of each node
 before and after. Then some of the sessions are asked at the next node, and every one of their
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import aiohttp
 
+from bench.scale import page, simulation
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.testing.cluster import Cluster, Person, cluster
 from turnlog.testing.servers.postgres import Postgres
@@ -123,16 +124,18 @@ class Crowd:
                         return
 
 
-def told(what: str, before: list[float], after: list[float], count: int, began: float) -> None:
+def told(what: str, before: list[float], after: list[float], count: int, began: float) -> float:
+    """Prints it. Returns the kilobytes of each."""
     grown = sum(after) - sum(before)
     say(
         f"{count} {what}: {' + '.join(f'{mb:.0f}' for mb in before)} MB before,"
         f" {' + '.join(f'{mb:.0f}' for mb in after)} MB after: {1000 * grown / count:.1f} kB each;"
         f" {time.monotonic() - began:.0f} s to begin all of them"
     )
+    return 1000 * grown / count
 
 
-async def main(watched: int, waiting: int) -> None:
+async def main(watched: int, waiting: int, *, write: bool) -> None:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (folder / "office.py").write_text(APP)
@@ -153,7 +156,11 @@ async def main(watched: int, waiting: int) -> None:
         await each(range(NODES), crowd.sees)
         before, began = await crowd.megabytes(), time.monotonic()
         await each(range(NODES, NODES + watched), crowd.watch)
-        told("idle sessions with a watcher each", before, await crowd.megabytes(), watched, began)
+        what = "idle sessions with a watcher each"
+        size = told(what, before, await crowd.megabytes(), watched, began)
+        if write:
+            page.note_costs(socket_kb=round(size, 1))
+            simulation.write()
         await each(range(NODES, NODES + TRIED), crowd.sees)
         say(f"{TRIED} of them were asked at another node, and their watchers saw the answer")
 
@@ -168,5 +175,6 @@ async def main(watched: int, waiting: int) -> None:
 
 
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    asyncio.run(main(*(given + [10_000, 1_000][len(given) :])))
+    given = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    write = "--write" in sys.argv[1:]
+    asyncio.run(main(*(given + [10_000, 1_000][len(given) :]), write=write))

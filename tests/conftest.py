@@ -55,3 +55,26 @@ def valkey():
     server.start()
     yield server
     server.close()
+
+
+@pytest.fixture(scope="session")
+def redis_7():
+    """A Redis from 7 on; who asks for it has seen that there is one."""
+    from turnlog.testing.servers.redis import redis_server
+    from turnlog.testing.servers.valkey import Valkey
+
+    server = Valkey(command=redis_server())
+    server.start()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def shards():
+    """A Cluster of three Valkey servers."""
+    from turnlog.testing.servers.shards import Shards
+
+    those = Shards()
+    those.start()
+    yield those
+    those.close()

@@ -6,13 +6,14 @@ from functools import partial
 
 import pytest
 import redis.asyncio as redis
+from redis_servers import REDIS_SERVERS
 
 from turnlog.buses import channels
 from turnlog.buses.memory import MemoryBus
 from turnlog.buses.nodes import NodesBus
 from turnlog.buses.packing import pack
 from turnlog.buses.postgres.stream import PostgresStream
-from turnlog.buses.redis import RedisStream
+from turnlog.buses.redis.stream import RedisStream
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.events.content import TokenUsage
@@ -76,12 +77,15 @@ class NodesContract(BusContract):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("servers", REDIS_SERVERS)
 class TestRedisBus(NodesContract):
     @pytest.fixture
-    async def stream(self, valkey):
-        async with redis.from_url(valkey.url) as client:
-            await client.flushall()
-        return partial(RedisStream, valkey.url)
+    async def stream(self, servers, request):
+        server = request.getfixturevalue(servers)
+        for each in getattr(server, "masters", [server]):
+            async with redis.from_url(each.url) as client:
+                await client.flushall()
+        return partial(RedisStream, server.url)
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ class Client:
     http: aiohttp.ClientSession
     cluster: Cluster
     dice: random.Random
+    patience: float | None = 10.0  # seconds of one stream; None: until it ends or says to reload
     session: str = ""
     acknowledged: dict[str, str] = field(default_factory=dict)  # message -> turn
     seen: dict[str, tuple] = field(default_factory=dict)  # event id -> number and type
@@ -65,7 +66,7 @@ class Client:
             while not await self._is_over(turn_id):
                 try:
                     url = f"{self._node()}/api/sessions/{self.session}/stream"
-                    limit = aiohttp.ClientTimeout(total=10, connect=2)
+                    limit = aiohttp.ClientTimeout(total=self.patience, connect=2)
                     async with self.http.get(url, timeout=limit) as response:
                         async for line in response.content:
                             if line.startswith(b"data: ") and self._note(line, turn_id):

@@ -256,12 +256,25 @@ async def place(folder: Path, *, replica: bool = False, disk: Path | None = None
         yield where
 
 
-async def perform(where: Place, count: int, seed: int, faults=FAULTS, clients: int = 4):
-    """So many faults, one after the other, under clients at work; then calm."""
+async def perform(
+    where: Place, count: int, seed: int, faults=FAULTS, *, clients: int = 4, patient: int = 0
+):
+    """So many faults, one after the other, under clients at work; then calm.
+
+    So many of the clients are patient: they stay with a stream until it says that it is over.
+    """
     dice, enough = random.Random(seed), asyncio.Event()
     done: Counter[str] = Counter()
     async with aiohttp.ClientSession() as http:
-        people = [Client(http, where.cluster, random.Random(f"{seed} {n}")) for n in range(clients)]
+        people = [
+            Client(
+                http,
+                where.cluster,
+                random.Random(f"{seed} {n}"),
+                patience=None if n < patient else 10.0,
+            )
+            for n in range(clients)
+        ]
         async with asyncio.TaskGroup() as tasks:
             for person in people:
                 tasks.create_task(person.live(enough))

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, suppress
 
 import aiohttp
 import pytest
+from redis_servers import REDIS_SERVERS
 
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
@@ -47,10 +48,10 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.fixture(params=["redis", "postgres"])
+@pytest.fixture(params=[*REDIS_SERVERS, None])
 def redis_url(request):
     """With Redis between the nodes, or with PostgreSQL alone."""
-    return request.getfixturevalue("valkey").url if request.param == "redis" else None
+    return request.getfixturevalue(request.param).url if request.param else None
 
 
 @asynccontextmanager

@@ -1,5 +1,6 @@
 """Nothing is lost, doubled or made up, whatever breaks: see faults.py."""
 
+import os
 import secrets
 import subprocess
 import tempfile
@@ -9,12 +10,14 @@ from pathlib import Path
 import pytest
 from faults import FAULTS, Place, check, perform, place
 
+COUNT = int(os.environ.get("FAULTS", "300"))  # fewer, to run it in parts
 
-async def suffer(folder, count, capsys, seed, faults=FAULTS, **how):
+
+async def suffer(folder, count, capsys, seed, faults=FAULTS, *, patient=0, **how):
     with capsys.disabled():
         print(f"\nfaults: seed {seed}")
     async with place(folder, **how) as where:
-        people, done = await perform(where, count, seed, faults)
+        people, done = await perform(where, count, seed, faults, patient=patient)
         found = await check(where, people)
     with capsys.disabled():
         print(f"faults: {dict(done)}; {dict(found)}")
@@ -28,7 +31,14 @@ async def test_each_fault_once(tmp_path, capsys):
 
 @pytest.mark.soak
 async def test_three_hundred_faults(tmp_path, capsys):
-    await suffer(tmp_path, 300, capsys, seed=secrets.randbits(32))
+    await suffer(tmp_path, COUNT, capsys, seed=secrets.randbits(32), patient=2)
+
+
+@pytest.mark.soak
+async def test_nobody_who_only_watches_waits_in_vain(tmp_path, capsys):
+    """They stay with a stream until it shows the end, or says that they should reload."""
+    faults = (Place.cut_redis, Place.cut_redis, Place.kill_redis, Place.kill_node)
+    await suffer(tmp_path, 30, capsys, secrets.randbits(32), faults, patient=4)
 
 
 @pytest.mark.soak

@@ -159,7 +159,7 @@ def _memory_bus(settings: Settings, store: Store) -> Bus:
 
 def _redis_bus(settings: Settings, store: Store) -> Bus:
     try:
-        from turnlog.buses.redis import RedisStream
+        from turnlog.buses.redis.stream import RedisStream
     except ImportError:
         raise ConfigError("Redis needs a package: pip install 'turnlog[cluster]'.") from None
     from turnlog.buses.nodes import NodesBus

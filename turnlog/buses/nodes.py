@@ -6,20 +6,25 @@ somebody watches there.
 
 The server between the nodes may go away. Then turns of this node are still seen on it, and
 whoever watches a turn of another node is told to reload, and follows the log until it is back.
+It may be away for one node alone. What that one could not send, it says when it is back: whoever
+watches those sessions at other nodes reloads.
 """
 
 import asyncio
 import logging
 import uuid
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import islice
+from typing import Any
 
 import msgspec
 
 from turnlog.buses.memory import HEARTBEAT, MOST_BYTES, MemoryBus
 from turnlog.buses.packing import Reference, pack, unpack
-from turnlog.buses.stream import Away, Parcel, Stream, end
+from turnlog.buses.stream import Away, Parcel, Stream, Unfit, end
+from turnlog.errors import ConfigError
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor
 from turnlog.events.kinds import Complete, Error, UserMessageSent
@@ -28,7 +33,9 @@ from turnlog.ports import Batches, Encode, OnSignal, Signal
 _log = logging.getLogger(__name__)
 Recall = Callable[[str, int], Awaitable[Stamped]]  # the entry of a session with this number
 MOST_WAITING = 10_000  # parcels that wait to be sent; where more do, the server is away
+MOST_KNOWN = 10 * MOST_WAITING  # sessions that a node keeps in mind
 AT_ONCE = 500  # parcels that are sent in one go
+NOBODY = ""  # in the place of a node: something of the session was not sent
 TRIES_EVERY = 1.0  # seconds, while the server is away
 
 
@@ -57,6 +64,7 @@ class NodesBus:
         self._watchers: Counter[str] = Counter()
         self._filling: dict[str, asyncio.Task[None]] = {}
         self._read_up_to: dict[str, str] = {}
+        self._unsent: dict[str, None] = {}  # sessions of which others have not seen everything
         self._running: dict[str, str] = {}  # sessions whose turn is shown by this node
         self._tasks: list[asyncio.Task[None]] = []
         self._on_signal: OnSignal = _deaf
@@ -71,6 +79,8 @@ class NodesBus:
         await self._here.open(on_signal)
         try:
             await self._stream.open(self._nudge, self._hear, self._lost.set)
+        except Unfit as error:
+            raise ConfigError(str(error)) from None
         except Away as error:
             self._go_away(error)
         self._tasks = [
@@ -94,7 +104,9 @@ class NodesBus:
     def publish(self, session_id: str, batch: Sequence[Stamped]) -> None:
         self._here.publish(session_id, batch)
         self._note(session_id, batch)
-        if self.away is None:
+        if self.away is not None:
+            self._note_unsent([session_id])
+        else:
             begins = any(type(entry.event) is UserMessageSent for entry in batch)
             self._waiting.append(Parcel(session_id, pack(self._me, batch), begins))
             self._something.set()
@@ -102,11 +114,11 @@ class NodesBus:
                 self._go_away(Away("too much waits to be sent"))
 
     async def follow(self, session_id: str, after: Cursor) -> Batches:
-        if self.away is not None and session_id not in self._running:
-            yield None
-            return
         await self._watch(session_id)
         try:
+            if self.away is not None and session_id not in self._running:
+                yield None
+                return
             batches = self._here.follow(session_id, after)
             try:
                 async for batch in batches:
@@ -182,13 +194,15 @@ class NodesBus:
                 for place, body in parcels:
                     await self._show(session_id, body)
                     self._read_up_to[session_id] = place
-        while len(self._read_up_to) > 10 * MOST_WAITING:
-            self._read_up_to.pop(next(iter(self._read_up_to)))
+        _bound(self._read_up_to)
 
     async def _show(self, session_id: str, body: bytes) -> None:
         try:
             node, batch = unpack(session_id, body)
             if node == self._me:
+                return
+            if node == NOBODY:
+                self._lose(session_id)
                 return
             entries = [
                 await self._recall(session_id, entry.seq) if isinstance(entry, Reference) else entry
@@ -219,15 +233,36 @@ class NodesBus:
             await self._sent()
 
     async def _sent(self) -> None:
+        parcels: list[Parcel] = []
         try:
             while self._waiting or self._signals:
                 if self._waiting:
                     count = min(AT_ONCE, len(self._waiting))
-                    await self._stream.add([self._waiting.popleft() for _ in range(count)])
+                    parcels = [self._waiting.popleft() for _ in range(count)]
+                    await self._stream.add(parcels)
+                    parcels = []
                 while self._signals:
                     await self._stream.signal(self._signals.popleft())
         except Away as error:
+            self._note_unsent(parcel.session_id for parcel in parcels)
             self._go_away(error)
+
+    def _note_unsent(self, session_ids: Iterable[str]) -> None:
+        self._unsent.update(dict.fromkeys(session_ids))
+        _bound(self._unsent)
+
+    async def _tell_unsent(self) -> None:
+        """Those who watch these sessions elsewhere may wait for what was never sent."""
+        while self._unsent:
+            session_ids = list(islice(self._unsent, AT_ONCE))
+            parcels = [Parcel(name, pack(NOBODY, []), False) for name in session_ids]
+            for name in session_ids:
+                del self._unsent[name]
+            try:
+                await self._stream.add(parcels)
+            except Away:
+                self._note_unsent(session_ids)
+                raise
 
     def _hear(self, body: bytes) -> None:
         node, session_id, signal = _told(body)
@@ -240,13 +275,21 @@ class NodesBus:
         if self.away is None:
             _log.warning("live events of other nodes do not come: %s", error)
             self.away = str(error)
+            self._note_unsent(parcel.session_id for parcel in self._waiting)
             self._waiting.clear()
             self._signals.clear()
             for session_id in list(self._watchers):
-                if session_id not in self._running:
-                    self._here.channels.lose(session_id)
+                self._lose(session_id)
             self._filling.clear()
+            # Its next place may lie before this one: it may come back empty, or as a replica.
+            for session_id in self._read_up_to.keys() - self._running.keys():
+                del self._read_up_to[session_id]
         self._lost.set()
+
+    def _lose(self, session_id: str) -> None:
+        """Another node shows it, and this one has not heard everything."""
+        if session_id not in self._running:
+            self._here.channels.lose(session_id)
 
     async def _come_back(self) -> None:
         while True:
@@ -258,6 +301,7 @@ class NodesBus:
                     await self._stream.close()
                 try:
                     await self._stream.open(self._nudge, self._hear, self._lost.set)
+                    await self._tell_unsent()
                 except Away:
                     await asyncio.sleep(TRIES_EVERY)
                     continue
@@ -267,6 +311,11 @@ class NodesBus:
                 for session_id in list(self._watchers):
                     if session_id not in self._filling:
                         self._filling[session_id] = asyncio.create_task(self._fill(session_id))
+
+
+def _bound(known: dict[str, Any]) -> None:
+    while len(known) > MOST_KNOWN:
+        del known[next(iter(known))]
 
 
 _told = msgspec.json.Decoder(tuple[str, str, Signal]).decode

@@ -16,6 +16,10 @@ class Away(Exception):
     """The server between the nodes does not answer."""
 
 
+class Unfit(Away):
+    """It answers, and is not what is needed. Only a person can change that."""
+
+
 class Parcel(NamedTuple):
     """One batch of one session, packed."""
 

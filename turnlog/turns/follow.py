@@ -9,12 +9,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from math import inf
 
+from turnlog.errors import TurnlogError
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import BEGINNING, Cursor, cursor_of
 from turnlog.events.kinds import Complete, Error, ResyncRequired
 from turnlog.pipeline.ending import completed_again
 from turnlog.ports import OPEN, Batches, Bus, Encode, LiveEvent, StartedTurn, Store
-from turnlog.turns.live_turn import LiveTurn
 from turnlog.turns.server_event import server_envelope
 
 TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on from there."
@@ -25,14 +25,44 @@ Live = AsyncGenerator[Sequence[LiveEvent], None]
 IsAtRest = Callable[[str, StartedTurn], Awaitable[bool]]  # of this user
 
 
+class Silence:
+    """Tells whether the turn that somebody watches has ended without their seeing it.
+
+    The node that ended it may have been cut off, and have died before it could say so. Only one
+    who waits for the end of a turn asks, after two signs of life with nothing in between, and
+    the end must be missing twice: it may be on its way.
+    """
+
+    def __init__(self, store: Store, user_id: str, session_id: str) -> None:
+        self._store, self._user_id, self._session_id = store, user_id, session_id
+        self._last: Stamped | None = None
+        self._turn_id: str | None = None  # that runs, as far as is known
+        self._signs = self._missing = 0
+
+    async def hides_an_end(self, last: Stamped | None) -> bool:
+        """After a sign of life; `last` was shown before it."""
+        if last is not None and last is not self._last:
+            self._last, self._signs, self._missing = last, 0, 0
+            self._turn_id = None if type(last.envelope.event) in ENDINGS else last.turn_id
+        self._signs += 1
+        is_new = last is None and self._signs == 2  # nothing was shown: the store knows
+        if self._signs < 2 or (self._turn_id is None and not is_new):
+            return False
+        try:
+            newest = await self._store.newest_turn(self._user_id, self._session_id)
+        except TurnlogError:  # it cannot be asked at the moment
+            return False
+        running = newest.id if newest is not None and newest.state in OPEN else None
+        if is_new:
+            self._turn_id = running
+        self._missing += running != self._turn_id
+        return self._missing > 1
+
+
 class Following:
     """Sessions and turns as those who watch see them. An empty batch is a sign of life."""
 
-    def __init__(
-        self, store: Store, bus: Bus, encode: Encode, live: Callable[[str], LiveTurn | None]
-    ) -> None:
-        """`live`: the turn of that id, until this process has shown its end."""
-        self._live = live
+    def __init__(self, store: Store, bus: Bus, encode: Encode) -> None:
         self._store = store
         self._bus = bus
         self._encode = encode
@@ -49,20 +79,22 @@ class Following:
         else:
             patience = await self._patience(user_id, session_id, after)
             batches = self._bus.follow(session_id, after)
-        last = cursor_of(opening[-1].entry) if opening else after or BEGINNING
+        last = opening[-1].entry if opening else None
+        silence = Silence(self._store, user_id, session_id)
         async with aclosing(batches):
             if opening:
                 yield opening
             async for batch in batches:
                 if batch:
                     patience = inf
-                    last = cursor_of(batch[-1].entry)
+                    last = batch[-1].entry
                 elif batch is None and self._bus.away is not None:
-                    async for polled in self._by_log(user_id, session_id, last):
+                    known = cursor_of(last) if last else after or BEGINNING
+                    async for polled in self._by_log(user_id, session_id, known):
                         yield polled
                     yield [self._resync(session_id)]
                     return
-                elif batch is None or patience == 0:
+                elif batch is None or patience == 0 or await silence.hides_an_end(last):
                     yield [self._resync(session_id)]
                     return
                 else:
@@ -81,19 +113,22 @@ class Following:
             yield opening
             if type(opening[-1].entry.envelope.event) in ENDINGS:
                 return
-            last = cursor_of(opening[-1].entry)
+            last = opening[-1].entry
+            silence = Silence(self._store, user_id, started.session_id)
             async for batch in batches:
                 if batch is None and self._bus.away is not None:
-                    async for polled in self._by_log(user_id, started.session_id, last):
+                    known = cursor_of(last)
+                    async for polled in self._by_log(user_id, started.session_id, known):
                         yield polled
                         if polled and type(polled[-1].entry.event) in ENDINGS:
                             return
-                if batch is None:
+                if batch is None or (not batch and await silence.hides_an_end(last)):
                     yield [self._resync(started.session_id)]
                     return
                 yield batch
                 if batch:
-                    if type(batch[-1].entry.envelope.event) in ENDINGS:
+                    last = batch[-1].entry
+                    if type(last.envelope.event) in ENDINGS:
                         return
                 elif is_at_rest is not None and await is_at_rest(user_id, started):
                     return
@@ -141,7 +176,7 @@ class Following:
         """How many empty batches a client may get before it must reload.
 
         Zero if the log has events that the bus has not, or if the cursor is not from this log.
-        One if a turn runs, or has just ended: it may have stored what it has not shown yet.
+        One if a turn runs: it may have stored an event that it has not shown yet.
         """
         newest = await self._store.tail(user_id, session_id, limit=1)
         position = newest[-1].seq if newest else BEGINNING.position
@@ -153,7 +188,7 @@ class Following:
         missed = await self._store.read(user_id, session_id, after=after.position, limit=FEW)
         if len(missed) < FEW and all(entry.envelope.internal for entry in missed):
             return inf
-        return 1 if turn and (turn.state == "running" or self._live(turn.id)) else 0
+        return 1 if turn is not None and turn.state == "running" else 0
 
     async def _newest_turn(
         self, user_id: str, session_id: str
@@ -161,7 +196,8 @@ class Following:
         turn = await self._store.newest_turn(user_id, session_id)
         if turn is None:
             return [], self._bus.follow(session_id, BEGINNING)
-        return await self._from_start(user_id, StartedTurn.of(turn))
+        started = StartedTurn(turn_id=turn.id, session_id=session_id, first_seq=turn.first_seq)
+        return await self._from_start(user_id, started)
 
     async def _from_start(
         self, user_id: str, started: StartedTurn

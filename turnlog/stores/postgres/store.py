@@ -5,7 +5,6 @@ after the other, on whichever nodes. All of it is one transaction.
 """
 
 import asyncio
-import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
@@ -25,12 +24,11 @@ from turnlog.stores.postgres.nodes import Nodes
 from turnlog.stores.postgres.pool import Pool
 from turnlog.stores.postgres.statements import SQL
 from turnlog.stores.postgres.writers import Writers
-from turnlog.stores.sql import log, sessions
+from turnlog.stores.sql import log
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.store import SqlStore
 from turnlog.telemetry.metrics import Metrics
 
-_log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -107,8 +105,8 @@ class PostgresStore(SqlStore):
         self._most = (turns_at_once, messages_a_minute)
         self._most_with_files = with_files
 
-    async def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Turn:
-        step = partial(self._admitted, turn=turn, first=first, title=title)
+    async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
+        step = partial(self._admitted, turn=turn, first=first)
         if self._most_with_files is not None and any(_has_files(each) for each in first):
             return await self._change(step)
         self._refuse_unwritable()
@@ -116,22 +114,12 @@ class PostgresStore(SqlStore):
         running, begun = self._most or (None, None)
         admission = Admission(running, begun, since=in_seconds(-60), until=in_seconds(60))
         writers = self._turn_writers
-        opened_turn = await writers.begin(turn.user_id, turn.session_id, step, opened, admission)
-        if title:
-            await self._name(turn.session_id, title)
-        return opened_turn
+        return await writers.begin(turn.user_id, turn.session_id, step, opened, admission)
 
-    async def _name(self, session_id: str, title: str) -> None:
-        """The turn runs: where this fails, the next question names the session."""
-        try:
-            await self._change(lambda db: sessions.name(db, session_id, title))
-        except Exception:
-            _log.exception("session %s could not be named", session_id)
-
-    def _admitted(self, db: Connection, turn: Turn, first: Sequence[Envelope], title: str) -> Turn:
+    def _admitted(self, db: Connection, turn: Turn, first: Sequence[Envelope]) -> Turn:
         """The turn, unless it is one too many: then nothing of it stays."""
         db.lock(f"turns of {turn.user_id}")
-        begun = log.begin_turn(db, turn, first, title, self._me, self.seals)
+        begun = log.begin_turn(db, turn, first, self._me, self.seals)
         bounds = {"user_id": turn.user_id, "since": in_seconds(-60), "until": in_seconds(60)}
         running, sent = db.execute(SQL["count_turns"], bounds).fetchone()
         if self._most and running > self._most[0]:

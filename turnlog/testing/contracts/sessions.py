@@ -215,12 +215,11 @@ class SessionsContract(Contract):
     async def test_a_session_is_named_once(self, store: Store) -> None:
         nameless = msgspec.structs.replace(s.new_session("s"), title="")
         await store.create_session(nameless)
-        for turn, title in (("t1", ""), ("t2", "Ducks"), ("t3", "Geese")):
-            begun = await store.begin_turn(s.new_turn(turn), s.placed(s.asked()), title)
-            await store.finish_turn(begun)
+        await store.name_session("alice", "s", "Ducks")
+        await store.name_session("alice", "s", "Geese")
         assert (await store.get_session("alice", "s")).title == "Ducks"
         with pytest.raises(NotFound):
-            await store.begin_turn(s.new_turn("t4", "s", "bob"), s.placed(s.asked()), "Mine")
+            await store.name_session("bob", "s", "Mine")
 
     async def _made(self, store: Store, names: str) -> list[Session]:
         """A session for each name, in this order."""

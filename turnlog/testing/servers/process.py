@@ -48,6 +48,10 @@ class ChildServer:
         )
         self.process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def runs(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
     def start(self) -> None:
         """Returns when it answers. Raises RuntimeError if it ends before that."""
         with self._log.open("ab") as log:
@@ -81,7 +85,7 @@ class ChildServer:
         self._signal(signal.SIGCONT)
 
     def _end(self, how: signal.Signals) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if self.process is not None and self.runs:
             self.process.send_signal(how)
             try:
                 self.process.wait(10)

@@ -4,6 +4,7 @@ import importlib.util
 import shutil
 import socket
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from turnlog.testing.servers.process import ChildServer, free_port
@@ -14,16 +15,17 @@ URL = "TEST_REDIS_URL"  # one that is there already: tests may empty it
 class Valkey:
     """An empty server that keeps nothing on disk: started again, it is empty."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, command: Sequence[str] = ()) -> None:
+        """`command`: how it is started, where not as found here."""
         self.port = free_port()
         self.folder = Path(tempfile.mkdtemp(prefix="turnlog-valkey-"))
-        command = [
-            _program(),
+        whole = [
+            *(command or [_program()]),
             *("--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)),
             *("--save", "", "--appendonly", "no", "--daemonize", "no"),
             *options,
         ]
-        self.server = ChildServer(command, self.folder, self._answers)
+        self.server = ChildServer(whole, self.folder, self._answers)
 
     @property
     def url(self) -> str:

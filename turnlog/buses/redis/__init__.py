@@ -1,0 +1,1 @@
+"""Live events between nodes by Redis or Valkey: one server, or a Cluster."""
