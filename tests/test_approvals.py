@@ -246,7 +246,7 @@ async def test_what_expired_while_the_server_was_down_is_told_to_the_model():
 
 
 async def test_a_decision_waits_for_a_turn_to_begin_and_not_for_its_end():
-    live, delivered = LiveTurn("t", "s"), []
+    live, delivered = LiveTurn("t", "s", "alice"), []
     deciding = asyncio.create_task(approvals._delivered(live, k.TurnResumed()))
     await asyncio.sleep(0)
 

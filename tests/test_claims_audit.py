@@ -14,7 +14,7 @@ from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.projections.claims import by_turn, unfounded
 from turnlog.projections.proof import prove
-from turnlog.simulator import Cut, Reply, Text
+from turnlog.simulator import Cut, Reply, Text, ToolCall
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
@@ -189,7 +189,8 @@ async def test_a_turn_that_broke_off_claims_nothing():
         assert claims(await kept(app.store)) == []
 
 
-async def test_an_ordinary_turn_is_not_read_back():
+@pytest.mark.parametrize("more", [[], [ToolCall("look")]], ids=["one answer", "two answers"])
+async def test_an_ordinary_turn_is_not_read_back(more):
     class Counting(MemoryStore):
         reads = 0
 
@@ -198,10 +199,10 @@ async def test_an_ordinary_turn_is_not_read_back():
             return await super().read(*args, **named)
 
     plain, claiming = Counting(), Counting()
-    async with app_of(Reply("Hello!"), store=plain) as app:
-        await app.run_turn("Hi")
-    async with app_of(Reply(CLAIM), store=claiming) as app:
-        await app.run_turn("Hi")
+    for store, text in (plain, "Hello!"), (claiming, CLAIM):
+        replies = [Reply(Text(text), *more), Reply("Bye!")][: len(more) + 1]
+        async with app_of(*replies, store=store) as app:
+            assert (await app.run_turn("Hi")).success
     assert claiming.reads == plain.reads + 1
 
 

@@ -44,12 +44,12 @@ class GatedStore(MemoryStore):
         super().__init__()
         self.deciding, self.resuming, self.answering = Gate(), Gate(), Gate()
 
-    async def append(self, turn, events):
+    async def append(self, turn, events, complete=None):
         if any(isinstance(p.event, k.ApprovalResolved) for p in events):
             await self.deciding()
         elif any(isinstance(p.event, k.ToolResult) for p in events):
             await self.answering()
-        return await super().append(turn, events)
+        return await super().append(turn, events, complete)
 
     async def started_tools(self, turn):
         await self.resuming()
@@ -141,7 +141,7 @@ async def test_nothing_new_begins_at_a_server_that_ends_and_the_question_stays_o
         await end
         for answer in answers:
             is_problem(answer, 503, "closing")
-        assert desk.app._turns._tasks == set()
+        assert not desk.app._turns._tasks
         assert [each["id"] for each in await desk.pending()] == [asked["id"]]
 
 

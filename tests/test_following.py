@@ -8,6 +8,7 @@ from test_live import OVER, pieces, read_events, reload, types, up_to, watched, 
 from test_sockets import served as sockets_served
 
 from turnlog.events import kinds as k
+from turnlog.events.cursor import cursor_of
 from turnlog.ports import Question
 from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, Stall, ToolCall
@@ -19,22 +20,35 @@ from turnlog.testing.tabs import tab
 
 
 class SlowToSay(MemoryStore):
-    """Stores a question, and takes its time to say so: a reader is quicker."""
+    """Stores a question, or an end, and takes its time to say so: a reader is quicker."""
 
     def __init__(self):
         super().__init__()
         self.stored, self.go = asyncio.Event(), asyncio.Event()
-        self.go.set()
 
-    async def begin_turn(self, turn, first):
-        begun = await super().begin_turn(turn, first)
+    async def say(self):
         self.stored.set()
         await self.go.wait()
+
+
+class SlowToBegin(SlowToSay):
+    async def begin_turn(self, turn, first, title=""):
+        begun = await super().begin_turn(turn, first, title)
+        await self.say()
         return begun
 
 
+class SlowToEnd(SlowToSay):
+    async def append(self, turn, events, complete=None):
+        number = await super().append(turn, events, complete)
+        if complete is not None:
+            await self.say()
+        return number
+
+
 async def test_what_is_stored_and_not_shown_yet_is_no_reason_to_reload():
-    store = SlowToSay()
+    store = SlowToBegin()
+    store.go.set()
     async with served(Reply("One."), Reply("Two."), store=store) as server:
         session = await server.session()
         await server.ask(session)
@@ -50,6 +64,19 @@ async def test_what_is_stored_and_not_shown_yet_is_no_reason_to_reload():
             seen = await up_to(shown, *OVER)
         assert (await asking).status_code == 202
         assert types(seen)[0] == "user_message_sent" and types(seen)[-1] == "complete"
+
+
+async def test_an_end_that_is_stored_and_not_shown_yet_is_no_reason_to_reload():
+    store = SlowToEnd()
+    async with served(Reply("One."), store=store) as server:
+        session = await server.session()
+        await server.ask(session)
+        await store.stored.wait()
+        newest = server.app.bus.channels[session].events[-1].entry
+        async with watching(server, session, after="{}.{}".format(*cursor_of(newest))) as shown:
+            store.go.set()
+            seen = await up_to(shown, *OVER)
+        assert types(seen) == ["message", "complete"]
 
 
 # without a cursor: the newest turn from its start

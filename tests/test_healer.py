@@ -68,8 +68,8 @@ async def test_an_app_heals_by_itself_while_it_is_open():
     ended = asyncio.Event()
 
     class Store(MemoryStore):
-        async def append(self, turn, events):
-            number = await super().append(turn, events)
+        async def append(self, turn, events, complete=None):
+            number = await super().append(turn, events, complete)
             ended.set()
             return number
 

@@ -10,6 +10,7 @@ from turnlog.testing import invariants
 from turnlog.testing import samples as s
 from turnlog.testing.apps import STREAM, events, served
 from turnlog.testing.shown_turns import chunk, thought
+from turnlog.ticks import EARLY, next_tick
 from turnlog.turns.pace import Pacer
 
 WINDOW = 0.05
@@ -25,8 +26,8 @@ class Clock:
     def time(self):
         return self.now
 
-    def call_later(self, delay, callback):
-        self.due.append(callback)
+    def call_at(self, when, callback):
+        self.due.append((when, callback))
         return self
 
     def cancel(self):
@@ -35,7 +36,8 @@ class Clock:
     def tick(self, windows=1.0):
         self.now += windows * WINDOW
         due, self.due = self.due, []
-        for callback in due:
+        for when, callback in due:
+            assert when <= self.now + EARLY
             callback()
 
 
@@ -71,10 +73,20 @@ def test_a_window_in_which_nothing_came_closes(clock):
 
 def test_a_model_that_is_read_at_this_pace_is_never_held_up(clock):
     pacer, out = paced()
-    for text in "abc":
+    clock.now = 0.3 * WINDOW
+    for text in "abcd":
         pacer.add(Batch([chunk(text)]))
-        clock.tick(0.9)  # a timer of its own may be a little early
-    assert (out, clock.due) == ([[chunk("a")], [chunk("b")], [chunk("c")]], [])
+        clock.now = next_tick(clock.now, WINDOW) - EARLY / 2  # its timer may be a little early
+    assert ("".join(batch[0].content for batch in out), clock.due) == ("abcd", [])
+
+
+def test_windows_begin_for_all_sessions_at_the_same_moment(clock):
+    (one, _), (two, _) = paced(), paced()
+    for pacer, came in (one, 0.3), (two, 0.6):
+        clock.now = came * WINDOW
+        for text in "ab":
+            pacer.add(Batch([chunk(text)]))
+    assert [when for when, _ in clock.due] == [WINDOW, WINDOW]
 
 
 def test_without_a_window_each_chunk_goes_out_at_once(clock):

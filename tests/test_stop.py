@@ -40,7 +40,8 @@ async def test_stopping_again_or_nothing_is_no_problem():
         async with watching(server, session) as shown:
             await server.ask(session)
             await up_to(shown, "tool_use")
-        assert await asyncio.gather(*(stop(server, session) for _ in "abc")) == [True] * 3
+        stops = [server.app.stop_turn("local", session) for _ in "abc"]  # in one step of the loop
+        assert await asyncio.gather(*stops) == [True] * 3
         assert await stop(server, session) is False
         kept = [event.type for event in await server.kept(session)]
         assert kept.count("tool_result") == 1
@@ -64,7 +65,7 @@ async def test_a_stop_does_not_wait_for_a_question_that_was_refused():
     class Slow(MemoryStore):  # a store that takes its time to say that the session is busy
         asked, go = asyncio.Event(), asyncio.Event()
 
-        async def begin_turn(self, turn, first):
+        async def begin_turn(self, turn, first, title=""):
             self.asked.set()
             await self.go.wait()
             raise Busy("other")

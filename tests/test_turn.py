@@ -10,13 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from turnlog import Agent, Settings, create_app, tool
+from turnlog.errors import TimedOut
 from turnlog.events import clock
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
-from turnlog.pipeline.ending import ShuttingDown
+from turnlog.pipeline.ending import ShuttingDown, completed_again
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
-from turnlog.simulator import Reply, SimulatedClaude, Stall, ToolCall
+from turnlog.simulator import Cut, Reply, SimulatedClaude, Stall, ToolCall, invalid_request
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import invariants
@@ -95,8 +96,8 @@ async def test_a_turn_that_is_stopped_while_a_tool_runs_closes_the_tool():
 
 async def test_a_turn_that_is_stopped_while_it_stores_keeps_its_message_once():
     class SlowStore(MemoryStore):  # a disk that takes its time, so that the stop comes first
-        async def append(self, turn, events):
-            number = await super().append(turn, events)
+        async def append(self, turn, events, complete=None):
+            number = await super().append(turn, events, complete)
             asyncio.get_running_loop().call_soon(live.stop)
             await asyncio.sleep(0)
             return number
@@ -110,6 +111,76 @@ async def test_a_turn_that_is_stopped_while_it_stores_keeps_its_message_once():
         assert [entry.event.content for entry in seen if isinstance(entry.event, k.Message)] == [
             "Hello."
         ]
+
+
+class OneStepStore(MemoryStore):
+    """A turn that ends well needs no step of its own for that."""
+
+    async def finish_turn(self, turn, complete=None):
+        assert self.ending, "the turn was ended by itself"
+        await super().finish_turn(turn, complete)
+
+    async def append(self, turn, events, complete=None):
+        self.ending = complete is not None
+        return await super().append(turn, events, complete)
+
+
+async def test_a_turn_ends_in_the_step_that_keeps_its_last_answer():
+    replies = Reply("Hm.", ToolCall("look")), Reply("Hello.")
+    async with running(*replies, store=OneStepStore()) as (app, _):
+        result = await app.run_turn("Go", user_id=USER)
+        session = result.events[0].session_id
+        assert (result.success, result.text) == (True, "Hello.")
+        assert await problems(app, session, [event.entry for event in result.events]) == []
+        last, ending = result.events[-2:]
+        assert [each.type for each in (last, ending)] == ["message", "complete"]
+        kept = [event.entry for event in result.events if event.seq is not None]
+        again = wire.decode(wire.encode(completed_again(kept)))
+        assert again | {"timestamp": ""} == ending.as_dict() | {"timestamp": ""}
+
+
+ENDS = {"complete": Reply("Hello."), "error": invalid_request(), "cut": Reply("Hm.", ending=Cut(3))}
+
+
+@pytest.mark.parametrize("end", ENDS)
+async def test_who_sees_the_end_of_a_turn_may_ask_again_at_once(end):
+    async with running(ENDS[end]) as (app, _):
+        publish, found = app.bus.publish, []
+
+        def look():
+            running = [*app.metrics.turns_running.lines()][0].split()[-1]
+            found.append((app._turns._live, dict(app._turns._limits._running), running))
+            found.append("".join(app.metrics.model_calls.lines()).endswith(" 1"))
+
+        def watched(session_id, batch):
+            publish(session_id, batch)
+            if any(isinstance(entry.event, k.Complete | k.Error) for entry in batch):
+                asyncio.get_running_loop().call_soon(look)  # as early as anybody can
+
+        app.bus.publish = watched
+        await app.run_turn("Go", user_id=USER)
+        await asyncio.sleep(0)  # let it look
+        assert found == [({}, {}, "0"), end != "error"]
+
+
+@pytest.mark.parametrize("late", [TimedOut("Too long."), ShuttingDown(), ValueError("a bug"), None])
+async def test_what_stops_a_turn_after_its_end_changes_nothing(late):
+    class Store(MemoryStore):
+        async def append(self, turn, events, complete=None):
+            number = await super().append(turn, events, complete)
+            if complete is not None:
+                app._turns.live(turn.id).stop(late)
+            return number
+
+    async with running(Reply("Hello."), Reply("Again."), store=Store()) as (app, _):
+        session = await app.create_session(USER)
+        turn = await app.start_turn(USER, session.id, Question(message="Go"))
+        seen = await followed(app, turn)
+        assert await problems(app, session.id, seen) == []
+        assert isinstance(seen[-1].event, k.Complete)
+        await app.rest()
+        result = await app.run_turn("And now?", session_id=session.id, user_id=USER)
+        assert result.text == "Again."
 
 
 async def test_a_server_that_stops_ends_the_turn_with_an_error():
@@ -136,10 +207,10 @@ async def test_a_turn_that_begins_while_the_server_stops_gets_the_grace_period_t
     """A rolling upgrade: its question was taken before the end began, its row is written after."""
 
     class SlowStore(MemoryStore):
-        async def begin_turn(self, turn, first):
+        async def begin_turn(self, turn, first, title=""):
             reached.set()
             await written.wait()
-            return await super().begin_turn(turn, first)
+            return await super().begin_turn(turn, first, title)
 
     reached, written = asyncio.Event(), asyncio.Event()
     async with running(Reply("Hello."), store=SlowStore()) as (app, _):
@@ -158,10 +229,10 @@ async def test_when_the_store_breaks_the_user_is_told_and_the_session_heals():
     class BreakingStore(MemoryStore):  # no real disk can be made to fail at will
         broken = False
 
-        async def append(self, turn, events):
+        async def append(self, turn, events, complete=None):
             if self.broken:
                 raise OSError("disk full")
-            return await super().append(turn, events)
+            return await super().append(turn, events, complete)
 
     store = BreakingStore()
     async with running(Reply("Lost."), Reply("Back."), store=store) as (app, sim):

@@ -107,7 +107,6 @@ class Turnlog(RunsTurns):
         self._roster = Roster(agents)
         self._engines = engines
         self.bus = bus
-        self._following = Following(store, bus, wire.encode)
         self._book = PriceBook.of(settings.prices)
         self._budgets = Budgets(settings.budgets, store, self._book.rate, self.timezone)
         self._notes = ClaimNotes(store, bus.publish)
@@ -122,6 +121,7 @@ class Turnlog(RunsTurns):
             on_end=[FileUses(store.files), self._notes],
             window_bytes=settings.window_bytes,
         )
+        self._following = Following(store, bus, wire.encode, self._turns.live)
         self.rest = self._turns.all_at_rest  # no turn runs here, and what follows is done
         self._message_ids = MessageIds(store)
         self._webhooks = Webhooks(settings.webhooks, store.outbox)

@@ -6,12 +6,12 @@ from functools import lru_cache
 
 
 def now() -> str:
-    return _text(time.time_ns() // 1_000_000)
+    return text(time.time_ns() // 1_000_000)
 
 
 def in_seconds(seconds: float) -> str:
     """The time that many seconds from now."""
-    return _text(time.time_ns() // 1_000_000 + round(seconds * 1000))
+    return text(time.time_ns() // 1_000_000 + round(seconds * 1000))
 
 
 def seconds_until(moment: str) -> float:
@@ -25,7 +25,8 @@ def seconds_between(moment: str, later: str) -> float:
     return passed.total_seconds()
 
 
-def _text(milliseconds: int) -> str:
+def text(milliseconds: int) -> str:
+    """The time that many milliseconds after 1970 began."""
     seconds, rest = divmod(milliseconds, 1000)
     return f"{_second(seconds)}.{rest:03}Z"
 

@@ -106,6 +106,8 @@ def _writes(counts: Reported) -> tuple[int, int]:
 def _count(counts: Reported, name: str, most: int = MOST_TOKENS) -> int:
     """Absent, null, negative, fractions and nonsense count as nothing; too many as `most`."""
     value = counts.get(name)
+    if type(value) is int and 0 <= value <= most:  # as it nearly always is
+        return value
     return int(min(max(value, 0), most)) if _is_number(value) else 0
 
 

@@ -56,16 +56,30 @@ def error_of(state: TurnState, failure: BaseException | None) -> k.Error | None:
     return UNEXPLAINED
 
 
-def complete(state: TurnState) -> k.Complete:
-    last = state.last_message
+def complete(state: TurnState, answer: k.Message | None = None) -> k.Complete:
+    """How the turn ends; with `answer`, which is about to be kept, as its last message."""
+    last = answer or state.last_message
     return k.Complete(
         reason="cancelled" if last and last.stop_reason == "cancelled" else "success",
         stop_reason=last.stop_reason if last else "end_turn",
-        token_usage=state.usage,
+        token_usage=state.usage + answer.token_usage if answer else state.usage,
         model=last.model if last else "",
         tools_used=list(dict.fromkeys(state.tools_used)),
-        cost_usd=money.total(state.costs),
+        cost_usd=money.total([*state.costs, answer.cost_usd] if answer else state.costs),
     )
+
+
+def complete_with(last: Sequence[Attributed], state: TurnState) -> k.Complete | None:
+    """How the turn ends with these events, which are about to be kept.
+
+    None: something else of the turn is open, or they have no answer.
+    """
+    answers = [event for event, *_ in last if isinstance(event, k.Message)]
+    if len(answers) != 1 or state.open_calls:
+        return None
+    (answer,) = answers
+    mine = all(draft.message_id == answer.message_id for draft in state.drafts.values())
+    return complete(state, answer) if mine else None
 
 
 def completed_again(kept: Sequence[Stamped]) -> Stamped:

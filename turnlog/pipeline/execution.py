@@ -19,6 +19,7 @@ from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.chunks import is_chunk
 from turnlog.ports import (
+    NO_GUARD,
     Ask,
     Batch,
     CallFailed,
@@ -98,10 +99,17 @@ class _Loop:
                     return
             async with aclosing(self._speakers.ask_model(part)) as batches:
                 async for batch in batches:
-                    yield batch
+                    ends = part.answer is not None and self._ends(part)
+                    yield msgspec.structs.replace(batch, ends=True) if ends else batch
             open_calls = ()
             if part.is_over:
                 return
+
+    def _ends(self, part: Part) -> bool:
+        """Whether nothing can follow this answer: no guard looks at it, and nobody takes over."""
+        if part.delegated or self._ask.guard is not NO_GUARD:
+            return False
+        return part.is_over and part.successor is None
 
     def _run(self, part: Part, open_calls: Sequence[OpenCall]) -> Batches:
         running = [self._speakers.run_tools(part)] if part.tool_calls else []

@@ -65,6 +65,7 @@ class Parts:
     guard_for: Callable[[Turn], CallGuard] = lambda turn: NO_GUARD
     rate: Rate = no_price  # what a model call costs
     note: Callable[[Sequence[Envelope]], None] = lambda placed: None  # what was stored, for logs
+    over: Callable[[TurnState], None] = lambda state: None  # its end is stored, and was shown
     files: Attachments = NO_ATTACHMENTS
     summarizer: Summarizer = NOBODY  # of what leaves a long conversation's window
     windows: Windows = field(default_factory=Windows)  # what agents were told before

@@ -20,11 +20,18 @@ from msgspec.structs import replace
 
 from turnlog.errors import Archived, TurnOver
 from turnlog.events import kinds as k
-from turnlog.events.base import Envelope
+from turnlog.events.base import Attributed, Envelope
 from turnlog.pipeline.asking import admitted_files, sent
 from turnlog.pipeline.citing import followed
 from turnlog.pipeline.context_building import build_context, prompt_of
-from turnlog.pipeline.ending import UNEXPLAINED, complete, error_of, left_open, show_unkept
+from turnlog.pipeline.ending import (
+    UNEXPLAINED,
+    complete,
+    complete_with,
+    error_of,
+    left_open,
+    show_unkept,
+)
 from turnlog.pipeline.execution import execute
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.parts import DraftKeeper, Parts
@@ -43,6 +50,7 @@ from turnlog.ports import (
     ToolStarted,
     Turn,
 )
+from turnlog.projections.titles import title_of
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +73,8 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
 
     async def open_turn(first: Sequence[Envelope]) -> int:
         turn = replace(state.turn, started_at=first[0].time)  # one look at the clock: it may jump
-        state.turn = await parts.store.begin_turn(turn, first)
+        title = "" if session.title else title_of(question.message)
+        state.turn = await parts.store.begin_turn(turn, first, title)
         return state.turn.first_seq
 
     await deliver([Batch([sent(question, files)])], state, parts, open_turn)
@@ -196,6 +205,10 @@ async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> 
     """
     if state.suspended:
         return False
+    if state.is_over:  # with its last answer: what stopped the work after that came too late
+        if not isinstance(failure, asyncio.CancelledError | None):
+            _log.error("turn %s failed after its end", state.turn.id, exc_info=failure)
+        return True
     try:
         await _end(state, failure, parts)
         return True
@@ -236,8 +249,8 @@ async def deliver(
     """Stages 3, 4 and 5, in one step. Raises TurnOver if this process no longer has the turn."""
     try:
         async with state.delivering:
-            if state.suspended:  # another process may already go on with it
-                raise TurnOver(f"Turn {state.turn.id!r} waits.")
+            if state.suspended or state.is_over:  # another process may already go on with it
+                raise TurnOver(f"Turn {state.turn.id!r} waits, or is over.")
             await _deliver(batches, state, parts, append)
     finally:
         for show in state.held_back:
@@ -253,11 +266,24 @@ async def _deliver(
         await _to_the_end(_start(starting, state, parts.store))
     batches = [await _followed(batch, state, parts) for batch in batches]
     events = [event for batch in batches for event in normalize(batch, state, parts.rate)]
-    placed = place(events, state)
+    if batches and batches[-1].ends and (ending := complete_with(events, state)):
+        events.append(Attributed(ending, state.agent, internal=False, kept=False))
+        append = partial(parts.store.append, state.turn, complete=ending)
     append = append or partial(parts.store.append, state.turn)
-    storing = store_and_emit(placed, state, append, parts.show)
+    placed = place(events, state)
+    storing = _store(placed, state, append, parts)
     await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
+
+
+async def _store(
+    placed: Sequence[Envelope], state: TurnState, append: Append, parts: Parts
+) -> None:
+    """Stage 5. An end is shown and counted in one step: who sees it may ask again at once."""
+    await store_and_emit(placed, state, append, parts.show)
     parts.note(placed)
+    if placed and isinstance(placed[-1].event, k.Complete | k.Error):
+        state.is_over = True
+        parts.over(state)
 
 
 async def _followed(batch: Batch, state: TurnState, parts: Parts) -> Batch:

@@ -159,6 +159,7 @@ class TurnState:
         self.resumptions = 0
         self.paused: k.EnginePaused | None = None  # where an engine waits for people
         self.suspended = False  # it waits for a person, and no process holds it
+        self.is_over = False  # in the store, and its end was shown
         self.delivering = asyncio.Lock()  # a decision may come while the turn goes on
         self.held_back: list[Callable[[], None]] = []  # shows chunks that came meanwhile
         self.drafts: dict[str, Draft] = {}  # by call: answers that are being written

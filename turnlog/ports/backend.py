@@ -11,7 +11,7 @@ from turnlog.ports.bus import Bus, LiveEvent
 from turnlog.ports.files import Files
 from turnlog.ports.library import Library
 from turnlog.ports.line import Question
-from turnlog.ports.store import Approval, Decision, Session, Store
+from turnlog.ports.store import Approval, Decision, Session, Store, Turn
 from turnlog.ports.user import User
 from turnlog.telemetry.metrics import Metrics
 
@@ -28,6 +28,10 @@ class StartedTurn(Value, frozen=True, kw_only=True):
     turn_id: str
     session_id: str
     first_seq: int
+
+    @classmethod
+    def of(cls, turn: Turn) -> "StartedTurn":
+        return cls(turn_id=turn.id, session_id=turn.session_id, first_seq=turn.first_seq)
 
     @property
     def after(self) -> Cursor:

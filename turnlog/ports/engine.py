@@ -159,6 +159,7 @@ class Batch(msgspec.Struct, frozen=True):
     outputs: Sequence[Output]
     agent: AgentRef | None = None
     call: str = ""  # tells calls apart that are under way at the same time
+    ends: bool = False  # the turn is over with it: nothing follows
 
 
 @runtime_checkable

@@ -102,9 +102,12 @@ class EventLog(Protocol):
     that raises has written nothing.
     """
 
-    async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
+    async def append(
+        self, turn: Turn, events: Sequence[Envelope], complete: Complete | None = None
+    ) -> int:
         """Write the events in order and return the first one's number.
 
+        With `complete` the turn is over in the same step, as by `finish_turn`.
         Raises MessageIdTaken if a message's id belongs to another message, TurnOver if the
         turn's lease does not hold any more, and AlreadyDecided if an approval that it decides
         is not open any more.
@@ -181,10 +184,6 @@ class Sessions(Protocol):
         """Set title, archived, thinking or web search. Raises NotFound as get_session does."""
         ...
 
-    async def name_session(self, user_id: str, session_id: str, title: str) -> None:
-        """Set the title where there is none. A name that somebody gave stays."""
-        ...
-
 
 class Turns(Protocol):
     """Which turns run, and in whose hands.
@@ -197,9 +196,10 @@ class Turns(Protocol):
     claimed by another, it raises TurnOver and changes nothing.
     """
 
-    async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
+    async def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Turn:
         """Open the turn and append its first events, in one step.
 
+        `title` becomes the session's where it has none; a name that somebody gave stays.
         Returns the turn with its first number and its lease. Raises Busy while another turn of
         the session runs or waits, or another question is first in line; AlreadyAsked when the
         session has seen this turn or its request_id; NotFound when the session is not the user's.

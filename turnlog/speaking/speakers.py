@@ -17,6 +17,7 @@ from turnlog.ports import (
     Model,
     OpenCall,
     Output,
+    Prompt,
     SpeakerChanged,
     UnreadableCall,
     Verdict,
@@ -67,11 +68,12 @@ class Speakers:
         if part.grown and (record := part.mend()):
             yield part.batch([record])
         me = part.seat.agent.id
-        verdict = await self._guard.before(part.prompt(), self._model, me)
+        prompt = part.prompt()
+        verdict = await self._guard.before(prompt, self._model, me)
         if verdict.records:
             yield part.batch(verdict.records)
         _obey(verdict)
-        async with aclosing(self._answer(part)) as batches:
+        async with aclosing(self._answer(part, prompt)) as batches:
             async for outputs in batches:
                 if is_chunk(outputs):  # most outputs are a single chunk
                     part.shown = True
@@ -85,10 +87,12 @@ class Speakers:
             yield part.batch(verdict.records)
         _obey(verdict)
 
-    async def _answer(self, part: Part) -> AsyncGenerator[Sequence[CallOutput], None]:
+    async def _answer(
+        self, part: Part, prompt: Prompt
+    ) -> AsyncGenerator[Sequence[CallOutput], None]:
         """Call the model. If it rejects the prompt, call it once more with a changed one."""
         try:
-            async with aclosing(self._model.call(part.prompt())) as batches:
+            async with aclosing(self._model.call(prompt)) as batches:
                 async for outputs in batches:
                     yield outputs
             return

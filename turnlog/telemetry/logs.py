@@ -12,11 +12,12 @@ import traceback
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TextIO
 
 import msgspec
+
+from turnlog.events import clock
 
 _TURN: ContextVar[dict[str, str] | None] = ContextVar("turnlog_turn", default=None)
 _IN_TOOL: ContextVar[bool] = ContextVar("turnlog_in_tool", default=False)
@@ -81,6 +82,8 @@ def set_up(
     """
     # No line of ours says where in the code it was written, or by which thread.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    # "Avoid calling sys._getframe(), which may help to speed up your code": Python's logging HOWTO
+    logging._srcfile = None
     handler = logging.StreamHandler(to or sys.stderr)
     handler.setFormatter(FORMS[form](content))
     handler.addFilter(_Own(tools, development))
@@ -103,13 +106,21 @@ class _Own(logging.Filter):
         self._development = development
 
     def filter(self, record: logging.LogRecord) -> bool:
-        names = record.name.split(".")
-        prefixes = {".".join(names[: n + 1]) for n in range(len(names))}
-        of_tools = bool(prefixes & self._modules) or (_IN_TOOL.get() and not _installed(names[0]))
+        package, prefixes = _prefixes(record.name)
+        of_tools = not prefixes.isdisjoint(self._modules) or (
+            _IN_TOOL.get() and not _installed(package)
+        )
         raised = getattr(record, "own", False)
         record.shown_in_full = self._development and (raised or of_tools)
-        ours = names[0] == "turnlog"
+        ours = package == "turnlog"
         return ours or of_tools or record.levelno >= logging.WARNING
+
+
+@lru_cache(maxsize=1000)
+def _prefixes(name: str) -> tuple[str, frozenset[str]]:
+    """Of a logger's name: its package, and the names of all modules that it is in."""
+    parts = name.split(".")
+    return parts[0], frozenset(".".join(parts[: n + 1]) for n in range(len(parts)))
 
 
 @cache
@@ -153,9 +164,9 @@ FORMS: dict[str, type[Json] | type[Text]] = {"json": Json, "text": Text}
 
 def _facts(record: logging.LogRecord, content: bool) -> dict[str, Any]:
     content = content or getattr(record, "shown_in_full", False)
-    time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+    created = clock.text(int(record.created * 1000))
     facts: dict[str, Any] = {
-        "time": time.replace("+00:00", "Z"),
+        "time": created,
         "level": record.levelname.lower(),
         "message": _message(record, content),
         "logger": record.name,

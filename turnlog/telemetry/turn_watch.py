@@ -6,7 +6,7 @@ and there are few, because chunks are joined before they are shown.
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,7 +22,6 @@ _log = logging.getLogger(__name__)
 Called = k.Message | k.HistorySummarized  # what a model call leaves in the log
 CHUNKS: dict[type, str] = {k.MessageChunk: "text", k.ThinkingChunk: "thinking"}
 Show = Callable[[Sequence[Stamped]], None]
-End = Callable[[BaseException | None], Awaitable[None]]
 
 
 class TurnWatch:
@@ -93,18 +92,10 @@ class TurnWatch:
             with self.tracer.current(self.span):
                 yield
 
-    def around(self, end: End) -> End:
-        """The same end, which also notes what stopped the work, and that the turn is over."""
-
-        async def noted(failure: BaseException | None) -> None:
-            self.ending = True
-            self.failure = failure if isinstance(failure, EngineFailed) else None
-            try:
-                await end(failure)
-            finally:
-                self.ended()
-
-        return noted
+    def stopped_by(self, failure: BaseException | None) -> None:
+        """The work is done, or something stopped it. The end comes next."""
+        self.ending = True
+        self.failure = failure if isinstance(failure, EngineFailed) else None
 
     def ended(self) -> None:
         """Count, log and trace the end of the turn."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Envelope, Event, Stamped
-from turnlog.events.content import Block, hash_of, idempotency_key, usage_of
+from turnlog.events.content import Block, TokenUsage, hash_of, idempotency_key, usage_of
 from turnlog.ports import Session, Store, ToolStarted, Turn
 
 AGENT = AgentRef(id="assistant", name="Assistant")
@@ -119,6 +119,12 @@ def started(tool: str, name: str = "look", **args: Any) -> ToolStarted:
 
 def broke(error: str = "The model is overloaded.") -> k.Error:
     return k.Error(error=error, code="overloaded", retryable=True)
+
+
+def completed() -> k.Complete:
+    return k.Complete(
+        reason="success", stop_reason="end_turn", token_usage=TokenUsage(), model="", tools_used=[]
+    )
 
 
 def placed(*events: Event, first_index: int = 0, agent: AgentRef = AGENT) -> list[Envelope]:

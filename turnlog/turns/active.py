@@ -37,11 +37,10 @@ from turnlog.telemetry.spans import installed_tracer
 from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.turns.limits import UserLimits
 from turnlog.turns.line import WaitingLines
-from turnlog.turns.live_turn import End, LiveTurn, OnEnd, Work
+from turnlog.turns.live_turn import LiveTurn, OnEnd
 from turnlog.turns.recovery import draft_events, goes_on, recover, unkept
 from turnlog.turns.repeats import started_before, waits_already
 from turnlog.turns.stopping import Stopping
-from turnlog.turns.titles import Titles
 from turnlog.turns.wakes import Wakes
 
 _log = logging.getLogger(__name__)
@@ -64,7 +63,6 @@ class RunningTurns:
         window_bytes: int = MOST_BYTES,
     ) -> None:
         """`longest`: how many seconds a turn may take. `window_bytes`: see `Windows`."""
-        self._titles = Titles(store)
         self._store = store
         self._parts_for = parts_for
         self._bus = bus
@@ -75,7 +73,7 @@ class RunningTurns:
         self._on_end = on_end
         self._windows = Windows(window_bytes)
         self._live: dict[str, LiveTurn] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], LiveTurn] = {}
         self._claiming = asyncio.Lock()  # held until a claimed turn is in `_live`
         self._wakes = Wakes()
         self._lines = WaitingLines(store, self._wakes, self._begin_waiting, self.heal)
@@ -151,7 +149,7 @@ class RunningTurns:
         self._starting += 1
         try:
             session = await self._store.get_session(user_id, session_id)
-            live = LiveTurn(turn_id or new_id(), session.id)
+            live = LiveTurn(turn_id or new_id(), session.id, user_id)
             if live.turn_id in self._live:  # a question in line that begins at this moment
                 raise Busy(live.turn_id)
             watch, parts = self._prepared(live, session, question.roles)
@@ -161,16 +159,14 @@ class RunningTurns:
                 state = await pipeline.begin(question, live.turn_id, parts)
             except BaseException as error:
                 self._limits.take_back(user_id)
-                self._forget(live, user_id)
+                self._forget(live)
                 if isinstance(error, AlreadyAsked):
                     return await self._asked_before(session, question, error)
                 raise
             self._set_off(live, watch, question, state, parts)
         finally:
             self._starting -= 1
-        self._titles.add(session, question)
-        first_seq = state.turn.first_seq
-        return StartedTurn(turn_id=live.turn_id, session_id=session.id, first_seq=first_seq)
+        return StartedTurn.of(state.turn)
 
     # a turn that goes on
 
@@ -179,12 +175,12 @@ class RunningTurns:
         async with self._claiming:
             turn = await self._store.claim_waiting(user_id, session_id)
             if turn is not None:
-                self._live[turn.id] = LiveTurn(turn.id, session_id)
+                self._live[turn.id] = LiveTurn.of(turn)
             return turn
 
     async def go_on(self, turn: Turn, first: Event) -> None:
         """Go on with a turn that this process has claimed; `first` is what happened."""
-        live = self._live.setdefault(turn.id, LiveTurn(turn.id, turn.session_id))
+        live = self._live.setdefault(turn.id, LiveTurn.of(turn))
         self._limits.resume(turn.user_id)
         try:
             session = await self._store.get_session(turn.user_id, turn.session_id)
@@ -194,7 +190,7 @@ class RunningTurns:
             state.index = max(state.index, drafts.index)
             await pipeline.deliver([*draft_events(drafts), state.from_outside(first)], state, parts)
         except BaseException:
-            self._rest(live, turn.user_id)
+            self._rest(live)
             raise
         self._set_off(live, watch, question, state, parts)
 
@@ -252,16 +248,14 @@ class RunningTurns:
                 while self._starting or self._live or self._tasks:
                     await (asyncio.wait(self._tasks) if self._tasks else asyncio.sleep(SOON))
         while self._tasks:  # also what a late question or decision has set off
-            for live in self._live.values():
+            for live in (*self._live.values(), *self._tasks.values()):
                 live.stop(ShuttingDown())
             await asyncio.wait(self._tasks)
-        await self._titles.done()
 
     async def all_at_rest(self) -> None:
         """Wait until no turn runs here, and what follows on their ends is done."""
         while self._tasks:
             await asyncio.wait(self._tasks)
-        await self._titles.done()
         for follow_up in self._on_end:
             await follow_up.done()
 
@@ -276,9 +270,10 @@ class RunningTurns:
             session = await self._store.get_session(user_id, session_id)
             question, state = await pipeline.resume(turn, self._store)
             _, parts = self._prepared(live, session, question.roles)
+            parts = replace(parts, over=lambda state: None)  # it did not run
             await pipeline.end(state, asyncio.CancelledError(), parts)
         finally:
-            self._rest(live, user_id)
+            self._rest(live)
         return True
 
     # inside
@@ -289,7 +284,8 @@ class RunningTurns:
         show = partial(self._bus.publish, session.id)
         watch = TurnWatch(session.id, live.turn_id, self._metrics, show, installed_tracer())
         parts = self._parts_for(session, watch.show, roles)
-        return watch, replace(parts, note=watch.note, windows=self._windows)
+        over = partial(self._over, live, watch)
+        return watch, replace(parts, note=watch.note, over=over, windows=self._windows)
 
     def _set_off(
         self,
@@ -301,37 +297,44 @@ class RunningTurns:
     ) -> None:
         """Let the turn run by itself."""
         live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))
-        work = partial(pipeline.work, question, state, parts)
-        end = watch.around(partial(self._end, state, parts))
         with watch.started(parts.agent.ref, parts.agent.model or parts.limits.model):
-            task = asyncio.create_task(self._run(live, work, end, state.turn.user_id))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            task = asyncio.create_task(self._run(live, watch, question, state, parts))
+        self._tasks[task] = live
+        task.add_done_callback(self._tasks.pop)
 
-    async def _end(self, state: TurnState, parts: Parts, failure: BaseException | None) -> None:
-        if await pipeline.end(state, failure, parts):
-            for follow_up in self._on_end:
-                follow_up.add(state)
-        elif state.suspended:
-            self.asked.set()
+    async def _run(
+        self, live: LiveTurn, watch: TurnWatch, question: Question, state: TurnState, parts: Parts
+    ) -> None:
+        async def end(failure: BaseException | None) -> None:
+            watch.stopped_by(failure)
+            if not await pipeline.end(state, failure, parts) and state.suspended:
+                self.asked.set()
 
-    async def _run(self, live: LiveTurn, work: Work, end: End, user_id: str) -> None:
         try:
-            await live.run(work, end, self._longest)
+            await live.run(partial(pipeline.work, question, state, parts), end, self._longest)
         finally:
-            self._rest(live, user_id)
+            if not live.over.is_set():  # it waits, or this process has lost it
+                watch.ended()
+                self._rest(live)
 
-    def _rest(self, live: LiveTurn, user_id: str) -> None:
+    def _over(self, live: LiveTurn, watch: TurnWatch, state: TurnState) -> None:
+        """The turn's end was just shown. It is counted in the same step of the loop."""
+        for follow_up in self._on_end:
+            follow_up.add(state)
+        watch.ended()
+        self._rest(live)
+
+    def _rest(self, live: LiveTurn) -> None:
         """The turn is over, or waits. Whoever waits for that is told, here and elsewhere."""
-        self._forget(live, user_id)
+        self._forget(live)
         self._bus.publish(live.session_id, [])
         self._bus.signal(live.session_id, "wake")
 
-    def _forget(self, live: LiveTurn, user_id: str) -> None:
+    def _forget(self, live: LiveTurn) -> None:
         """Nobody works on it here any more."""
         if self._live.get(live.turn_id) is live:  # and not a later part of the same turn
             del self._live[live.turn_id]
-        self._limits.end(user_id)
+        self._limits.end(live.user_id)
         live.end()
 
     def _of(self, session_id: str) -> list[LiveTurn]:

@@ -66,7 +66,8 @@ class DraftKeeper:
         try:
             await self._turns.add_draft(self._state.turn, piece)
         except TurnOver:
-            _log.warning("a draft was not saved: the turn is in other hands")
+            if not self._state.is_over:
+                _log.warning("a draft was not saved: the turn is in other hands")
         except Exception:
             self._marks = {}  # the next one has all of it
             _log.exception("a draft could not be saved")

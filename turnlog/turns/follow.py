@@ -15,6 +15,7 @@ from turnlog.events.cursor import BEGINNING, Cursor, cursor_of
 from turnlog.events.kinds import Complete, Error, ResyncRequired
 from turnlog.pipeline.ending import completed_again
 from turnlog.ports import OPEN, Batches, Bus, Encode, LiveEvent, StartedTurn, Store
+from turnlog.turns.live_turn import LiveTurn
 from turnlog.turns.server_event import server_envelope
 
 TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on from there."
@@ -62,7 +63,11 @@ class Silence:
 class Following:
     """Sessions and turns as those who watch see them. An empty batch is a sign of life."""
 
-    def __init__(self, store: Store, bus: Bus, encode: Encode) -> None:
+    def __init__(
+        self, store: Store, bus: Bus, encode: Encode, live: Callable[[str], LiveTurn | None]
+    ) -> None:
+        """`live`: the turn of that id, until this process has shown its end."""
+        self._live = live
         self._store = store
         self._bus = bus
         self._encode = encode
@@ -176,7 +181,7 @@ class Following:
         """How many empty batches a client may get before it must reload.
 
         Zero if the log has events that the bus has not, or if the cursor is not from this log.
-        One if a turn runs: it may have stored an event that it has not shown yet.
+        One if a turn runs, or has just ended: it may have stored what it has not shown yet.
         """
         newest = await self._store.tail(user_id, session_id, limit=1)
         position = newest[-1].seq if newest else BEGINNING.position
@@ -188,7 +193,7 @@ class Following:
         missed = await self._store.read(user_id, session_id, after=after.position, limit=FEW)
         if len(missed) < FEW and all(entry.envelope.internal for entry in missed):
             return inf
-        return 1 if turn is not None and turn.state == "running" else 0
+        return 1 if turn and (turn.state == "running" or self._live(turn.id)) else 0
 
     async def _newest_turn(
         self, user_id: str, session_id: str
@@ -196,8 +201,7 @@ class Following:
         turn = await self._store.newest_turn(user_id, session_id)
         if turn is None:
             return [], self._bus.follow(session_id, BEGINNING)
-        started = StartedTurn(turn_id=turn.id, session_id=session_id, first_seq=turn.first_seq)
-        return await self._from_start(user_id, started)
+        return await self._from_start(user_id, StartedTurn.of(turn))
 
     async def _from_start(
         self, user_id: str, started: StartedTurn

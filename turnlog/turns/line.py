@@ -89,7 +89,7 @@ class WaitingLines:
         begun = await self._store.find_turn(*place)
         if begun is None:
             raise NotFound(GONE)
-        return StartedTurn(turn_id=begun.id, session_id=begun.session_id, first_seq=begun.first_seq)
+        return StartedTurn.of(begun)
 
     async def _try(self, waiting: Waiting) -> StartedTurn | None:
         """Begin it. One that can never begin leaves the line: those behind it need not wait."""

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from turnlog.errors import TimedOut
 from turnlog.events.base import Event
 from turnlog.pipeline.turn_state import TurnState
+from turnlog.ports import Turn
 
 Deliver = Callable[[Event], Awaitable[None]]
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -28,14 +29,19 @@ class OnEnd(Protocol):
 class LiveTurn:
     """A turn that this process works on. It does not know who watches it."""
 
-    def __init__(self, turn_id: str, session_id: str) -> None:
+    def __init__(self, turn_id: str, session_id: str, user_id: str) -> None:
         self.turn_id = turn_id
         self.session_id = session_id
+        self.user_id = user_id
         self.over = asyncio.Event()  # nobody works on it here any more
         self.deliver: Deliver | None = None  # an event from outside, once the turn has begun
         self.begun = asyncio.Event()  # it takes events from outside; or is over
         self._because: BaseException | None = None
-        self._work: asyncio.Task[None] | None = None
+        self._working: asyncio.Task[Any] | None = None  # while it may be stopped
+
+    @classmethod
+    def of(cls, turn: Turn) -> "LiveTurn":
+        return cls(turn.id, turn.session_id, turn.user_id)
 
     def begin(self, deliver: Deliver) -> None:
         """From now on the turn takes events from outside."""
@@ -49,21 +55,36 @@ class LiveTurn:
 
     async def run(self, work: Work, end: End, limit: float) -> None:
         """Do the work, at most for `limit` seconds; then end the turn with what stopped it."""
-        self._work = asyncio.create_task(work(), name=f"turn {self.turn_id}")
-        if self._because is not None:
-            self._work.cancel()
-        _, late = await asyncio.wait([self._work], timeout=limit)
-        if late:
-            self.stop(TimedOut(f"This took longer than {limit:g} seconds. Ask for less."))
-            await asyncio.wait(late)
-        if self._work.cancelled():
-            await end(self._because or asyncio.CancelledError())
-        else:
-            await end(self._work.exception())
+        late = TimedOut(f"This took longer than {limit:g} seconds. Ask for less.")
+        timer = asyncio.get_running_loop().call_later(limit, self.stop, late)
+        failure = self._because
+        try:
+            if failure is None:
+                failure = await self._stopped(work)
+        finally:
+            timer.cancel()
+        await end(failure)
+
+    async def _stopped(self, work: Work) -> BaseException | None:
+        """What stopped the work; None: it is done."""
+        self._working = task = asyncio.current_task()
+        assert task is not None
+        try:
+            await work()
+        except asyncio.CancelledError as error:
+            if self._because is None and task.cancelling():
+                raise  # the loop ends, and the turn with it: it is healed later
+            task.uncancel()
+            return self._because or error
+        except Exception as error:
+            return error
+        finally:
+            self._working = None
+        return None
 
     def stop(self, because: BaseException | None = None) -> None:
         """Stop the work, once; without a reason, because the user wants it."""
         if self._because is None:
             self._because = because or asyncio.CancelledError()
-            if self._work is not None:
-                self._work.cancel()
+            if self._working is not None:
+                self._working.cancel()

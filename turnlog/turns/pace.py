@@ -1,7 +1,7 @@
-"""Joins chunks that come within a window into one. The first chunk goes out at once.
+"""Joins chunks that come within a window into one. The first of a window goes out at once.
 
 Every event costs the server and the client, and nobody reads faster than twenty times a second.
-A model that is read at this pace already is never held up: its pieces come a window apart.
+A model that is read at this pace already is never held up: its pieces come when a window begins.
 """
 
 import asyncio
@@ -9,17 +9,16 @@ from collections.abc import Callable, Sequence
 
 from turnlog.events.chunks import CHUNKS, as_one, is_chunk
 from turnlog.ports import Batch, Output
-
-TOO_SOON = 0.8  # of a window: what comes later than that is shown at once
+from turnlog.ticks import next_tick, tick_of
 
 
 class Pacer:
-    """Shows a chunk, then holds the next ones back for `window` seconds."""
+    """Shows a chunk, then holds the next ones back until the next window of so many seconds."""
 
     def __init__(self, emit: Callable[[Batch], None], window: float) -> None:
         self._emit = emit
         self._window = window
-        self._shown = float("-inf")  # when the last chunk was
+        self._shown = -1  # the window that the last chunk was shown in
         self._held: list[Batch] = []
         self._timer: asyncio.TimerHandle | None = None
 
@@ -32,12 +31,15 @@ class Pacer:
         self._held.append(batch)
         if self._timer is not None:
             return
+        if not self._window:
+            self.flush()
+            return
         loop = asyncio.get_running_loop()
-        since = loop.time() - self._shown
-        if since >= self._window * TOO_SOON:
+        now = loop.time()
+        if tick_of(now, self._window) > self._shown:
             self._show()
         else:
-            self._timer = loop.call_later(self._window - since, self._show)
+            self._timer = loop.call_at(next_tick(now, self._window), self._show)
 
     def flush(self) -> None:
         """Show the held chunks now, one batch for each call."""
@@ -58,7 +60,7 @@ class Pacer:
         self.flush()
 
     def _show(self) -> None:
-        self._shown = asyncio.get_running_loop().time()
+        self._shown = tick_of(asyncio.get_running_loop().time(), self._window)
         self.flush()
 
 

@@ -18,6 +18,7 @@ import msgspec
 
 from turnlog.engines.claude.bounds import MOST_ERROR
 from turnlog.net import is_on_loopback
+from turnlog.ticks import next_tick
 
 if TYPE_CHECKING:  # imported in a thread when the server opens: it takes a moment
     from aiohttp import ClientResponse, ClientSession
@@ -58,7 +59,8 @@ class Response(Protocol):
         ...
 
     async def pile_up(self, seconds: float) -> None:
-        """Let bytes come in for so long, without waking anybody; or until the body has ended."""
+        """Let bytes come in until the next window of so many seconds, without waking anybody; or
+        until the body has ended."""
         ...
 
     async def finish(self) -> None:
@@ -211,7 +213,7 @@ class _Body:
             self._ended.add_done_callback(self._wake)
         loop = asyncio.get_running_loop()
         self._pause = loop.create_future()
-        timer = loop.call_later(seconds, self._wake)
+        timer = loop.call_at(next_tick(loop.time(), seconds), self._wake)
         try:
             await self._pause
         finally:

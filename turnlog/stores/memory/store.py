@@ -77,9 +77,14 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
 
     # the log
 
-    async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
+    async def append(
+        self, turn: Turn, events: Sequence[Envelope], complete: Complete | None = None
+    ) -> int:
         self._held(turn)
-        return await self.annotate(turn, events)
+        first = await self.annotate(turn, events)
+        if complete is not None:
+            await self.finish_turn(turn, complete)
+        return first
 
     def _held(self, turn: Turn) -> Turn:
         """The turn as it is stored. Raises TurnOver where the lease does not hold any more."""
@@ -177,14 +182,10 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
         self._sessions[session_id] = msgspec.structs.replace(session, **changes)
         return self._seen(self._sessions[session_id])
 
-    async def name_session(self, user_id: str, session_id: str, title: str) -> None:
-        if not (await self.get_session(user_id, session_id)).title:
-            await self.update_session(user_id, session_id, title=title)
-
     # turns
 
-    async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
-        await self.get_session(turn.user_id, turn.session_id)
+    async def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Turn:
+        session = await self.get_session(turn.user_id, turn.session_id)
         for other in self._turns.values():
             if other.session_id != turn.session_id:
                 continue
@@ -193,6 +194,8 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
         self.line.admit(turn)
         begun = msgspec.structs.replace(turn, first_seq=len(self._log.get(turn.session_id, [])))
         await self.annotate(begun, first)
+        if title and not session.title:
+            await self.update_session(turn.user_id, turn.session_id, title=title)
         return self._take(begun)
 
     def _take(self, turn: Turn) -> Turn:

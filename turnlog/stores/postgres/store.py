@@ -5,6 +5,7 @@ after the other, on whichever nodes. All of it is one transaction.
 """
 
 import asyncio
+import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
@@ -24,11 +25,12 @@ from turnlog.stores.postgres.nodes import Nodes
 from turnlog.stores.postgres.pool import Pool
 from turnlog.stores.postgres.statements import SQL
 from turnlog.stores.postgres.writers import Writers
-from turnlog.stores.sql import log
+from turnlog.stores.sql import log, sessions
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.store import SqlStore
 from turnlog.telemetry.metrics import Metrics
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -105,8 +107,8 @@ class PostgresStore(SqlStore):
         self._most = (turns_at_once, messages_a_minute)
         self._most_with_files = with_files
 
-    async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
-        step = partial(self._admitted, turn=turn, first=first)
+    async def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Turn:
+        step = partial(self._admitted, turn=turn, first=first, title=title)
         if self._most_with_files is not None and any(_has_files(each) for each in first):
             return await self._change(step)
         self._refuse_unwritable()
@@ -114,12 +116,22 @@ class PostgresStore(SqlStore):
         running, begun = self._most or (None, None)
         admission = Admission(running, begun, since=in_seconds(-60), until=in_seconds(60))
         writers = self._turn_writers
-        return await writers.begin(turn.user_id, turn.session_id, step, opened, admission)
+        opened_turn = await writers.begin(turn.user_id, turn.session_id, step, opened, admission)
+        if title:
+            await self._name(turn.session_id, title)
+        return opened_turn
 
-    def _admitted(self, db: Connection, turn: Turn, first: Sequence[Envelope]) -> Turn:
+    async def _name(self, session_id: str, title: str) -> None:
+        """The turn runs: where this fails, the next question names the session."""
+        try:
+            await self._change(lambda db: sessions.name(db, session_id, title))
+        except Exception:
+            _log.exception("session %s could not be named", session_id)
+
+    def _admitted(self, db: Connection, turn: Turn, first: Sequence[Envelope], title: str) -> Turn:
         """The turn, unless it is one too many: then nothing of it stays."""
         db.lock(f"turns of {turn.user_id}")
-        begun = log.begin_turn(db, turn, first, self._me, self.seals)
+        begun = log.begin_turn(db, turn, first, title, self._me, self.seals)
         bounds = {"user_id": turn.user_id, "since": in_seconds(-60), "until": in_seconds(60)}
         running, sent = db.execute(SQL["count_turns"], bounds).fetchone()
         if self._most and running > self._most[0]:

@@ -80,18 +80,20 @@ def _write_events(
 
 
 def begin_turn(
-    db: Connection, turn: Turn, first: Sequence[Envelope], owner: str, seals: Seals
+    db: Connection, turn: Turn, first: Sequence[Envelope], title: str, owner: str, seals: Seals
 ) -> Turn:
-    """Open the turn with its first events."""
+    """Open the turn with its first events. A session without a name gets the title."""
     db.lock(turn.session_id)
     turns.refuse_second(db, turn)
+    if title:
+        sessions.name(db, turn.session_id, title)
     return open_turn(db, turn, first, owner, seals)
 
 
 def open_turn(
     db: Connection, turn: Turn, first: Sequence[Envelope], owner: str, seals: Seals
 ) -> Turn:
-    """The same, where it is known that the turn may begin."""
+    """Open a turn of which it is known that it may begin."""
     return turns.begin(db, turn, _write_events(db, turn, first, seals), owner)
 
 

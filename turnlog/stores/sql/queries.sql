@@ -102,6 +102,10 @@ FROM sessions LEFT JOIN turns AS open_turn
   ON open_turn.session_id = sessions.id AND open_turn.state IN ('running', 'waiting')
 WHERE sessions.id = :id AND sessions.user_id = coalesce(:user_id, sessions.user_id)
 
+-- has_session --
+-- A row where the session is this user's.
+SELECT 1 FROM sessions WHERE id = :id AND user_id = :user_id
+
 -- session_columns --
 -- What is known of a session, in the order of ports.Session: settings, then what goes on in it.
 sessions.id, sessions.user_id, title, agent_id, created_at, anchor, archived, thinking_enabled,

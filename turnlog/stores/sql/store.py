@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from turnlog.errors import ArchiveMissing
-from turnlog.events.base import Envelope, Stamped
+from turnlog.events.base import Envelope, Event, Stamped
 from turnlog.events.kinds import Complete
 from turnlog.events.record import Record, stamped
 from turnlog.events.seal import Seals
@@ -98,12 +98,19 @@ class SqlStore:
 
     # the log
 
-    async def append(self, turn: Turn, events: Sequence[Envelope]) -> int:
-        announcer = self.outbox.announcer
-        first = await self._change_turn(
-            turn, lambda db: log.append(db, turn, events, self.seals, announcer)
-        )
-        self._tell(events)
+    async def append(
+        self, turn: Turn, events: Sequence[Envelope], complete: Complete | None = None
+    ) -> int:
+        announcer, notices = self.outbox.announcer, self.outbox.notices_of_end(turn, complete)
+
+        def write(db: Connection) -> int:
+            first = log.append(db, turn, events, self.seals, announcer)
+            if complete is not None:
+                turns.close(db, turn, notices)
+            return first
+
+        first = await self._change_turn(turn, write)
+        self._tell([*(each.event for each in events), *([complete] if complete else [])])
         return first
 
     async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
@@ -111,12 +118,12 @@ class SqlStore:
         first = await self._change_turn(
             turn, lambda db: log.annotate(db, turn, events, self.seals, announcer)
         )
-        self._tell(events)
+        self._tell([each.event for each in events])
         return first
 
-    def _tell(self, events: Sequence[Envelope]) -> None:
+    def _tell(self, events: Sequence[Event]) -> None:
         """That there may be notices to send."""
-        if any(self.outbox.announcer.speaks_of(each.event) for each in events):
+        if any(self.outbox.announcer.speaks_of(event) for event in events):
             self.outbox.on_written()
 
     async def read(
@@ -201,9 +208,6 @@ class SqlStore:
     async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
         return await self._change(lambda db: sessions.change(db, user_id, session_id, changes))
 
-    async def name_session(self, user_id: str, session_id: str, title: str) -> None:
-        await self._change(lambda db: sessions.name(db, user_id, session_id, title))
-
     # tickets
 
     async def issue_ticket(self, ticket: Ticket, *, at_once: int) -> None:
@@ -214,9 +218,9 @@ class SqlStore:
 
     # turns
 
-    async def begin_turn(self, turn: Turn, first: Sequence[Envelope]) -> Turn:
+    async def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Turn:
         me = self._me
-        return await self._change(lambda db: log.begin_turn(db, turn, first, me, self.seals))
+        return await self._change(lambda db: log.begin_turn(db, turn, first, title, me, self.seals))
 
     async def add_draft(self, turn: Turn, piece: bytes) -> None:
         await self._change_turn(turn, lambda db: turns.add_draft(db, turn, piece))

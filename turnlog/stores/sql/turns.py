@@ -34,7 +34,7 @@ def refuse_second(db: Connection, turn: Turn) -> None:
 def refuse_begun(
     db: Connection, user_id: str, session_id: str, turn_id: str, request_id: str | None
 ) -> None:
-    sessions.find(db, user_id, session_id)
+    sessions.refuse_unknown(db, user_id, session_id)
     key = {"session_id": session_id, "request_id": request_id, "id": turn_id}
     if row := db.execute(SQL["get_begun_turn"], key).fetchone():
         raise AlreadyAsked(row[0], state=row[1], first_seq=row[2])
@@ -64,8 +64,7 @@ def hold(db: Connection, turn: Turn) -> None:
 def let_go(db: Connection, turn: Turn, state: str) -> None:
     """The turn is over, or waits, if its lease holds."""
     hold(db, turn)
-    _update(db, turn, {"state": state})
-    drop_drafts(db, turn.id)
+    _set_state(db, turn, state)
 
 
 def add_draft(db: Connection, turn: Turn, piece: bytes) -> None:
@@ -81,6 +80,17 @@ def finish(db: Connection, turn: Turn, notices: Sequence[Notice]) -> None:
     """The turn is over, and whoever is to be told will be."""
     let_go(db, turn, "done")
     outbox.write(db, notices)
+
+
+def close(db: Connection, turn: Turn, notices: Sequence[Notice]) -> None:
+    """The same, in a step that has found the lease to hold."""
+    _set_state(db, turn, "done")
+    outbox.write(db, notices)
+
+
+def _set_state(db: Connection, turn: Turn, state: str) -> None:
+    _update(db, turn, {"state": state})
+    drop_drafts(db, turn.id)
 
 
 def newest(db: Connection, user_id: str, session_id: str) -> Turn | None:

@@ -92,7 +92,7 @@ class _Outcome(NamedTuple):
 def _carry_out(db: SqliteConnection, group: list[_Job], commits: Counter) -> list[_Outcome]:
     try:
         db.execute(SQL["begin_writing"])
-        outcomes = [_one(db, job) for job in group]
+        outcomes = [_one(db, job) for job in group] if group[1:] else [_alone(db, *group)]
         db.execute(SQL["commit"])
     except Exception as error:  # the disk is full, locked or broken: nobody's write is kept
         with contextlib.suppress(sqlite3.Error):
@@ -114,6 +114,16 @@ def _one(db: SqliteConnection, job: _Job) -> _Outcome:
         return _Outcome(job, None, _explained(error))
     db.execute(SQL["end_job"])
     return _Outcome(job, result, None)
+
+
+def _alone(db: SqliteConnection, job: _Job) -> _Outcome:
+    """A job that shares its transaction with none needs nothing of its own to be rolled back."""
+    try:
+        return _Outcome(job, job.work(db), None)
+    except Exception as error:
+        db.execute(SQL["roll_back"])
+        db.execute(SQL["begin_writing"])  # the group goes on
+        return _Outcome(job, None, _explained(error))
 
 
 def _explained(error: Exception) -> Exception:

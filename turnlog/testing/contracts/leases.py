@@ -20,6 +20,7 @@ Change = Callable[[Store, Turn], Awaitable[object]]
 CHANGES: dict[str, Change] = {
     "append": lambda store, turn: store.append(turn, said(1)),
     "append an error": lambda store, turn: store.append(turn, s.placed(s.broke())),
+    "append the end": lambda store, turn: store.append(turn, said(1), s.completed()),
     "add_draft": lambda store, turn: store.add_draft(turn, b"a zombie's draft"),
     "start_tools": lambda store, turn: store.start_tools(turn, [s.started("zombie")]),
     "suspend_turn": lambda store, turn: store.suspend_turn(turn),
@@ -72,7 +73,9 @@ class LeasesContract(Contract):
         await self.goes_on(store, claimed)
 
     @every_change
-    @pytest.mark.parametrize("ending", ["suspend_turn", "finish_turn", "append an error"])
+    @pytest.mark.parametrize(
+        "ending", ["suspend_turn", "finish_turn", "append an error", "append the end"]
+    )
     async def test_a_turn_that_is_over_or_waits_takes_no_change(
         self, store: Store, ending: str, change: Change
     ) -> None:

@@ -46,6 +46,12 @@ class OutboxContract(Contract):
         assert {notice.user_id for notice in notices} == {"alice"}
         assert written
 
+    async def test_an_end_that_comes_with_an_answer_is_told_too(self, store: Store) -> None:
+        listening(store)
+        turn = await self.begun(store)
+        await store.append(turn, s.placed(s.said("Done.")), DONE)
+        assert types(await store.outbox.page()) == ["turn.ended"]
+
     async def test_an_event_that_is_not_stored_leaves_no_notice(self, store: Store) -> None:
         listening(store)
         turn = await self.begun(store)

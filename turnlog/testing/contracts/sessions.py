@@ -215,11 +215,12 @@ class SessionsContract(Contract):
     async def test_a_session_is_named_once(self, store: Store) -> None:
         nameless = msgspec.structs.replace(s.new_session("s"), title="")
         await store.create_session(nameless)
-        await store.name_session("alice", "s", "Ducks")
-        await store.name_session("alice", "s", "Geese")
+        for turn, title in (("t1", ""), ("t2", "Ducks"), ("t3", "Geese")):
+            begun = await store.begin_turn(s.new_turn(turn), s.placed(s.asked()), title)
+            await store.finish_turn(begun)
         assert (await store.get_session("alice", "s")).title == "Ducks"
         with pytest.raises(NotFound):
-            await store.name_session("bob", "s", "Mine")
+            await store.begin_turn(s.new_turn("t4", "s", "bob"), s.placed(s.asked()), "Mine")
 
     async def _made(self, store: Store, names: str) -> list[Session]:
         """A session for each name, in this order."""

@@ -55,6 +55,18 @@ class TurnsContract(Contract):
         assert (await store.evidence("s")).running == []
         await store.begin_turn(s.new_turn("t2"), s.placed(s.asked()))
 
+    async def test_a_turn_is_over_with_its_last_answer_or_has_neither(self, store: Store) -> None:
+        turn = await self.begun(store)
+        await store.add_draft(turn, b"a draft")
+        taken = await store.append(turn, s.placed(s.said("One.", id="m")))
+        with pytest.raises(MessageIdTaken):
+            await store.append(turn, s.placed(s.said("Two.", id="m")), s.completed())
+        assert (await store.evidence("s")).running == [turn.id]
+        assert await store.append(turn, s.placed(s.said("Two.")), s.completed()) == taken + 1
+        found = await store.evidence("s")
+        assert (found.running, [t.draft for t in found.turns]) == ([], [None])
+        await store.begin_turn(s.new_turn("t2"), s.placed(s.asked()))
+
     async def test_the_newest_turn_is_known_in_every_state(self, store: Store) -> None:
         await store.create_session(s.new_session())
         assert await store.newest_turn("alice", "s") is None

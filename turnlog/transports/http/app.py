@@ -21,7 +21,7 @@ from turnlog.transports.auth import Auth
 from turnlog.transports.expiry import UntilExpiry
 from turnlog.transports.fitting import refuse_misspelt
 from turnlog.transports.http.request import NOBODY, UserRequest
-from turnlog.transports.http.routes import ROUTES, Handler, Route, Who
+from turnlog.transports.http.routes import MESSAGES, ROUTES, Handler, Route, Who
 from turnlog.transports.http.site import Site
 from turnlog.transports.limits import WriteLimits
 from turnlog.transports.mcp.door import McpDoor
@@ -57,6 +57,7 @@ def http_app(
     for route in ROUTES:
         by_path.setdefault(route.path, []).append(route)
     table = [_starlette_route(routes, guards, backend, mcp) for routes in by_path.values()]
+    table.sort(key=lambda route: route.path != MESSAGES)  # it is searched from the top
     app = Starlette(
         lifespan=lifespan,
         middleware=_middleware(auth, origins),

@@ -68,6 +68,7 @@ async def docs(request: UserRequest) -> Response:
 
 
 SESSION = "/api/sessions/{session_id}"
+MESSAGES = f"{SESSION}/messages"
 FILE = "/api/files/{file_id}"
 # fmt: off
 ROUTES: tuple[Route, ...] = (
@@ -103,10 +104,10 @@ ROUTES: tuple[Route, ...] = (
           "Let the model think, or not.", "{success, enabled, budgetTokens}",
           body=sessions.ThinkingChange, example={"enabled": True, "budgetTokens": 5000}),
 
-    Route("GET",   f"{SESSION}/messages", "user", turns.reload,
+    Route("GET",   MESSAGES, "user", turns.reload,
           "The reload: the newest page of kept events, and the cursor to go on from.",
           "{events, before, cursor}", query=("before", "limit")),
-    Route("POST",  f"{SESSION}/messages", "user", turns.send,
+    Route("POST",  MESSAGES, "user", turns.send,
           "Ask. With `Accept: text/event-stream` the answer streams until `complete` or `error`;"
           " otherwise 202.", "{turnId}", 202, body=turns.NewMessage, example={"message": "Hi"}),
     Route("POST",  f"{SESSION}/estimate", "user", turns.estimate,
