@@ -8,6 +8,7 @@ import pytest
 from turnlog.contrib.tasks.memory import MemoryTasks
 from turnlog.contrib.tasks.postgres import PostgresTasks
 from turnlog.contrib.tasks.sqlite import SqliteTasks
+from turnlog.errors import StoreUnusable
 from turnlog.stores import texts
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.postgres.store import PostgresStore
@@ -40,6 +41,18 @@ class OurStoreContract(StoreContract):
         for search, found in (("hello", asked), ("goose", answered)):
             listed = await store.list_sessions("alice", limit=9, search=search)
             assert "".join(session.id for session in listed) == found
+
+
+@pytest.mark.parametrize(
+    "make",
+    [SqliteStore, lambda _: PostgresStore("postgresql://nobody")],
+    ids=["sqlite", "postgres"],
+)
+async def test_a_store_that_nobody_opened_says_so(tmp_path, make):
+    store = make(tmp_path)
+    for asking in (store.create_session(s.new_session()), store.session_ids()):
+        with pytest.raises(StoreUnusable, match="The store is not open. Say `async with app:`"):
+            await asking
 
 
 class TestMemoryStore(OurStoreContract):

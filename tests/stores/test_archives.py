@@ -3,27 +3,26 @@
 import asyncio
 import gzip
 import sqlite3
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-import asyncpg
 import msgspec
 import pytest
+from msgspec.structs import replace
+from stores.archived import Archived, OnPostgres, OnSqlite, close
 
 from turnlog.cli import main
 from turnlog.errors import ArchiveMissing, ConfigError
+from turnlog.events import kinds as k
 from turnlog.events.seal import Seals
 from turnlog.projections.proof import prove
-from turnlog.stores.files.folder import FolderBlobs
+from turnlog.stores import texts
 from turnlog.stores.files.urls import archives_beside
 from turnlog.stores.sql import archives
-from turnlog.stores.sql.connection import Conflict
-from turnlog.stores.urls import keep_archives, open_store
+from turnlog.stores.texts import BOUNDS
+from turnlog.stores.urls import open_store
 from turnlog.testing import samples as s
-from turnlog.testing.contracts.base import EVERY_PROJECTION, said
+from turnlog.testing.contracts.base import said
 
-# But for an approval that stays open: a closed session has none.
-EVERYTHING = [event for event in EVERY_PROJECTION if getattr(event, "approval_id", "") != "sure?"]
 COMMANDS = (["verify"], ["verify", "s"], ["replay", "s"], ["export", "s"], ["bill"], ["heads"])
 TOUCHED = (  # what nobody may do to a log, whether it has archives or not
     "UPDATE events SET body = ''",
@@ -38,30 +37,8 @@ TOUCHED = (  # what nobody may do to a log, whether it has archives or not
 )
 
 
-class Killed(BaseException):
-    """In the place of kill -9."""
-
-
-class Archives:
+class Archives(Archived):
     """What every store with archives does."""
-
-    @asynccontextmanager
-    async def opened(self, place, folder):
-        async with open_store(place) as store:
-            blobs = FolderBlobs(folder / "archives", alone=False)
-            await blobs.open()
-            keep_archives(store, blobs)
-            yield store
-
-    @pytest.fixture
-    async def store(self, place, tmp_path):
-        async with self.opened(place, tmp_path) as store:
-            yield store
-
-    @pytest.fixture
-    async def closed(self, store):
-        await close(store)
-        return await store.evidence("s")
 
     async def test_a_session_reads_the_same_from_its_archive(self, store, closed, tmp_path):
         reads = await everything(store)
@@ -103,28 +80,39 @@ class Archives:
         assert len(await store.archives.restore("s", "eve")) == 5
         assert await self.rows(store) == evidence.log
 
-    @pytest.mark.parametrize("step", ["put", "move", "restore", "delete"])
-    async def test_who_dies_between_two_steps_leaves_the_log_whole(
-        self, store, closed, place, tmp_path, monkeypatch, step
-    ):
-        async def dies(*args):
-            raise Killed
+    async def test_a_search_looks_into_archives(self, store, monkeypatch):
+        for number, name in enumerate("abc"):
+            words = [f"The goose of {name}.", "A secret thought."]
+            await store.create_session(
+                replace(s.new_session(name), created_at=f"2026-11-15T11:00:0{number}.000Z")
+            )
+            turn = await store.begin_turn(s.new_turn(name, name), s.placed(s.asked(words[0])))
+            thought = k.Thinking(message_id="m", block_index=0, content=words[1], duration=1)
+            await store.append(turn, s.placed(thought, s.said("Quack.")))
+            await store.finish_turn(turn)
+            await store.update_session("alice", name, archived=True)
+            await store.archives.make(name, "eve")
 
-        if step in ("restore", "delete"):
-            await store.archives.make("s", "eve")
-        target = store.archives if step in ("move", "restore") else store.archives.blobs
-        name = "_change" if target is store.archives else step
-        with monkeypatch.context() as patch:
-            patch.setattr(target, name, dies)
-            work = store.archives.make if step in ("put", "move") else store.archives.restore
-            with pytest.raises(Killed):
-                await work("s", "eve")
-        async with self.opened(place, tmp_path) as other:
-            assert await other.evidence("s") == closed
-            assert await other.audit.flaws() == []
-            await other.archives.restore("s", "eve")
-            assert len(await other.archives.make("s", "eve")) == 1
-            assert await other.evidence("s") == closed
+        async def found(search, **more):
+            listed = await store.list_sessions(
+                "alice", limit=9, archived=True, search=search, **more
+            )
+            active = await store.list_active_sessions(
+                "alice", limit=9, archived=True, search=search
+            )
+            assert {each.id for each in listed} <= {each.id for each in active}
+            return "".join(each.id for each in listed)
+
+        assert [await found(words) for words in ("GOOSE", "goose of b", "quack", "secret")] == [
+            "cba", "b", "cba", ""
+        ]  # fmt: skip
+        assert await found("goose", after="c") == "ba"
+        assert await store.list_sessions("bob", limit=9, archived=True, search="goose") == []
+        assert await store.list_sessions("alice", limit=9, search="goose") == []
+        (newest,) = await store._look(lambda db: archives._list(db, "c"))
+        for bound in ({"archives": 1}, {"size": newest.unpacked + 9}, {"sessions": 1}):
+            monkeypatch.setattr(texts, "BOUNDS", BOUNDS | bound)
+            assert await found("goose") == "c"
 
     async def test_nobody_changes_a_log_in_the_name_of_its_archive(self, store, closed):
         await store.archives.make("s", "eve")
@@ -204,23 +192,6 @@ class Archives:
         assert "1 sessions, 1 archives: everything is in the database" in capsys.readouterr().out
         assert answers() == before
 
-    async def rows(self, store):
-        from turnlog.stores.sql.log import records_of
-
-        return await store._look(lambda db: records_of(db, "s"))
-
-    async def execute(self, store, sql):
-        return await store._change(lambda db: db.execute(sql))
-
-
-async def close(store):
-    """A session with everything in it, over and archived."""
-    await store.create_session(s.new_session("s"))
-    turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()))
-    await store.append(turn, s.placed(*EVERYTHING))
-    await store.finish_turn(turn)
-    await store.update_session("alice", "s", archived=True)
-
 
 async def everything(store):
     return [
@@ -236,21 +207,13 @@ async def everything(store):
     ]
 
 
-class TestSqliteArchives(Archives):
-    REFUSED = (sqlite3.IntegrityError, Conflict)
-
-    @pytest.fixture
-    def place(self, tmp_path):
-        return f"sqlite:{tmp_path}"
+class TestSqliteArchives(OnSqlite, Archives):
+    pass
 
 
 @pytest.mark.slow
-class TestPostgresArchives(Archives):
-    REFUSED = asyncpg.RaiseError
-
-    @pytest.fixture
-    def place(self, database):
-        return database
+class TestPostgresArchives(OnPostgres, Archives):
+    pass
 
 
 async def test_rows_that_are_sealed_with_their_bodies_keep_them(tmp_path):
@@ -259,7 +222,7 @@ async def test_rows_that_are_sealed_with_their_bodies_keep_them(tmp_path):
     db = sqlite3.connect(tmp_path / "turnlog.db")
     db.executescript(old.read_text())
     db.close()
-    async with Archives().opened(f"sqlite:{tmp_path}", tmp_path) as store:
+    async with Archived().opened(f"sqlite:{tmp_path}", tmp_path) as store:
         await store.update_session("alice", "whole", archived=True)
         turn = s.new_turn("new", "whole")
         turn = await store.begin_turn(turn, s.placed(s.asked()))

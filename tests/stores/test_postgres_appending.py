@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from turnlog.errors import MessageIdTaken, TurnOver
+from turnlog.errors import MessageIdTaken, StoreUnusable, TurnOver
 from turnlog.projections.proof import prove
 from turnlog.stores.postgres import pool
 from turnlog.stores.postgres.statements import SQL
@@ -263,7 +263,7 @@ async def test_a_store_that_closes_writes_what_was_given(one_writer, wire, datab
     wire.gate.set()
     await closing
     assert await asyncio.gather(*tasks) == [1] * 5 + [2] * 5
-    with pytest.raises(RuntimeError, match="closed"):
+    with pytest.raises(StoreUnusable, match="not open"):
         await one_writer.append(turns[0], said(1))
     async with open_store(database) as store:
         assert [len((await store.evidence(f"s{n}")).log) for n in range(5)] == [3] * 5

@@ -48,6 +48,8 @@ async def _archive(store: "SqlStore", args: argparse.Namespace, by: str) -> int:
     before = datetime.now(UTC) - timedelta(days=args.older_than)
     time = before.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     ids = [args.session] if args.session else await store.archives.closed(time)
+    if begun := await store.archives.sweep():
+        say(f"{begun} archives that were begun and not finished: their files are removed.")
     files = size = unpacked = bad = 0
     for session_id in ids:
         if problems := prove(await store.evidence(session_id), store.seals).problems:

@@ -138,6 +138,10 @@ class EventLog(Protocol):
         """The newest `limit` rows (numbered below `before`), oldest first; `stamped` reads one."""
         ...
 
+    async def last_number(self, user_id: str, session_id: str) -> int:
+        """The newest event's; -1 where there is none."""
+        ...
+
 
 class Sessions(Protocol):
     """Who owns which conversation. Every question names the user who asks."""

@@ -6,7 +6,7 @@ log as it was, so that `zcat` shows it, and its seals are proven without the dat
 
 import gzip
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -35,8 +35,11 @@ def pack(archive_id: str, user_id: str, before: bytes, rows: Sequence[Record]) -
     return gzip.compress(text, mtime=0), len(text)
 
 
-def unpack(packed: bytes, length: int) -> dict[int, bytes]:
-    """The bodies by their numbers. Raises Damaged, also where it would be longer."""
+def unpack(packed: bytes, length: int, types: Collection[str] = ()) -> dict[int, bytes]:
+    """The bodies by their numbers: all, or those of these types that users see.
+
+    Raises Damaged, also where it would be longer.
+    """
     try:
         text = zlib.decompressobj(_GZIP).decompress(packed, length + 1)
         if len(text) != length:
@@ -44,6 +47,8 @@ def unpack(packed: bytes, length: int) -> dict[int, bytes]:
         first, *rows = map(msgspec.json.decode, text.split(b"\n"))
         if first["archive"] != FORM:
             raise Damaged(f"It has the form {first['archive']!r}.")
+        if types:
+            rows = [row for row in rows if row["type"] in types and not row["is_internal"]]
         return {row["seq"]: row["body"].encode() for row in rows}
     except (zlib.error, msgspec.DecodeError, KeyError, TypeError) as error:
         raise Damaged(str(error)) from error

@@ -15,6 +15,7 @@ BOUNDS = {
     "sessions": 200,  # the user's newest
     "events": 100,  # the newest of each session: among them are its questions and answers
     "size": 4_000_000,  # bytes of questions and answers, as the log has them, in all
+    "archives": 50,  # files, the newest sessions' first: those have 4 MB in all, unpacked
 }
 SAID = ("user_message_sent", "message")
 

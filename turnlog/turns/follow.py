@@ -183,8 +183,7 @@ class Following:
         Zero if the log has events that the bus has not, or if the cursor is not from this log.
         One if a turn runs, or has just ended: it may have stored what it has not shown yet.
         """
-        newest = await self._store.tail(user_id, session_id, limit=1)
-        position = newest[-1].seq if newest else BEGINNING.position
+        position = await self._store.last_number(user_id, session_id)
         if position == after.position:
             return inf
         turn = await self._store.newest_turn(user_id, session_id)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Any
 
 from msgspec import UNSET
@@ -15,7 +16,9 @@ from turnlog.ports import OPEN, Evidence, Turn
 from turnlog.projections import tables
 
 Row = dict[str, Any]
-AT_ONCE = 60.0  # seconds between a turn's row and its first event, at most
+# Seconds that a row of a turn or a session may be away from its first event, at most. They may be
+# of two nodes, whose clocks differ.
+AT_ONCE = 60.0
 
 
 def table_mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
@@ -62,10 +65,7 @@ def _cannot_be_open(turn: Turn, kept: Sequence[Stamped], log: Sequence[Stamped])
 
 def _began_otherwise(turn: Turn, first: Stamped) -> Iterator[str]:
     """When it began and for which request, as far as the log says so."""
-    if (
-        turn.started_at
-        and not -1 <= seconds_between(turn.started_at, first.envelope.time) < AT_ONCE
-    ):
+    if turn.started_at and not -1 <= _seconds(turn.started_at, first.envelope.time) < AT_ONCE:
         yield f"turns {turn.id}: started_at not as the log has it"
     event = first.event
     told = event.request_id if isinstance(event, k.UserMessageSent) else UNSET
@@ -93,7 +93,7 @@ def session_mismatches(
 ) -> Iterator[str]:
     """`erased`: types of events of which some are gone, so that nothing can be counted."""
     session = evidence.session
-    if log and session.created_at > log[0].envelope.time:
+    if log and _seconds(log[0].envelope.time, session.created_at) > AT_ONCE:
         yield f"sessions {session.id}: created_at is after its first event"
     moves = [entry.event.anchor for entry in log if isinstance(entry.event, k.HistoryAnchored)]
     anchor = moves[-1] if moves else 0
@@ -113,3 +113,11 @@ def difference(wanted: Row | None, found: Row | None) -> str:
         return "no event wrote this row"
     names = [name for name in wanted if wanted[name] != found.get(name)]
     return f"{', '.join(names)} not as the log has it"
+
+
+def _seconds(moment: str, later: str) -> float:
+    """Between the two; without end where one of them is no time, because somebody changed it."""
+    try:
+        return seconds_between(moment, later)
+    except (ValueError, TypeError):
+        return inf

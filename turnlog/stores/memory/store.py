@@ -98,6 +98,10 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
         await self.get_session(user_id, session_id)
         return self._log.get(session_id, [])[:before][-limit:]
 
+    async def last_number(self, user_id: str, session_id: str) -> int:
+        await self.get_session(user_id, session_id)
+        return len(self._log.get(session_id, [])) - 1
+
     async def read(
         self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
     ) -> list[Stamped]:

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from turnlog.errors import NotStored, OutcomeUnknown
+from turnlog.errors import NotStored, OutcomeUnknown, StoreUnusable
 from turnlog.net import back_off, spread
 from turnlog.stores.postgres.connection import StepConnection, carried_out
 from turnlog.stores.postgres.statements import SQL, numbered
+from turnlog.stores.sql.connection import NOT_OPEN
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -103,6 +104,8 @@ class Pool:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
         """One of them. That it breaks when it is given back says nothing of what was done."""
+        if self._pool is None:
+            raise StoreUnusable(NOT_OPEN)
         connection = await self._pool.acquire(timeout=ANSWERS_WITHIN)
         try:
             yield connection

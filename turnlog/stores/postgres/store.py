@@ -26,7 +26,7 @@ from turnlog.stores.postgres.pool import Pool
 from turnlog.stores.postgres.statements import SQL
 from turnlog.stores.postgres.writers import Writers
 from turnlog.stores.sql import log, sessions
-from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.connection import NOT_OPEN, Connection
 from turnlog.stores.sql.store import SqlStore
 from turnlog.telemetry.metrics import Metrics
 
@@ -195,7 +195,7 @@ class PostgresStore(SqlStore):
         if self._read_only:
             raise StoreUnusable("This store is opened for reading only.")
         if not self._writers.is_open:
-            raise RuntimeError("the store is closed")
+            raise StoreUnusable(NOT_OPEN)
 
     async def _counted(self, work: Callable[[Connection], T]) -> T:
         try:

@@ -4,22 +4,24 @@ A row of the log never leaves the database: it keeps its number, its digest and 
 that no archive can shorten or change a log. Its body moves into a file and back. Bills, budgets,
 approvals and the list of sessions do not need the bodies, and stay as they are.
 
-Each step leaves the log whole: first the file is written, synced and read again; then one
-transaction notes where it is and empties the bodies. A process that dies between the two has left
-a file that nobody needs.
+Each step leaves the log whole: first the name of the file is noted; then the file is written,
+synced and read again; then one transaction notes where it is and empties the bodies. What a
+process leaves that dies meanwhile is removed by a later one, by the note. A file that has no note
+is never touched: another database may have its archives in the same place.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 from turnlog.errors import ArchiveMissing, ConfigError, NotFound
-from turnlog.events.clock import now
+from turnlog.events.clock import in_seconds, now
 from turnlog.events.record import NO_SEAL, Record, has_its_body
 from turnlog.events.seal import Seals
 from turnlog.ports import AuditRead, Blobs
+from turnlog.stores import texts
 from turnlog.stores.archive import Damaged, pack, unpack
 from turnlog.stores.sql import log, sessions
 from turnlog.stores.sql.attached import OnConnection
@@ -29,6 +31,10 @@ from turnlog.stores.sql.statements import SQL, insert
 
 MOST = 1000  # rows in one archive, so that a page of a long log does not open all of it
 LARGEST = 4_000_000  # bytes of bodies in one archive, but for one row that has more
+NOBODY = ""  # as the owner of a file that is being made or removed
+LATEST = 86_400.0  # seconds after which a process that was taken for dead writes no file any more
+FORGET = "forget_file_of_archive"
+Works = Callable[[Connection, Collection[str]], Collection[str]]  # those of the owners that live
 
 
 class Archive(NamedTuple):
@@ -50,11 +56,19 @@ class SqlArchives:
     """Makes archives, reads them, and brings back what is in them."""
 
     def __init__(
-        self, look: OnConnection, change: OnConnection, seals: Callable[[], Seals]
+        self,
+        look: OnConnection,
+        change: OnConnection,
+        seals: Callable[[], Seals],
+        me: str,
+        works: Works,
     ) -> None:
+        """`me`: the name of this process; `works`: which of such processes live."""
         self._look = look
         self._change = change
         self._seals = seals
+        self._me = me
+        self._works = works
         self.blobs: Blobs | None = None  # where the files are; None: nowhere
 
     @property
@@ -95,12 +109,43 @@ class SqlArchives:
             await self._restore_one(archive, by)
         return archives
 
+    async def sweep(self) -> int:
+        """Remove what dead processes left of archives. How many they began and did not finish."""
+        begun = 0
+        for file in await self._look(lambda db: _unneeded(db, self._me, self._works)):
+            if await self._remove(file) and file.owner != NOBODY:
+                begun += 1
+        return begun
+
+    async def _remove(self, file: "_File") -> bool:
+        """Unless it was finished meanwhile. Its maker, if it lives after all, may not finish it;
+        it may still write it, so that the note stays for a while.
+        """
+        if not await self._change(lambda db: _done(db, "disown_file", file)):
+            return False
+        await self._writable().delete(file.place)
+        if file.owner == self._me or file.noted_at < in_seconds(-LATEST):
+            await self._change(lambda db: _done(db, FORGET, file._replace(owner=NOBODY)))
+        return True
+
     async def _part(self, session_id: str, after: int) -> "_Part":
         return await self._look(lambda db: _next(db, session_id, after))
 
     async def _make_one(self, part: "_Part", by: str) -> Archive:
-        blobs = self._writable()
         archive, file = await asyncio.to_thread(_packed, part)
+        noted = _File(archive.place, archive.session_id, self._me, now())
+        await self._change(lambda db: _note_file(db, noted))
+        try:
+            await self._finish(part, archive, file, noted, by)
+        except Exception:
+            await self._remove(noted)
+            raise
+        return archive
+
+    async def _finish(
+        self, part: "_Part", archive: Archive, file: bytes, noted: "_File", by: str
+    ) -> None:
+        blobs = self._writable()
         async with blobs.incoming() as folder:
             path = folder / "archive"
             await asyncio.to_thread(path.write_bytes, file)
@@ -108,13 +153,19 @@ class SqlArchives:
         bodies = await self._bodies(archive)
         if any(_moves(row) and not _whole(row, bodies) for row in part.rows):
             raise ArchiveMissing(archive.session_id)
-        await self._change(lambda db: _move(db, archive, by, self._seals()))
-        return archive
+        await self._change(lambda db: _move(db, archive, noted, by, self._seals()))
 
     async def _restore_one(self, archive: Archive, by: str) -> None:
         blobs, bodies = self._writable(), await self._bodies(archive)
-        await self._change(lambda db: _bring_back(db, archive, bodies, by, self._seals()))
+        noted = _File(archive.place, archive.session_id, NOBODY, now())
+
+        def bring_back(db: Connection) -> None:
+            _bring_back(db, archive, bodies, by, self._seals())
+            _note_file(db, noted)
+
+        await self._change(bring_back)
         await blobs.delete(archive.place)
+        await self._change(lambda db: _done(db, FORGET, noted))
 
     async def filled(self, rows: Sequence[Record]) -> list[Record]:
         """The same rows of one session with their bodies, as far as the archives have them."""
@@ -127,7 +178,25 @@ class SqlArchives:
             lambda: [(_whole(row, bodies) or row) if row.is_archived else row for row in rows]
         )
 
-    async def _bodies(self, archive: Archive) -> dict[int, bytes]:
+    async def said(self, user_id: str, archived: bool, search: str) -> set[str]:
+        """Sessions of the user in whose archives the words are, within the bounds of a search."""
+        if not search:
+            return set()
+        asked = {"user_id": user_id, "archived": archived} | texts.BOUNDS
+        rows = await self._look(lambda db: list(db.execute(SQL["list_newest_archives"], asked)))
+        found: set[str] = set()
+        size = 0
+        for archive in map(Archive._make, rows):
+            size += archive.unpacked
+            if size > texts.BOUNDS["size"]:
+                break
+            if archive.session_id not in found:
+                bodies = await self._bodies(archive, texts.SAID)
+                said = [(archive.session_id, body) for body in bodies.values()]
+                found |= await asyncio.to_thread(texts.sessions_with, search, said)
+        return found
+
+    async def _bodies(self, archive: Archive, types: Collection[str] = ()) -> dict[int, bytes]:
         """By their numbers; nothing where the file is not there, or is not what was written."""
         try:
             if self.blobs is None:
@@ -135,7 +204,7 @@ class SqlArchives:
             file = await self.blobs.read(archive.place, "original")
             if _place(archive.session_id, file) != archive.place:
                 return {}
-            return await asyncio.to_thread(unpack, file, archive.unpacked)
+            return await asyncio.to_thread(unpack, file, archive.unpacked, types)
         except (NotFound, Damaged):
             return {}
 
@@ -143,6 +212,31 @@ class SqlArchives:
         if self.blobs is None:
             raise ConfigError("There is no place for archives. Set files_url to one.")
         return self.blobs
+
+
+class _File(NamedTuple):
+    """A file that is being made or removed. The order of the fields is that of the columns."""
+
+    place: str
+    session_id: str
+    owner: str
+    noted_at: str
+
+
+def _note_file(db: Connection, file: _File) -> None:
+    db.execute(insert("archiving", _File._fields), file._asdict())
+
+
+def _done(db: Connection, statement: str, file: _File) -> bool:
+    """Whether there was something to do."""
+    return db.execute(SQL[statement], file._asdict()).fetchone() is not None
+
+
+def _unneeded(db: Connection, me: str, works: Works) -> list[_File]:
+    files = [_File._make(row) for row in db.execute(SQL["list_archiving"])]
+    others = {file.owner for file in files} - {me, NOBODY}
+    living = {me, *(works(db, others) if others else ())}
+    return [file for file in files if file.owner not in living]
 
 
 class _Part(NamedTuple):
@@ -211,8 +305,10 @@ def _list(db: Connection, session_id: str) -> list[Archive]:
     return [Archive._make(row) for row in rows]
 
 
-def _move(db: Connection, archive: Archive, by: str, seals: Seals) -> None:
+def _move(db: Connection, archive: Archive, noted: _File, by: str, seals: Seals) -> None:
     db.lock(archive.session_id)
+    if not _done(db, FORGET, noted):
+        raise ConfigError("Another process took this one for dead. Run the command again.")
     _refuse_open(db, archive.session_id)
     if _last(db, archive.session_id) >= archive.first_seq:
         raise ConfigError(f"Somebody else archives the session {archive.session_id!r} too.")

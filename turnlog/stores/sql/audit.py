@@ -16,7 +16,7 @@ from turnlog.stores.sql.statements import SQL
 # Rows of these name a session, or a turn, that must be there.
 OF_SESSIONS = (
     "events", "turns", "messages", "usage", "message_citations", "approvals", "tool_runs",
-    "archives",
+    "archives", "archiving",
 )  # fmt: skip
 OF_TURNS = ("drafts",)
 TRAIL = "audit_reads"  # what is locked while the trail grows

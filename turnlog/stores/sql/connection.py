@@ -13,6 +13,9 @@ Row = Mapping[str, Any]
 NewRows = Mapping[str, Sequence[Row]]  # by their table
 
 
+NOT_OPEN = "The store is not open. Say `async with app:` first, or `await store.open()`."
+
+
 class Conflict(Exception):
     """The row is there already, or breaks a rule of its table. The step must not go on."""
 

@@ -137,6 +137,12 @@ def tail(
     return [Record._make(row) for row in rows][::-1]
 
 
+def last_number(db: Connection, user_id: str, session_id: str) -> int:
+    sessions.find(db, user_id, session_id)
+    last = db.last_event(session_id)
+    return last[0] if last else -1
+
+
 def evidence(db: Connection, session_id: str) -> Evidence:
     """Read at one moment: what is written meanwhile is not seen, or the parts would not fit."""
     db.execute(SQL["begin_reading"])

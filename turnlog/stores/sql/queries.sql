@@ -85,6 +85,18 @@ WHERE archived = 1 AND coalesce((
 ) AND NOT EXISTS (SELECT 1 FROM line WHERE line.session_id = sessions.id)
 ORDER BY created_at, id
 
+-- list_archiving --
+-- Files that were begun, or that nobody needs.
+SELECT place, session_id, owner, noted_at FROM archiving
+
+-- disown_file --
+-- Whoever makes it may not finish. Nothing where it is finished.
+UPDATE archiving SET owner = '' WHERE place = :place AND owner = :owner RETURNING place
+
+-- forget_file_of_archive --
+-- It is an archive now, or it is gone. Nothing where somebody took its maker for dead.
+DELETE FROM archiving WHERE place = :place AND owner = :owner RETURNING place
+
 -- list_archived_sessions --
 -- Those that have archives.
 SELECT DISTINCT session_id FROM archives ORDER BY session_id
@@ -154,6 +166,14 @@ WITH newest AS (
 SELECT events.session_id, body
 FROM said JOIN events ON events.session_id = said.session_id AND events.seq = said.seq
 WHERE size <= cast(:size AS bigint)
+
+-- list_newest_archives --
+-- Archives of the same sessions.
+SELECT session_id, first_seq, last_seq, place, size, unpacked, made_at FROM (
+    SELECT id, created_at FROM sessions WHERE user_id = :user_id AND archived = :archived
+    ORDER BY created_at DESC, id DESC LIMIT :sessions
+) AS newest JOIN archives ON archives.session_id = newest.id
+ORDER BY newest.created_at DESC, newest.id DESC, archives.first_seq DESC LIMIT :archives
 
 -- name_session --
 -- A title for a session that has none.

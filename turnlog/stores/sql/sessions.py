@@ -1,5 +1,6 @@
 """Sessions on a connection."""
 
+from collections.abc import Collection
 from typing import Any
 
 from turnlog.errors import NotFound
@@ -45,12 +46,14 @@ def page(
     after: str | None,
     archived: bool,
     search: str,
+    said: Collection[str] = (),
 ) -> list[Session]:
+    """`said`: further sessions of the user that hold what is searched for."""
     place = _NEWEST
     if after is not None:
         last = find(db, user_id, after)
         place = {"created_at": last.created_at, "id": last.id}
-    bounds = _fitting(db, user_id, archived, search) | {"limit": limit}
+    bounds = _fitting(db, user_id, archived, search, said) | {"limit": limit}
     return [_session(row) for row in db.execute(_LIST, place | bounds)]
 
 
@@ -61,15 +64,18 @@ def active(
     below: tuple[str, str] | None,
     archived: bool,
     search: str,
+    said: Collection[str] = (),
 ) -> list[Session]:
     at, session_id = below or (_NEWEST["created_at"], "")
     place = {"at": at, "id": session_id, "limit": limit}
-    bounds = _fitting(db, user_id, archived, search)
+    bounds = _fitting(db, user_id, archived, search, said)
     return [_session(row) for row in db.execute(_ACTIVE, place | bounds)]
 
 
-def _fitting(db: Connection, user_id: str, archived: bool, search: str) -> dict[str, Any]:
-    said = _said(db, user_id, archived, search) if search else ()
+def _fitting(
+    db: Connection, user_id: str, archived: bool, search: str, said: Collection[str]
+) -> dict[str, Any]:
+    said = {*said, *(_said(db, user_id, archived, search) if search else ())}
     return {
         "user_id": user_id,
         "archived": archived,

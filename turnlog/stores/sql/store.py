@@ -59,7 +59,7 @@ class SqlStore:
 
     @cached_property
     def archives(self) -> SqlArchives:
-        return SqlArchives(self._look, self._change, lambda: self.seals)
+        return SqlArchives(self._look, self._change, lambda: self.seals, self._me, self._works)
 
     @cached_property
     def outbox(self) -> SqlOutbox:
@@ -145,6 +145,9 @@ class SqlStore:
                 return rows
         raise ArchiveMissing(session_id)
 
+    async def last_number(self, user_id: str, session_id: str) -> int:
+        return await self._look(lambda db: log.last_number(db, user_id, session_id))
+
     async def recall(self, session_id: str, seq: int) -> Stamped:
         (entry,) = await self._entries(lambda db: log.recall(db, session_id, seq))
         return entry
@@ -190,7 +193,8 @@ class SqlStore:
         archived: bool = False,
         search: str = "",
     ) -> list[Session]:
-        asked = (user_id, limit, after, archived, search)
+        said = await self.archives.said(user_id, archived, search)
+        asked = (user_id, limit, after, archived, search, said)
         return await self._look(lambda db: sessions.page(db, *asked))
 
     async def list_active_sessions(
@@ -202,7 +206,8 @@ class SqlStore:
         archived: bool = False,
         search: str = "",
     ) -> list[Session]:
-        asked = (user_id, limit, below, archived, search)
+        said = await self.archives.said(user_id, archived, search)
+        asked = (user_id, limit, below, archived, search, said)
         return await self._look(lambda db: sessions.active(db, *asked))
 
     async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:

@@ -11,11 +11,12 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar, cast
 
+from turnlog.errors import StoreUnusable
 from turnlog.ports import Session
 from turnlog.stores.sql import log, sessions
-from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.connection import NOT_OPEN, Connection
 from turnlog.stores.sql.store import SqlStore
 from turnlog.stores.sqlite.files import (
     SqliteConnection,
@@ -34,6 +35,13 @@ from turnlog.telemetry.metrics import Metrics
 T = TypeVar("T")
 
 
+class _Unopened:
+    """Writer and readers of a store that nobody has opened."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise StoreUnusable(NOT_OPEN)
+
+
 class SqliteStore(SqlStore):
     """A Store in one file under `folder`."""
 
@@ -44,6 +52,8 @@ class SqliteStore(SqlStore):
         self._owners = Owners(self._folder / "owners")
         self._me = self._owners.me
         self._server = ServerLock(self._folder / SERVER_LOCK)
+        self._writer = cast(Writer, _Unopened())
+        self._readers = cast(Readers, _Unopened())
 
     @property
     def url(self) -> str:

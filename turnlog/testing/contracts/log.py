@@ -48,6 +48,16 @@ class EventLogContract(Contract):
         with pytest.raises(NotFound):
             await store.tail("bob", "s", limit=3)
 
+    async def test_the_last_number_is_that_of_the_newest_event(self, store: Store) -> None:
+        await store.create_session(s.new_session())
+        assert await store.last_number("alice", "s") == -1
+        turn = await store.begin_turn(s.new_turn(), said(3))
+        assert await store.last_number("alice", "s") == 2
+        await store.append(turn, said(2))
+        assert await store.last_number("alice", "s") == 4
+        with pytest.raises(NotFound):
+            await store.last_number("bob", "s")
+
     async def test_many_appends_at_once_to_many_sessions_leave_no_gap(self, store: Store) -> None:
         turns = [await self.begun(store, f"s{n}") for n in range(5)]
         await asyncio.gather(*(store.append(turns[n % 5], said(1 + n % 3)) for n in range(50)))

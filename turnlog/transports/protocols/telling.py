@@ -88,8 +88,7 @@ async def is_running(backend: Backend, user_id: str, session_id: str) -> bool:
 
 
 async def last_number(backend: Backend, user_id: str, session_id: str) -> int:
-    page = await backend.store.tail(user_id, session_id, limit=1)
-    return page[-1].seq if page else -1
+    return await backend.store.last_number(user_id, session_id)
 
 
 async def turn_at(backend: Backend, user_id: str, session_id: str, number: str) -> StartedTurn:

@@ -1,0 +1,38 @@
+"""Times of rows beside the log: they may be of another node, and are no forgery by that."""
+
+import pytest
+from msgspec.structs import replace
+
+from turnlog.projections.proof import prove
+from turnlog.stores.memory.store import MemoryStore
+from turnlog.testing import samples as s
+
+SESSION = "table: sessions s: created_at is after its first event"
+TURN = "table: turns s.t0: started_at not as the log has it"
+
+
+@pytest.fixture
+async def evidence():
+    store = MemoryStore()
+    await s.keep(store, [s.asked(), s.said("Hello.")])
+    return await store.evidence("s")
+
+
+@pytest.mark.parametrize(
+    ("made_at", "problems"),
+    [
+        ("2020-01-01T00:00:00.000Z", []),
+        ("2026-11-15T12:01:00.000Z", []),  # clocks of two nodes: the first event is of 12:00
+        ("2026-11-15T12:01:00.001Z", [SESSION]),
+        ("tomorrow", [SESSION]),
+        ("2026-11-15T12:00:00.000", [SESSION]),  # of no zone
+    ],
+)
+async def test_a_session_may_be_a_minute_younger_than_its_first_event(evidence, made_at, problems):
+    session = replace(evidence.session, created_at=made_at)
+    assert prove(evidence._replace(session=session)).problems == problems
+
+
+async def test_a_turn_that_began_at_no_time_is_told(evidence):
+    turn = replace(evidence.turns[0], started_at="tomorrow")
+    assert prove(evidence._replace(turns=[turn])).problems == [TURN]
