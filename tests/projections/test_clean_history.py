@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from histories import BROKEN, GOOD, claude, document, image, user
 
-from turnlog.projections.history import clean, lint
+from turnlog.projections.history import clean, lint, repair
 from turnlog.projections.history.clean import MOST_WORDS, CleanHistory, is_plain_talk, last_turn
 from turnlog.projections.history.messages import mended
 from turnlog.projections.history.request import Request
@@ -41,8 +41,7 @@ TAILS = {name: body["messages"] for name, body in BODIES.items() if is_ours(body
 
 def known(messages):
     history = CleanHistory()
-    history.remember(messages, without=())
-    assert mended([*messages], fully=True).repaired == []
+    assert history.check([*messages], frozenset(), ()) == mended([*messages], fully=True)
     return history
 
 
@@ -130,6 +129,24 @@ def test_only_what_is_new_is_looked_at(monkeypatch):
         messages += [claude("Seen."), user("And?")]
         assert mended([*messages], fully=True, clean=history).repaired == []
     assert (len(looked_at), max(looked_at)) == (20, 5)  # a question, its answer, the next question
+
+
+def test_what_was_repaired_is_not_repaired_again(monkeypatch):
+    sizes, told, history, full = [], [], CleanHistory(), repair.repair
+
+    def counted(request, without=()):
+        sizes.append(len(request.messages))
+        return full(request, without)
+
+    monkeypatch.setattr(clean, "repair", counted)
+    messages = [user("Hi."), claude(" ", call("a")), result("a"), claude("Seen."), user("And?")]
+    for number in range(20):
+        told.append(mended([*messages], clean=history))
+        messages += [claude(call(f"b{number}")), result(f"b{number}"), claude("So."), user("And?")]
+    assert sizes == [5]
+    monkeypatch.undo()
+    assert told[-1] == mended(messages[:-4])
+    assert told[-1].repaired and told[-1].messages != messages[:-4]
 
 
 def test_the_last_turn_begins_with_a_question():

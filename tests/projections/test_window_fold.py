@@ -4,6 +4,7 @@ import asyncio
 from datetime import UTC, datetime
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -25,6 +26,8 @@ DETAILS = {"dimensions": {"width": 2000, "height": 2000}, "modelSize": 10_000_00
 CONTAINER = {"container": {"id": "box", "expires_at": "2026-11-15T13:00:00Z"}}
 FOUND = [{"type": "search_result", "source": "a", "title": "A", "content": [s.text("Yes.")],
           "citations": {"enabled": True}}]  # fmt: skip
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+PAGES = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
 words = st.sampled_from(["Yes.", "No, it is not.", "", " ", "x" * 300])
 
@@ -32,6 +35,7 @@ words = st.sampled_from(["Yes.", "No, it is not.", "", " ", "x" * 300])
 @st.composite
 def answers(draw, *blocks, stop="end_turn"):
     said = [thought] * draw(st.integers(0, 1)) + [s.text(draw(words))]
+    said += draw(st.sampled_from([[], [], [], [SEARCH, PAGES], [SEARCH], [PAGES]]))
     message = s.said(*said, *blocks, stop=stop)
     tokens = draw(st.sampled_from([0, 100, 250, 1_000]))
     details = draw(st.sampled_from([{}, {}, CONTAINER]))
@@ -101,10 +105,10 @@ class Log:
         return self.entries[after + 1 :]
 
 
-def facts(window, prefix, files):
+def facts(window, prefix, files, open_calls):
     """All that a prompt is made of; None where the window has to be folded anew."""
     weights = {each.message_id: 700 for each in window.plan("claude-sonnet-5-5")}
-    telling = window.tell(prefix, files, {"toolu_again"})
+    telling = window.tell(prefix, files, open_calls)
     if telling is None:
         return None
     going_on = [*telling.messages]
@@ -128,7 +132,8 @@ def blocks_of(log, is_deleted):
 BLOCK = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QQ=="}}
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.slow  # a hundred conversations
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(talks, st.data())
 def test_whatever_comes_the_window_is_the_one_that_is_folded_anew(talks, data):
     """Tools, thoughts, files, hand-overs, refusals, repairs, moves, restarts, other nodes."""
@@ -142,23 +147,26 @@ def test_whatever_comes_the_window_is_the_one_that_is_folded_anew(talks, data):
         if remark not in (None, "moves"):  # of an earlier turn, or of this one
             log.append(f"t{data.draw(st.integers(0, n))}", s.AGENT, remark)
         for agent, prefix, most in asks:
-            asyncio.run(compare(log, windows, session, agent.id, prefix, data.draw(st.booleans())))
+            open_calls = data.draw(st.sampled_from([set(), set(), {"toolu_again"}]))
+            is_deleted = data.draw(st.booleans())
+            how = (agent.id, prefix, open_calls, is_deleted)
+            asyncio.run(compare(log, windows, session, *how))
             if most < 10**9:  # another node has the session now, or little memory is left
                 windows = Windows(most)
         for agent, event in turn[1:]:
             log.append(f"t{n}", agent, event)
 
 
-async def compare(log, windows, session, agent, prefix, is_deleted):
+async def compare(log, windows, session, agent, prefix, open_calls, is_deleted):
     known, files = windows.of(log, session, agent), blocks_of(log, is_deleted)
     window = await known.take()
-    grown = facts(window, prefix, files)
+    grown = facts(window, prefix, files, open_calls)
     if grown is None:
         window = await known.take(anew=True)
-        grown = facts(window, prefix, files)
+        grown = facts(window, prefix, files, open_calls)
     part = log.entries[session.anchor :]
-    assert grown == facts(Window(agent, session.anchor, part), prefix, files)
-    plain = tell(part, agent, prefix=prefix, files=files, to_be_answered={"toolu_again"})
+    assert grown == facts(Window(agent, session.anchor, part), prefix, files, open_calls)
+    plain = tell(part, agent, prefix=prefix, files=files, to_be_answered=open_calls)
     assert msgspec.json.encode(plain.messages) in grown[0]
     known.keep(window)
 

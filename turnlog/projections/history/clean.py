@@ -6,15 +6,18 @@ at everything are answered by what was counted before: ids, images, what can be 
 with anything that has no row in PLAIN is always checked in full. In doubt, so is every other.
 """
 
+import math
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from turnlog.projections.history.blocks import is_server_result
 from turnlog.projections.history.checks.files import (
     CITED,
     MOST_IMAGES_IN_SHORT_CONTEXT,
     is_citing,
 )
-from turnlog.projections.history.lint import lint
+from turnlog.projections.history.lint import Finding, lint
+from turnlog.projections.history.repair import repair
 from turnlog.projections.history.request import Request
 
 ApiMessage = dict[str, Any]
@@ -46,9 +49,16 @@ def last_turn(messages: Sequence[ApiMessage]) -> int:
     return 0
 
 
+class Checked(NamedTuple):
+    """A history that the API takes, and what had to be repaired for it."""
+
+    messages: list[ApiMessage]
+    repaired: list[Finding]
+
+
 class CleanHistory:
-    """How much of a history is known to break no rule. The history only grows at its end: the
-    message at the end of the known part tells it from every other.
+    """How much of a history is known to break no rule, as it is or once it was repaired. The
+    history only grows at its end: the message at the end of the known part tells it from others.
     """
 
     def __init__(self) -> None:
@@ -57,37 +67,87 @@ class CleanHistory:
     def forget(self) -> None:
         self._size = 0  # messages of the known part
         self._last: ApiMessage | None = None  # the last of them
+        self._mended: list[ApiMessage] = []  # the known part, where it was repaired
+        self._repaired: list[Finding] = []  # in it
         self._seen = _Seen()
         self._without: frozenset[str] = frozenset()
 
-    def copy(self) -> "CleanHistory":
-        """The same for a history that goes on by itself from here."""
+    def of_what_was_told(self) -> "CleanHistory":
+        """The same for the history that came of it, which goes on by itself from here."""
         copy = CleanHistory()
         copy._size, copy._last, copy._without = self._size, self._last, self._without
+        if self._repaired:
+            copy._size, copy._last = len(self._mended), self._mended[-1]
         copy._seen = self._seen.copy()
         return copy
 
-    def grew_clean(
-        self, messages: Sequence[ApiMessage], open_calls: frozenset[str], without: Collection[str]
-    ) -> bool:
-        """Whether it breaks no rule. False: nobody knows without a full check."""
+    def check(
+        self, messages: list[ApiMessage], open_calls: frozenset[str], without: Collection[str]
+    ) -> Checked:
+        """The messages with every broken rule repaired; unchanged if no rule is broken."""
         known = self._known(messages, without)
-        before = self._seen if known else _Seen()
-        seen, tail = before.copy(), messages[known:]
+        if not known:
+            self.forget()
+        if not self._grew_clean(messages[known:], open_calls, without):
+            self.forget()
+            repaired = repair(Request({"messages": messages}, open_calls), without=without)
+            checked = Checked(repaired.body["messages"], repaired.found)
+            if not repaired.left and not open_calls:
+                self._remember_anew(messages, checked, without)
+            return checked
+        checked = Checked(messages, [])
+        if self._repaired:
+            checked = Checked([*self._mended, *messages[known:]], self._repaired)
+        if not open_calls:  # later on they are open no more
+            self._go_on(messages, known, without)
+        return checked
+
+    def _grew_clean(
+        self, tail: Sequence[ApiMessage], open_calls: frozenset[str], without: Collection[str]
+    ) -> bool:
+        """Whether it breaks no rule after the known part. False: only a full check can tell."""
+        seen = self._seen.copy()
         seen.look_at(tail)
         if seen.is_plain_talk:
             return True
-        if not known or not seen.is_countable or not tail:
+        if not self._size or not seen.is_countable or not tail:
             return False
         return not lint(Request({"messages": tail}, open_calls), without)
 
-    def remember(self, messages: Sequence[ApiMessage], without: Collection[str]) -> None:
-        """That it is clean; up to its last turn, which may still change."""
-        known, until = self._known(messages, without), last_turn(messages)
-        if not known or until < known:
+    def _go_on(self, messages: Sequence[ApiMessage], known: int, without: Collection[str]) -> None:
+        """Know it up to its last turn, which may still change."""
+        until = last_turn(messages)
+        if until < known:
             self.forget()
-            known = 0
+            return
+        if self._repaired:
+            self._mended += messages[known:until]
         self._seen.look_at(messages[known:until])
+        self._size, self._without = until, frozenset(without)
+        self._last = messages[until - 1] if until else None
+
+    def _remember_anew(
+        self, messages: Sequence[ApiMessage], checked: Checked, without: Collection[str]
+    ) -> None:
+        """Know what was repaired, if all of it stands before the last turn.
+
+        What follows does not change that: but a call of the provider's own tools may be open or
+        cut off, as its turn goes on or not.
+        """
+        if not checked.repaired:
+            self._go_on(messages, 0, without)
+            return
+        until = last_turn(messages)
+        tail = len(messages) - until
+        mended, same = checked.messages[:-tail], checked.messages[-tail:]
+        are_same = all(a is b for a, b in zip(same, messages[until:], strict=False))
+        if not mended or len(same) != tail or not are_same:
+            return
+        self._seen.look_at(mended)
+        if any(_place(each) >= until for each in checked.repaired) or self._seen.searches:
+            self.forget()
+            return
+        self._mended, self._repaired = mended, checked.repaired
         self._size, self._without = until, frozenset(without)
         self._last = messages[until - 1] if until else None
 
@@ -96,6 +156,12 @@ class CleanHistory:
         if size > len(messages) or self._without != frozenset(without):
             return 0
         return size if size and messages[size - 1] is self._last else 0
+
+
+def _place(finding: Finding) -> float:
+    """The message that it is about; infinite where it is about all of them."""
+    parts = finding.place.split(".")
+    return int(parts[1]) if len(parts) > 1 and parts[0] == "messages" else math.inf
 
 
 class _Seen:
@@ -109,6 +175,7 @@ class _Seen:
         self._call_ids: set[str] = set()
         self._images = 0
         self._citing: set[bool] = set()
+        self.searches = False  # or other tools of the provider
 
     def copy(self) -> "_Seen":
         copy = _Seen()
@@ -151,6 +218,8 @@ class _Seen:
             self._call_ids.add(call)
         elif kind == "image":
             self._images += 1
+        elif kind == "server_tool_use" or is_server_result(kind):
+            self.searches = True
         elif kind in CITED:
             self._citing.add(is_citing(block))
         elif kind == "tool_result" and isinstance(block.get("content"), list):

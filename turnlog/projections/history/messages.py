@@ -11,7 +11,7 @@ a rule.
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -20,11 +20,9 @@ from turnlog.events.base import Stamped
 from turnlog.events.content import Block
 from turnlog.events.search_results import blocks_of
 from turnlog.projections.history.blocks import THOUGHTS
-from turnlog.projections.history.clean import CleanHistory
+from turnlog.projections.history.clean import Checked, CleanHistory
 from turnlog.projections.history.lint import Finding
 from turnlog.projections.history.points_of_view import Tasks, heard_by
-from turnlog.projections.history.repair import repair
-from turnlog.projections.history.request import Request
 from turnlog.projections.history.window.opening import NO_OPENING, Opening, opening_of
 
 LEFT_OUT = "(A question that was refused is left out. What was done for it follows.)"
@@ -34,13 +32,6 @@ NOT_OURS_TO_JUDGE = ("blocks-are-known", "fields-are-known")
 ApiMessage = dict[str, Any]
 Files = Mapping[str, Sequence[Block]]
 NO_FILES: Files = MappingProxyType({})
-
-
-class Telling(NamedTuple):
-    """A history that the API takes, and what had to be repaired for it."""
-
-    messages: list[ApiMessage]
-    repaired: list[Finding]
 
 
 def history(log: Sequence[Stamped], speaker: str | None = None, **how: Any) -> list[ApiMessage]:
@@ -57,7 +48,7 @@ def tell(
     to_be_answered: Set[str] = frozenset(),
     files: Files = NO_FILES,
     opening: Opening | None = None,
-) -> Telling:
+) -> Checked:
     """The messages that these events amount to, valid for the API whatever the log holds.
 
     `log` begins at a turn boundary. `thoughts`: whether those of earlier turns are told at all.
@@ -120,7 +111,7 @@ class History:
 
     def telling(
         self, files: Files, *, to_be_answered: Set[str] = frozenset(), fully: bool = False
-    ) -> Telling:
+    ) -> Checked:
         """All of it. The calls `to_be_answered` are told although they have no result yet: the
         caller adds it. `fully`: see `mended`.
         """
@@ -173,23 +164,14 @@ def mended(
     to_be_answered: Set[str] = frozenset(),
     fully: bool = False,
     clean: CleanHistory | None = None,
-) -> Telling:
+) -> Checked:
     """The messages with every broken rule repaired; unchanged if no rule is broken.
 
     `fully`: also repair blocks and fields that the model sent and we do not know. This is for a
     model that rejects its own blocks. `clean`: what was clean before is not checked again.
     """
     without = () if fully else NOT_OURS_TO_JUDGE
-    clean, open_calls = clean or CleanHistory(), frozenset(to_be_answered)
-    telling = Telling(messages, [])
-    if not clean.grew_clean(messages, open_calls, without):
-        repaired = repair(Request({"messages": messages}, open_calls), without=without)
-        telling = Telling(repaired.body["messages"], repaired.found)
-    if telling.repaired:
-        clean.forget()
-    else:
-        clean.remember(messages, without)
-    return telling
+    return (clean or CleanHistory()).check(messages, frozenset(to_be_answered), without)
 
 
 def repair_record(repaired: Sequence[Finding]) -> k.HistoryRepaired | None:

@@ -13,12 +13,11 @@ from turnlog.events.base import Stamped
 from turnlog.events.codec import encode
 from turnlog.ports.files import Told
 from turnlog.projections.history.attachments import plan, weight
-from turnlog.projections.history.clean import CleanHistory
+from turnlog.projections.history.clean import Checked, CleanHistory
 from turnlog.projections.history.lint import Finding
 from turnlog.projections.history.messages import (
     Files,
     History,
-    Telling,
     container_of,
     is_in_full,
     repair_record,
@@ -90,7 +89,7 @@ class Window:
         self._file_bytes = sum(weight(each.facts, each.form).size for each in told)
         return told
 
-    def tell(self, prefix: str, files: Files, to_be_answered: Set[str]) -> Telling | None:
+    def tell(self, prefix: str, files: Files, to_be_answered: Set[str]) -> Checked | None:
         """The messages that the agent is told; see `History`. None: what was told before would
         have to be told otherwise, so the window has to be folded anew.
         """
@@ -110,7 +109,7 @@ class Window:
     @property
     def clean(self) -> CleanHistory:
         """How much of what was told breaks no rule."""
-        return self._history.clean.copy() if self._history else CleanHistory()
+        return self._history.clean.of_what_was_told() if self._history else CleanHistory()
 
     def newly_repaired(self, repaired: Sequence[Finding]) -> k.HistoryRepaired | None:
         """The record of these repairs, unless the last one in the log says the same."""
