@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.errors import NotStored
+from turnlog.errors import NotFound, NotStored
 from turnlog.projections.proof import prove
+from turnlog.stores.sql.log import FEW, SMALL
+from turnlog.stores.sql.store import SqlStore
 from turnlog.stores.sqlite.files import connect
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.stores.sqlite.writer import Writer
@@ -296,3 +298,34 @@ def test_a_file_that_cannot_be_used_is_closed_again(tmp_path):
         connect(path)
     fds = Path("/proc/self/fd").iterdir()
     assert str(path) not in {os.readlink(fd) for fd in fds if os.path.lexists(fd)}, held
+
+
+LITTLE = "hm. " * 10
+
+
+@pytest.mark.parametrize(
+    ("texts", "at_once"),
+    [
+        ([LITTLE], True),
+        ([LITTLE] * (FEW - 1), True),
+        ([LITTLE] * FEW, False),
+        (["x" * SMALL], False),
+    ],
+    ids=["one", "a few", "many", "large"],
+)
+async def test_what_is_little_is_read_without_a_thread_and_is_the_same(store, texts, at_once):
+    await s.keep(store, [s.asked("Go."), *(s.said(text) for text in texts)])
+    threads = []
+
+    async def look(read):
+        threads.append(threading.get_ident())
+        return await SqliteStore._look(store, read)
+
+    store._look = look
+    whole = await store.read("alice", "s")
+    assert len(whole) == len(texts) + 1 and (threads == []) is at_once
+    for after, limit in (-1, None), (0, None), (0, 1), (len(texts) - 1, None), (-1, FEW + 5):
+        page = await store.read("alice", "s", after=after, limit=limit)
+        assert page == await SqlStore.read(store, "alice", "s", after=after, limit=limit)
+    with pytest.raises(NotFound):
+        await store.read("bob", "s")

@@ -15,6 +15,8 @@ from turnlog.stores.sql.statements import SQL, equal, update
 
 Row = dict[str, Any]
 _END = 2**63 - 1  # above every number
+FEW = 20  # events that are read at one go
+SMALL = 64_000  # bytes of them
 
 
 class Found(NamedTuple):
@@ -101,6 +103,20 @@ def read(db: Connection, user_id: str, session_id: str, after: int, limit: int |
     sessions.find(db, user_id, session_id)
     bounds = {"after": after, "limit": _END if limit is None else limit}
     return _found(list(db.execute(SQL["read_events"], bounds | {"session_id": session_id})))
+
+
+def read_few(
+    db: Connection, user_id: str, session_id: str, after: int, limit: int | None
+) -> list[Stamped] | None:
+    """The same, where it is little; None: it is more than FEW, large, or in archives."""
+    sessions.refuse_unknown(db, user_id, session_id)
+    most = FEW + 1 if limit is None else min(limit, FEW + 1)
+    place = {"session_id": session_id, "after": after, "limit": most}
+    count, size = db.execute(SQL["measure_events"], place).fetchone()
+    if count > FEW or size > SMALL:
+        return None
+    found = _found(list(db.execute(SQL["read_events"], place)))
+    return None if found.rows else found.entries
 
 
 def recall(db: Connection, session_id: str, seq: int) -> Found:

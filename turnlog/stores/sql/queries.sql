@@ -46,6 +46,13 @@ SELECT session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_na
        is_internal, body, salt, digest, seal
 FROM events WHERE session_id = :session_id AND seq > :after ORDER BY seq LIMIT :limit
 
+-- measure_events --
+-- How many there are of these, and of how many bytes. The bytes themselves are not read.
+SELECT count(*), coalesce(sum(size), 0) FROM (
+    SELECT length(body) AS size
+    FROM events WHERE session_id = :session_id AND seq > :after ORDER BY seq LIMIT :limit
+) AS these
+
 -- read_newest_events --
 -- Up to a number, newest first.
 SELECT session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar, cast
 
 from turnlog.errors import StoreUnusable
+from turnlog.events.base import Stamped
 from turnlog.ports import Session
 from turnlog.stores.sql import log, sessions
 from turnlog.stores.sql.connection import NOT_OPEN, Connection
@@ -78,15 +79,27 @@ class SqliteStore(SqlStore):
         self._owners.leave()
         self._server.release()
 
-    # Not in a reader's thread: a turn waits for these, and one look at an index is quicker.
+    # Not in a reader's thread: a turn waits for these, and a look at an index is quicker.
 
     async def has_message(self, message_id: str) -> bool:
-        return self._readers.run_here(lambda db: log.has_message(db, message_id))
+        return await self._look_here(lambda db: log.has_message(db, message_id))
 
     async def get_session(self, user_id: str, session_id: str) -> Session:
-        return self._readers.run_here(lambda db: sessions.find(db, user_id, session_id))
+        return await self._look_here(lambda db: sessions.find(db, user_id, session_id))
+
+    async def read(
+        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
+    ) -> list[Stamped]:
+        place = (user_id, session_id, after, limit)
+        few = await self._look_here(lambda db: log.read_few(db, *place))
+        if few is None:  # too much to hold everybody up
+            return await super().read(user_id, session_id, after=after, limit=limit)
+        return few
 
     # inside
+
+    async def _look_here(self, read: Callable[[Connection], T]) -> T:
+        return self._readers.run_here(read)
 
     async def _look(self, read: Callable[[Connection], T]) -> T:
         return await self._readers.run(read)
