@@ -188,6 +188,9 @@ class FileLibrary:
     async def get(self, user_id: str, file_id: str) -> File:
         return await self._table.get(user_id, file_id)
 
+    async def get_all(self, user_id: str, file_ids: Sequence[str]) -> dict[str, File]:
+        return await self._table.get_all(user_id, file_ids)
+
     async def page(self, user_id: str, *, limit: int, after: str | None = None) -> list[File]:
         return await self._table.page(user_id, limit=limit, after=after)
 

@@ -42,10 +42,17 @@ class Telling:
     async def pages(self, user_id: str, file_id: str, wanted: Sequence[int]) -> list[Page]:
         return await self._library.pages(user_id, file_id, wanted)
 
-    async def blocks(self, user_id: str, told: Told) -> list[Block]:
-        """The blocks of one file. One that is deleted is told as that."""
+    async def blocks(self, user_id: str, told: Sequence[Told]) -> list[list[Block]]:
+        """The blocks of each file. One that is deleted is told as that."""
+        if not told:
+            return []
+        files = await self._library.get_all(user_id, [each.facts["id"] for each in told])
+        return [await self._blocks(files.get(each.facts["id"]), each) for each in told]
+
+    async def _blocks(self, file: File | None, told: Told) -> list[Block]:
+        if file is None:
+            return [_text(missing(told.facts))]
         try:
-            file = await self._library.get(user_id, told.facts["id"])
             if told.form == "name":
                 return [_text(named(told.facts))]
             key = (file.id, f"{told.form} {told.facts['name']} {told.facts['sha256']}")
@@ -58,7 +65,7 @@ class Telling:
         except (Unreadable, TooMany):
             if told.form not in PLAINER:
                 raise
-            return await self.blocks(user_id, told._replace(form=PLAINER[told.form]))
+            return await self._blocks(file, told._replace(form=PLAINER[told.form]))
 
     async def _make(self, file: File, told: Told) -> list[Block]:
         name = told.facts["name"]

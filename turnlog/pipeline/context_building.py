@@ -180,8 +180,7 @@ async def _blocks(
     """
     blocks: dict[str, list[Block]] = {}
     sources: dict[int, Source] = {}
-    for told in files:
-        made = await attachments.blocks(user_id, told)
+    for told, made in zip(files, await attachments.blocks(user_id, files), strict=True):
         blocks.setdefault(told.message_id, []).extend(made)
         source = Source(told.facts["id"], told.facts["name"])
         sources |= {id(block["source"]): source for block in made if "source" in block}

@@ -96,6 +96,10 @@ class FileTable(Protocol):
         """Raises NotFound for an unknown file and for someone else's alike."""
         ...
 
+    async def get_all(self, user_id: str, file_ids: Sequence[str]) -> dict[str, File]:
+        """Those of them that are the user's, in one step, by their ids."""
+        ...
+
     async def find(self, user_id: str, sha256: str) -> File | None:
         """The user's file with this content."""
         ...
@@ -214,8 +218,8 @@ class Attachments(Protocol):
         """Raises NotFound for an unknown file and for someone else's alike."""
         ...
 
-    async def blocks(self, user_id: str, told: Told) -> list[Block]:
-        """The file as content blocks of a prompt; a deleted one as a line that says so."""
+    async def blocks(self, user_id: str, told: Sequence[Told]) -> list[list[Block]]:
+        """Each file as content blocks of a prompt; a deleted one as a line that says so."""
         ...
 
     async def pages(self, user_id: str, file_id: str, wanted: Sequence[int]) -> list[Page]: ...
@@ -227,8 +231,10 @@ class _NoAttachments:
     async def get(self, user_id: str, file_id: str) -> File:
         raise NotFound(f"There is no file {file_id!r}.")
 
-    async def blocks(self, user_id: str, told: Told) -> list[Block]:
-        raise NotFound(f"There is no file {told.facts['id']!r}.")
+    async def blocks(self, user_id: str, told: Sequence[Told]) -> list[list[Block]]:
+        if told:
+            raise NotFound(f"There is no file {told[0].facts['id']!r}.")
+        return []
 
     async def pages(self, user_id: str, file_id: str, wanted: Sequence[int]) -> list[Page]:
         raise NotFound(f"There is no file {file_id!r}.")

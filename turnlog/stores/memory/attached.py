@@ -32,6 +32,10 @@ class AttachedFiles:
             raise NotFound(f"There is no file {file_id!r}.")
         return file
 
+    async def get_all(self, user_id: str, file_ids: Sequence[str]) -> dict[str, File]:
+        found = {id: self._files[id] for id in file_ids if id in self._files}
+        return {id: f for id, f in found.items() if f.user_id == user_id and not f.deleted}
+
     async def find(self, user_id: str, sha256: str) -> File | None:
         file = self._same(user_id, sha256)
         return None if file is None or file.deleted else file

@@ -44,6 +44,9 @@ class AttachedFiles:
     async def get(self, user_id: str, file_id: str) -> File:
         return await self._look(lambda db: _get(db, user_id, file_id))
 
+    async def get_all(self, user_id: str, file_ids: Sequence[str]) -> dict[str, File]:
+        return await self._look(lambda db: _get_all(db, user_id, file_ids))
+
     async def find(self, user_id: str, sha256: str) -> File | None:
         return await self._look(lambda db: _found(_same(db, user_id, sha256)))
 
@@ -88,10 +91,16 @@ def _add(db: Connection, file: File, quota: int) -> File:
 
 
 def _get(db: Connection, user_id: str, file_id: str) -> File:
-    row = db.execute(SQL["get_file"], {"id": file_id, "user_id": user_id}).fetchone()
-    if row is None:
+    found = _get_all(db, user_id, [file_id])
+    if not found:
         raise NotFound(f"There is no file {file_id!r}.")
-    return _file(row)
+    return found[file_id]
+
+
+def _get_all(db: Connection, user_id: str, file_ids: Sequence[str]) -> dict[str, File]:
+    asked = [{"id": file_id, "user_id": user_id} for file_id in dict.fromkeys(file_ids)]
+    rows = [db.execute(SQL["get_file"], each).fetchone() for each in asked]
+    return {file.id: file for file in (_file(row) for row in rows if row is not None)}
 
 
 def _same(db: Connection, user_id: str, sha256: str) -> File | None:

@@ -37,6 +37,7 @@ class FilesContract(Contract):
         assert added == file("a")
         assert await store.files.get("ann", added.id) == file("a")
         assert await store.files.find("ann", "sha-a") == file("a")
+        assert await store.files.get_all("ann", [added.id, "none"]) == {added.id: file("a")}
 
     async def test_someone_elses_file_is_not_found(self, store: Store) -> None:
         mine = await store.files.add(file("a"), quota=QUOTA)
@@ -44,6 +45,7 @@ class FilesContract(Contract):
             with pytest.raises(NotFound):
                 await look("bob", mine.id)
         assert await store.files.find("bob", "sha-a") is None
+        assert await store.files.get_all("bob", [mine.id]) == {}
         assert await store.files.page("bob", limit=9) == []
         assert await store.files.used("bob") == 0
         await store.files.forget("bob", mine.id)
@@ -85,6 +87,7 @@ class FilesContract(Contract):
         await store.files.mark_deleted("ann", mine.id)
         with pytest.raises(NotFound):
             await store.files.get("ann", mine.id)
+        assert await store.files.get_all("ann", [mine.id]) == {}
         assert await store.files.find("ann", "sha-a") is None
         with pytest.raises(BeingDeleted):
             await store.files.add(file("a"), quota=QUOTA)
