@@ -44,8 +44,7 @@ def rest_of_changes(turn):
     """And until it is over."""
     return [
         ("append", turn, s.placed(s.result("b"))),
-        ("append", turn, s.placed(s.searched(2))),
-        ("finish_turn", turn),
+        ("append", turn, s.placed(s.searched(2)), s.completed()),
     ]
 
 
@@ -121,9 +120,9 @@ async def under_way(store, *changes):
 
 async def test_every_change_of_a_turn_is_one_statement(store, wire):
     await store._nodes.fall_silent()
-    await store.create_session(s.new_session())
+    await store.create_session(replace(s.new_session(), title=""))
     wire.asked.clear()
-    turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()))
+    turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()), "Its name")
     for change in every_change(turn):
         await carry_out(store, change)
     assert wire.asked == [SQL["write_turn"]] * 7
@@ -131,9 +130,10 @@ async def test_every_change_of_a_turn_is_one_statement(store, wire):
     wire.asked.clear()
     for change in rest_of_changes(turn):
         await carry_out(store, change)
-    assert wire.asked == [SQL["write_turn"]] * 4  # the decision moved the end of the log
+    assert wire.asked == [SQL["write_turn"]] * 3  # the decision moved the end of the log
     evidence = await store.evidence("s")
     assert len(evidence.tables["message_citations"]) == 3
+    assert (evidence.session.title, evidence.session.searches) == ("Its name", 2)
     assert prove(evidence).problems == []
 
 

@@ -59,6 +59,7 @@ class Change:
     results: dict[str, str] = field(default_factory=dict)  # of tools
     searches: int | None = None
     anchor: int | None = None
+    title: str | None = None  # where there is none
     state: str | None = None
     draft: bytes | None = None
 
@@ -80,7 +81,7 @@ class Change:
             *map(_rows, (self.usage, self.message_citations, self.approvals, self.tool_runs)),
             _rows(self.outbox),
             _rows([{"tool_use_id": id, "status": status} for id, status in self.results.items()]),
-            self.searches, self.anchor, self.state, self.draft,
+            self.searches, self.anchor, self.title, self.state, self.draft,
         ]  # fmt: skip
 
 
@@ -145,6 +146,10 @@ def _note_anchor(change: Change, row: Mapping[str, Any]) -> None:
     change.anchor = row["anchor"]
 
 
+def _note_title(change: Change, row: Mapping[str, Any]) -> None:
+    change.title = row["title"]
+
+
 def _note_result(change: Change, row: Mapping[str, Any]) -> None:
     change.results[row["tool_use_id"]] = row["status"]
 
@@ -173,6 +178,7 @@ _NOTES: dict[str, Note] = {
     "INSERT INTO tool_runs": _note_run,
     "INSERT INTO outbox": _note_notice,
     SQL["drop_drafts"]: _pass,
+    SQL["name_session"]: _note_title,
     update("turns", ("state",), ("id",)): _note_state,
     update("tool_runs", ("status",), tables.KEYS["tool_runs"]): _note_result,
     update("sessions", ("anchor",), ("id",)): _note_anchor,

@@ -105,7 +105,7 @@ FROM hold_session(cast(:session_id AS text), cast(:turn_id AS text), cast(:lease
 -- A change of a turn: see changes.py. How it went, and where the log ends.
 SELECT outcome, last_seq, last_seal FROM write_turn(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-    $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35
+    $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36
 )
 
 -- append_event --

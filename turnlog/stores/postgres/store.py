@@ -5,7 +5,6 @@ after the other, on whichever nodes. All of it is one transaction.
 """
 
 import asyncio
-import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
@@ -25,12 +24,11 @@ from turnlog.stores.postgres.nodes import Nodes
 from turnlog.stores.postgres.pool import Pool
 from turnlog.stores.postgres.statements import SQL
 from turnlog.stores.postgres.writers import Writers
-from turnlog.stores.sql import log, sessions
+from turnlog.stores.sql import log
 from turnlog.stores.sql.connection import NOT_OPEN, Connection
 from turnlog.stores.sql.store import SqlStore
 from turnlog.telemetry.metrics import Metrics
 
-_log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -112,21 +110,12 @@ class PostgresStore(SqlStore):
         if self._most_with_files is not None and any(_has_files(each) for each in first):
             return await self._change(step)
         self._refuse_unwritable()
-        opened = partial(log.open_turn, turn=turn, first=first, owner=self._me, seals=self.seals)
+        me, seals = self._me, self.seals
+        opened = partial(log.open_turn, turn=turn, first=first, title=title, owner=me, seals=seals)
         running, begun = self._most or (None, None)
         admission = Admission(running, begun, since=in_seconds(-60), until=in_seconds(60))
         writers = self._turn_writers
-        opened_turn = await writers.begin(turn.user_id, turn.session_id, step, opened, admission)
-        if title:
-            await self._name(turn.session_id, title)
-        return opened_turn
-
-    async def _name(self, session_id: str, title: str) -> None:
-        """The turn runs: where this fails, the next question names the session."""
-        try:
-            await self._change(lambda db: sessions.name(db, session_id, title))
-        except Exception:
-            _log.exception("session %s could not be named", session_id)
+        return await writers.begin(turn.user_id, turn.session_id, step, opened, admission)
 
     def _admitted(self, db: Connection, turn: Turn, first: Sequence[Envelope], title: str) -> Turn:
         """The turn, unless it is one too many: then nothing of it stays."""

@@ -87,15 +87,15 @@ def begin_turn(
     """Open the turn with its first events. A session without a name gets the title."""
     db.lock(turn.session_id)
     turns.refuse_second(db, turn)
-    if title:
-        sessions.name(db, turn.session_id, title)
-    return open_turn(db, turn, first, owner, seals)
+    return open_turn(db, turn, first, title, owner, seals)
 
 
 def open_turn(
-    db: Connection, turn: Turn, first: Sequence[Envelope], owner: str, seals: Seals
+    db: Connection, turn: Turn, first: Sequence[Envelope], title: str, owner: str, seals: Seals
 ) -> Turn:
-    """Open a turn of which it is known that it may begin."""
+    """The same for a turn of which it is known that it may begin."""
+    if title:
+        sessions.name(db, turn.session_id, title)
     return turns.begin(db, turn, _write_events(db, turn, first, seals), owner)
 
 

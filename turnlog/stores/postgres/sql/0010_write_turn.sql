@@ -40,7 +40,8 @@ CREATE FUNCTION write_turn(
     digests BYTEA[], seals BYTEA[],
     new_messages TEXT[], message_seqs BIGINT[],
     new_usage JSON, new_citations JSON, new_approvals JSON, new_runs JSON, new_notices JSON,
-    results JSON, more_searches BIGINT, new_anchor BIGINT, new_state TEXT, new_draft BYTEA,
+    results JSON, more_searches BIGINT, new_anchor BIGINT, new_title TEXT, new_state TEXT,
+    new_draft BYTEA,
     OUT outcome TEXT, OUT last_seq BIGINT, OUT last_seal BYTEA
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -172,6 +173,9 @@ BEGIN
         UPDATE sessions SET searches = searches + coalesce(more_searches, 0),
                             anchor = coalesce(new_anchor, anchor)
         WHERE id = session;
+    END IF;
+    IF new_title IS NOT NULL THEN
+        UPDATE sessions SET title = new_title WHERE id = session AND title = '';
     END IF;
     IF new_state IS NOT NULL THEN
         UPDATE turns SET state = new_state WHERE id = turn;
