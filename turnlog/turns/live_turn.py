@@ -57,30 +57,25 @@ class LiveTurn:
         """Do the work, at most for `limit` seconds; then end the turn with what stopped it."""
         late = TimedOut(f"This took longer than {limit:g} seconds. Ask for less.")
         timer = asyncio.get_running_loop().call_later(limit, self.stop, late)
+        self._working = task = asyncio.current_task()
+        assert task is not None
         failure = self._because
         try:
             if failure is None:
-                failure = await self._stopped(work)
-        finally:
-            timer.cancel()
-        await end(failure)
-
-    async def _stopped(self, work: Work) -> BaseException | None:
-        """What stopped the work; None: it is done."""
-        self._working = task = asyncio.current_task()
-        assert task is not None
-        try:
-            await work()
+                await work()
+                if self._because is not None:  # a stop in its last step, which has not come up yet
+                    await asyncio.sleep(0)
         except asyncio.CancelledError as error:
             if self._because is None and task.cancelling():
                 raise  # the loop ends, and the turn with it: it is healed later
             task.uncancel()
-            return self._because or error
+            failure = self._because or error
         except Exception as error:
-            return error
+            failure = error
         finally:
             self._working = None
-        return None
+            timer.cancel()
+        await end(failure)
 
     def stop(self, because: BaseException | None = None) -> None:
         """Stop the work, once; without a reason, because the user wants it."""
