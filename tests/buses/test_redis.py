@@ -4,9 +4,12 @@ import asyncio
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 
 import pytest
+import redis.asyncio as redis
 
 from turnlog.buses.nodes import NodesBus
+from turnlog.buses.packing import pack
 from turnlog.buses.redis.stream import RedisStream
+from turnlog.buses.stream import Parcel
 from turnlog.errors import ConfigError
 from turnlog.events.cursor import BEGINNING, cursor_of
 from turnlog.testing import samples as s
@@ -160,3 +163,46 @@ async def test_a_server_that_is_too_old_is_refused_with_a_sentence():
         bus = NodesBus(RedisStream(url), wire.encode, recall)
         with pytest.raises(ConfigError, match=r"Redis 6\.2\.14: it needs Redis 7 or Valkey 8"):
             await bus.open(deaf)
+
+
+@slow
+async def test_a_node_is_not_nudged_by_itself():
+    """The other one is: what it has read shows that the nudges of both went out."""
+    shown = turn(chunk("a"), s.said("a"))
+    nudged = {"here": [], "there": []}
+    with running(Valkey()) as valkey:
+        streams = {name: RedisStream(valkey.url) for name in nudged}
+        for name, stream in streams.items():
+            await stream.open(nudged[name].append, lambda _: None, lambda: None)
+            await stream.watch("s")
+        try:
+            await streams["here"].add([Parcel("s", pack("here", shown), begins=True)])
+            await streams["there"].add([Parcel("s", pack("there", shown), begins=True)])
+            await known(lambda: all(nudged.values()))
+        finally:
+            for stream in streams.values():
+                await stream.close()
+    assert nudged == {"here": ["s"], "there": ["s"]}
+
+
+@slow
+async def test_no_stream_stays_for_ever():
+    """Also where the server came back empty, and it was said before how long the stream stays."""
+    first, *rest = turn(chunk("a"), s.said("a"))
+    with running(Valkey()) as valkey:
+        async with nodes(valkey.url) as (bus,):
+            bus.publish("s", [first])
+            await it_will_go(valkey)
+            valkey.server.kill()
+            await known(lambda: bus.away)
+            valkey.start()
+            await known(lambda: not bus.away)
+            bus.publish("s", rest)
+            await it_will_go(valkey)
+
+
+async def it_will_go(valkey):
+    """The stream is there, and the server knows when to forget it."""
+    async with redis.from_url(valkey.url) as client, asyncio.timeout(120):
+        while await client.ttl(KEY) < 0:
+            await asyncio.sleep(0.02)

@@ -34,7 +34,10 @@ class PostgresStream:
         async with _answers():
             self._listening, self._working = await self._connect(), await self._connect()
             await self._working.execute(SQL["make_live"])
-            await self._listening.add_listener(NUDGES, lambda *notice: on_nudge(notice[3]))
+            me = self._working.get_server_pid()
+            await self._listening.add_listener(
+                NUDGES, lambda _, pid, __, session_id: None if pid == me else on_nudge(session_id)
+            )
             await self._listening.add_listener(SIGNALS, lambda *notice: on_told(notice[3].encode()))
         self._listening.add_termination_listener(lambda _: on_lost())
         self._asking = asyncio.create_task(self._ask(on_lost), name="postgres")

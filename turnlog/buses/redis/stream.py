@@ -7,6 +7,7 @@ which stay with that place, and signals reach every server of it.
 """
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -15,7 +16,8 @@ from turnlog.buses.redis.servers import OneServer, Servers, answered, connect
 from turnlog.buses.stream import Away, Hear, Lost, Nudge, Parcel, end
 
 SIGNALS = b"turnlog:signals"
-LIVES = 3_600  # seconds that a stream stays after the last event
+LIVES = 3_600  # seconds that a stream stays, about, after the last event
+SAID_FOR = LIVES / 10  # seconds after which it is said again how long it stays
 MOST = 50_000  # batches in one stream, about; one who lacks the first of them reloads
 
 
@@ -24,6 +26,8 @@ class RedisStream:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._me = os.urandom(8)  # in nudges: those of this node are not for itself
+        self._staying: dict[bytes, float] = {}  # streams, and when it was said how long they stay
         self._known: list[str] = []  # servers of a Cluster that were there
         self._servers: Servers = OneServer(url)
         self._listeners: dict[str, Listener] = {}  # by the URL of their server
@@ -38,6 +42,7 @@ class RedisStream:
         self._on_nudge, self._on_told, self._on_lost = on_nudge, on_told, on_lost
         self._servers = await connect({self._url, *self._known})
         self._known = self._servers.urls
+        self._staying.clear()  # it may come back empty
         await self._listener(SIGNALS).join(SIGNALS, sharded=False)
 
     async def close(self) -> None:
@@ -61,14 +66,25 @@ class RedisStream:
         sharded = self._servers.sharded
         nudges = self._servers.commands.pipeline(transaction=False) if sharded else pipeline
         for key in dict.fromkeys(keys):
-            pipeline.expire(key, LIVES)
-            nudges.execute_command("SPUBLISH" if sharded else "PUBLISH", key, b"")
+            if self._needs_expiry(key):
+                pipeline.expire(key, LIVES)
+            nudges.execute_command("SPUBLISH" if sharded else "PUBLISH", key, self._me)
         answers = await answered(pipeline.execute())
         if sharded:
             await answered(nudges.execute())
         for key, parcel, place in zip(keys, parcels, answers[trims:], strict=False):
             if parcel.begins:
                 self._begun[key] = place
+
+    def _needs_expiry(self, key: bytes) -> bool:
+        """Whether its stream could stay for ever, or go too soon."""
+        now = asyncio.get_running_loop().time()
+        if now < self._staying.get(key, -SAID_FOR) + SAID_FOR:
+            return False
+        if len(self._staying) > MOST:
+            self._staying.clear()
+        self._staying[key] = now
+        return True
 
     async def read(self, after: Mapping[str, str]) -> dict[str, list[tuple[str, bytes]]]:
         pipeline = self._servers.commands.pipeline(transaction=False)
@@ -102,7 +118,7 @@ class RedisStream:
     def _take(self, channel: bytes, body: bytes) -> None:
         if channel == SIGNALS:
             self._on_told(body)
-        else:
+        elif body != self._me:
             self._on_nudge(_session(channel))
 
     def _move(self, channel: bytes) -> None:
