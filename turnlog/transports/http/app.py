@@ -28,6 +28,7 @@ from turnlog.transports.mcp.door import McpDoor
 from turnlog.transports.mounting import route_path
 from turnlog.transports.origins import Door
 from turnlog.transports.sign_in import SignIn
+from turnlog.transports.sse import EventStream, Streams
 
 WRITING = ("POST", "PATCH", "PUT", "DELETE")
 # So that a browser does nothing with an answer that we do not want.
@@ -58,7 +59,7 @@ def http_app(
         by_path.setdefault(route.path, []).append(route)
     table = [_starlette_route(routes, guards, backend, mcp) for routes in by_path.values()]
     table.sort(key=lambda route: route.path != MESSAGES)  # it is searched from the top
-    app = Starlette(
+    app = Streams(
         lifespan=lifespan,
         middleware=_middleware(auth, origins),
         routes=[*Site(origins).routes(), *table],
@@ -90,7 +91,9 @@ def _starlette_route(
         if path.startswith("/api/"):
             refuse_misspelt(request.query_params.keys(), (*route.query, tickets.QUERY))
         response = await handler(UserRequest(request, user, backend))
-        if user.until is not None and isinstance(response, StreamingResponse):
+        if isinstance(response, EventStream):
+            response.until = user.until
+        elif user.until is not None and isinstance(response, StreamingResponse):
             return UntilExpiry(response, user.until)  # type: ignore[return-value]
         return response
 
