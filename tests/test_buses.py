@@ -254,3 +254,21 @@ async def test_one_who_lacks_the_answer_is_not_given_its_end_alone():
     assert await anext(bus.follow("s", Cursor(0, 0))) is None
     assert await anext(bus.follow("s", Cursor(1, 1)))
     await bus.close()
+
+
+async def test_many_watched_sessions_are_not_looked_at_for_each_new_one(monkeypatch):
+    monkeypatch.setattr(channels, "MOST_CHANNELS", 10)
+    looks = 0
+
+    class Watched(channels.Channel):
+        @property
+        def idle(self):
+            nonlocal looks
+            looks += 1
+            return False
+
+    monkeypatch.setattr(channels, "Channel", Watched)
+    house = channels.Channels(wire.encode, 1_000_000)
+    for number in range(2000):
+        assert house[f"s{number}"]
+    assert looks < 2000 * 30  # not two million

@@ -172,6 +172,7 @@ class Channels(OrderedDict[str, Channel]):
         self.size = 0  # bytes of all channels
         self._encode = encode
         self._most_bytes = most_bytes
+        self._look_beyond = 0  # so many channels
 
     def __missing__(self, session_id: str) -> Channel:
         self[session_id] = channel = Channel(self._encode)
@@ -243,7 +244,7 @@ class Channels(OrderedDict[str, Channel]):
 
     def clear(self) -> None:
         super().clear()
-        self.size = 0
+        self.size = self._look_beyond = 0
 
     def _make_room(self) -> None:
         """Half of it: turns that are over first, then those that nobody watches, oldest first."""
@@ -255,10 +256,16 @@ class Channels(OrderedDict[str, Channel]):
                 channel.forget()
 
     def _forget_idle_ones(self) -> None:
-        """The oldest idle ones; their sessions are read from the log."""
+        """The oldest idle ones; their sessions are read from the log.
+
+        Where thousands are watched, a look at all of them is worth it when there is a tenth more.
+        """
+        if len(self) <= self._look_beyond:
+            return
         for session_id in list(self)[:-MOST_CHANNELS]:
             if self[session_id].idle:
                 self.size -= self.pop(session_id).size
+        self._look_beyond = len(self) + max(0, len(self) - MOST_CHANNELS) // 10
 
 
 def _known_before(entry: Stamped) -> int:
