@@ -36,7 +36,7 @@ TEXT = " ".join(f"word-{n}" for n in range(20))
 LIMITS = {"TURNLOG_MESSAGES_A_MINUTE": "1000000", "TURNLOG_TURNS_AT_ONCE": "1000"}
 PLACES = {0: "SQLite, one node", 1: "PostgreSQL, one node", 2: "two nodes", 3: "three nodes"}
 GROWN = """
-SELECT xact_commit, pg_current_wal_lsn() - '0/0'::pg_lsn, pg_database_size(current_database())
+SELECT xact_commit, pg_current_wal_insert_lsn() - '0/0'::pg_lsn, pg_database_size(current_database())
 FROM pg_stat_database WHERE datname = current_database()
 """
 
@@ -160,10 +160,10 @@ def _range(values: Sequence[float], digits: int) -> str:
 def note(found: dict[int, Measured]) -> None:
     """What the simulation counts with: of the largest number of nodes."""
     last = found[max(found)]
-    commits, written, kept = (statistics.median(each) for each in zip(*last.database, strict=True))
+    commits, journal, kept = (statistics.median(each) for each in zip(*last.database, strict=True))
     names = {"nodes": "node_ms", "database": "database_ms", "Redis": "redis_ms"}
     cpu = {names[name]: round(statistics.median(each), 2) for name, each in last.cpu.items()}
-    database = {"commits": commits, "written_bytes": written, "kept_bytes": kept}
+    database = {"commits": commits, "written_bytes": journal + kept, "kept_bytes": kept}
     page.note_costs(**cpu, **{name: round(value, 1) for name, value in database.items()})
 
 

@@ -8,6 +8,7 @@ how the turn ends, which another node says; and until the message that waited in
 """
 
 import asyncio
+import os
 import statistics
 import sys
 import tempfile
@@ -90,6 +91,7 @@ async def suffer(
 
 
 async def main(rounds: int, *, write: bool) -> None:
+    load = os.getloadavg()[0]
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         sim = SimulatedClaude(answer=answer, pace=0.05)
@@ -100,8 +102,12 @@ async def main(rounds: int, *, write: bool) -> None:
             server.start()
         running = cluster(folder, claude, database=postgres.url, redis=valkey.url, **LIMITS)
         nodes = await stack.enter_async_context(running)
-        http = await stack.enter_async_context(aiohttp.ClientSession())
+        # A connection that is used again may be closed by the server at that very moment.
+        once = aiohttp.TCPConnector(force_close=True)
+        http = await stack.enter_async_context(aiohttp.ClientSession(connector=once))
         lines = [
+            f"{os.cpu_count()} cores; the load of the machine before was {load:.1f}.",
+            "",
             "| a node | turns | their end: median, worst | the next answer: median, worst |",
             "|---|---|---|---|",
         ]

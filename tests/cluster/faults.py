@@ -28,6 +28,7 @@ from turnlog.stores.urls import open_store
 from turnlog.testing.cluster import Cluster, cluster
 from turnlog.testing.servers.postgres import Postgres
 from turnlog.testing.servers.proxy import Proxy
+from turnlog.testing.servers.shards import Shards
 from turnlog.testing.servers.valkey import Valkey
 
 NODES = 3
@@ -84,7 +85,7 @@ class Place:
 
     cluster: Cluster
     postgres: Postgres
-    redis: Valkey
+    redis: Valkey | Shards
     wires: dict[str, list[Proxy]]
     paid: Path
     clocks: list[Path]
@@ -178,6 +179,15 @@ class Place:
         if process is not None and process.poll() is not None:
             await asyncio.to_thread(self.postgres.start)
 
+    async def kill_master(self, dice: random.Random) -> None:
+        """Of the Redis Cluster. Its replica takes over, and it comes back as a replica of that."""
+        assert isinstance(self.redis, Shards)
+        victim = dice.choice(await asyncio.to_thread(self.redis.owners))
+        victim.server.kill()
+        await asyncio.to_thread(self.redis.wait, lambda: victim not in self.redis.owners())
+        await asyncio.to_thread(victim.start)
+        await asyncio.to_thread(self.redis.wait, self.redis.is_whole)
+
     async def cut_redis(self, dice: random.Random) -> None:
         await self._cut(dice, "redis")
 
@@ -202,8 +212,10 @@ REPLICA = {"fsync": "on", "wal_retrieve_retry_interval": "100ms"}
 
 
 @asynccontextmanager
-async def place(folder: Path, *, replica: bool = False, disk: Path | None = None):
-    """`disk`: where PostgreSQL's files are."""
+async def place(
+    folder: Path, *, replica: bool = False, disk: Path | None = None, shards: bool = False
+):
+    """`disk`: where PostgreSQL's files are. `shards`: a Redis Cluster, without wires to cut."""
     (folder / "office.py").write_text(APP)
     (folder / "sitecustomize.py").write_text(CLOCK)
     clocks = [folder / f"clock-{n}" for n in range(NODES)]
@@ -211,12 +223,13 @@ async def place(folder: Path, *, replica: bool = False, disk: Path | None = None
         clock.write_text("0")
     paid = folder / "paid"
     paid.touch()
-    postgres, redis = Postgres(fsync="on", within=disk), Valkey()
+    postgres = Postgres(fsync="on", within=disk)
+    redis = Shards(3, replicas=3, dead_after=2) if shards else Valkey()
     async with AsyncExitStack() as stack:
         for server in (postgres, redis):
             stack.callback(server.close)
             server.start()
-        ports = {"postgres": postgres.port, "redis": redis.port}
+        ports = {"postgres": postgres.port} | ({} if shards else {"redis": redis.port})
         wires = {
             name: [
                 await stack.enter_async_context(Proxy([("127.0.0.1", port)]).serve())
@@ -229,7 +242,9 @@ async def place(folder: Path, *, replica: bool = False, disk: Path | None = None
                 "TURNLOG_DATABASE_URL": postgres.url.replace(
                     f":{postgres.port}/", f":{wires['postgres'][n].port}/"
                 ),
-                "TURNLOG_REDIS_URL": f"redis://127.0.0.1:{wires['redis'][n].port}/0",
+                "TURNLOG_REDIS_URL": redis.url
+                if shards
+                else f"redis://127.0.0.1:{wires['redis'][n].port}/0",
                 "PYTHONPATH": str(folder),
                 "CLOCK": str(clocks[n]),
             }

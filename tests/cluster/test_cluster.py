@@ -69,7 +69,8 @@ async def office(folder, database, redis_url, size=3):
             size=size,
             TURNLOG_MESSAGES_A_MINUTE="100000",  # how many there are depends on the machine
         ) as nodes,
-        aiohttp.ClientSession() as http,
+        # A connection that is used again may be closed by the server at that very moment.
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True)) as http,
     ):
         yield nodes, [Person(http, node.url) for node in nodes.nodes]
 

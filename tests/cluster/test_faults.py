@@ -42,6 +42,12 @@ async def test_nobody_who_only_watches_waits_in_vain(tmp_path, capsys):
 
 
 @pytest.mark.soak
+async def test_masters_of_a_redis_cluster_are_killed_again_and_again(tmp_path, capsys):
+    faults = (Place.kill_master, Place.kill_master, Place.kill_node)
+    await suffer(tmp_path, 20, capsys, secrets.randbits(32), faults, patient=2, shards=True)
+
+
+@pytest.mark.soak
 async def test_a_replica_takes_over_again_and_again(tmp_path, capsys):
     others = (Place.kill_postgres, Place.hang_node, Place.cut_postgres)
     faults = (*[Place.replace_postgres] * 4, *others)

@@ -58,8 +58,7 @@ class Shards:
 
     def is_whole(self) -> bool:
         """Every server that runs says that the Cluster is, and every replica follows."""
-        running = [each for each in self.servers if each.server.runs]
-        return all(self._is_well(server) for server in running)
+        return all(self._is_well(server) for server in self._running())
 
     def wait(self, condition: Any) -> None:
         end = time.monotonic() + LONGEST
@@ -72,13 +71,23 @@ class Shards:
             time.sleep(0.05)
 
     def owner_of(self, key: bytes) -> Valkey:
-        slots = self.ask(self.servers[0], "CLUSTER", "SLOTS")
         slot = self.slot_of(key)
-        port = next(master[1] for first, last, master, *_ in slots if first <= slot <= last)
+        port = next(master[1] for first, last, master, *_ in self._slots() if first <= slot <= last)
         return next(each for each in self.servers if each.port == port)
 
+    def owners(self) -> list[Valkey]:
+        """Whoever has slots now."""
+        ports = {master[1] for _, _, master, *_ in self._slots()}
+        return [each for each in self.servers if each.port in ports]
+
     def slot_of(self, key: bytes) -> int:
-        return int(self.ask(self.servers[0], "CLUSTER", "KEYSLOT", key))
+        return int(self.ask(self._running()[0], "CLUSTER", "KEYSLOT", key))
+
+    def _slots(self) -> list[Any]:
+        return list(self.ask(self._running()[0], "CLUSTER", "SLOTS"))
+
+    def _running(self) -> list[Valkey]:
+        return [each for each in self.servers if each.server.runs]
 
     @contextmanager
     def moving(self, key: bytes, target: Valkey) -> Iterator[None]:
