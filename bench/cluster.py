@@ -4,7 +4,7 @@
 
 All of it shares this machine, so the ratios matter, not the numbers. Each turn is a question over
 HTTP, an answer of twenty chunks from the simulated Claude, and a stream that shows it to its end.
-Each round measures all four, one after the other: twenty people at once for the throughput, and
+Each round measures all four, one after the other: sixty people at once for the throughput, and
 then one alone, for the time that a turn takes when nobody else asks. `--write` puts the tables
 into docs/scale.md, and the costs where the simulation finds them.
 """
@@ -31,12 +31,12 @@ from turnlog.testing.server import ServerProcess, serving
 from turnlog.testing.servers.postgres import Postgres
 from turnlog.testing.servers.valkey import Valkey
 
-ROUNDS, AT_ONCE, TURNS, ALONE = 3, 20, 200, 20
+ROUNDS, AT_ONCE, TURNS, ALONE = 3, 60, 240, 20
 TEXT = " ".join(f"word-{n}" for n in range(20))
 LIMITS = {"TURNLOG_MESSAGES_A_MINUTE": "1000000", "TURNLOG_TURNS_AT_ONCE": "1000"}
 PLACES = {0: "SQLite, one node", 1: "PostgreSQL, one node", 2: "two nodes", 3: "three nodes"}
 GROWN = """
-SELECT xact_commit, pg_current_wal_insert_lsn() - '0/0'::pg_lsn, pg_database_size(current_database())
+SELECT xact_commit, pg_current_wal_insert_lsn() - '0/0'::pg_lsn, pg_database_size(datname)
 FROM pg_stat_database WHERE datname = current_database()
 """
 
