@@ -8,6 +8,8 @@ from turnlog import Agent, Settings, create_app, tool
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.ports import Decision
+from turnlog.projections.history.clean import CleanHistory
+from turnlog.projections.history.messages import add, mended
 from turnlog.projections.proof import prove
 from turnlog.simulator import (
     RawBlock,
@@ -17,8 +19,10 @@ from turnlog.simulator import (
     ToolCall,
     invalid_request,
 )
+from turnlog.speaking.part import Part
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants, people
+from turnlog.testing import samples as s
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER as USER
 
@@ -190,6 +194,23 @@ async def test_it_is_refused_once_within_a_turn_as_well(blocks, rule):
         assert (await session.ask(Reply("Fine."))).error is None
         assert len(session.sim.refused) == 1
         assert rule in (await session.repairs())[0]
+
+
+def test_what_was_repaired_within_a_turn_is_recorded_once():
+    """Also where the broken part is an old one, which was told for some time."""
+    talk = [("user", "1"), ("assistant", "one"), ("user", "2"), ("assistant", "2"), ("user", "3")]
+    messages = [{"role": role, "content": [s.text(said)]} for role, said in talk]
+    messages[1]["content"].append(POEM.block)
+    part = Part(None, False, messages, None, None, known_only=False, clean=CleanHistory())
+    assert part.mend() is None
+    part.known_only = True  # the model has refused it
+    assert [each["rule"] for each in part.mend().repairs] == ["blocks-are-known"]
+    for number in range(3):
+        add(part.messages, "assistant", [s.call(f"toolu_{number}")])
+        part.calls = [s.used(f"toolu_{number}")]
+        part.gets([s.result(f"toolu_{number}")])
+        assert part.mend() is None
+    assert part.messages == mended(part.messages, fully=True).messages
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -1,12 +1,20 @@
 """What a server remembers of sessions changes nothing that a model is told, and has a limit."""
 
+import gc
+import sys
+from itertools import count
+from types import FunctionType, ModuleType
+
 import pytest
 
+from turnlog.events.record import records, stamped
+from turnlog.files import telling
 from turnlog.pipeline.windows import SessionWindow, Windows
 from turnlog.ports import Agent
 from turnlog.projections.history.window.fold import Window
 from turnlog.simulator import RawBlock, Reply, Text, Thinking, ToolCall
 from turnlog.stores.memory.store import MemoryStore
+from turnlog.testing import made_files
 from turnlog.testing import samples as s
 from turnlog.testing.apps import scripted_app
 from turnlog.tools.tool import tool
@@ -114,7 +122,80 @@ def test_the_windows_that_were_used_last_stay_within_the_limit():
     assert windows.pop(("bob", "s49", "a")) is None
 
 
-@pytest.mark.parametrize("turns", [1, 30])
-def test_the_memory_of_a_window_is_counted_for_what_it_holds(turns):
-    log = s.log_of(*[[s.asked("Go on."), s.said("x" * 4_000)] for _ in range(turns)])
-    assert turns * 4_000 < Window("a", 0, log).bytes < turns * 8_000 + 4_000
+def test_a_window_that_is_too_large_by_itself_does_not_push_out_the_others():
+    small = s.log_of([s.asked("One."), s.said("Two.")])
+    windows = Windows(most=20 * Window("a", 0, small).bytes)
+    for number in range(20):
+        windows.keep(("alice", f"s{number}", "a"), Window("a", 0, small))
+    large = Window("a", 0, s.log_of([s.asked("One."), s.said("x" * 200_000)]))
+    windows.keep(("alice", "large", "a"), large)
+    assert windows.pop(("alice", "large", "a")) is None
+    assert all(windows.pop(("alice", f"s{number}", "a")) for number in range(20))
+
+
+LINES = [{"no": n, "price": n / 7, "text": f"{n} screws"} for n in range(300)]
+CITED = {"type": "text", "text": "ab", "citations": [{"type": "char_location", "cited_text": "q",
+         "document_index": 0, "start_char_index": 3, "end_char_index": 500}]}  # fmt: skip
+FOUND = [{"type": "search_result", "source": "a", "title": "A", "content": [s.text("Yes.")],
+          "citations": {"enabled": True}}]  # fmt: skip
+# What a turn was about.
+HELD = {
+    "words": [s.asked("Go on."), s.said("x" * 4_000)],
+    "words in Russian": [s.asked("ж" * 5_000), s.said("ж" * 5_000 + "😀")],
+    "cited words": [s.asked("Go on."), s.said(*[CITED] * 100)],
+    "a call with many lines": [s.asked("Go"), s.said(s.call("c", lines=LINES), stop="tool_use"),
+                               s.used("c", lines=LINES), s.result("c"), s.said("Done.")],
+    "a result of many lines": [s.asked("Go"), s.said(s.call("c"), stop="tool_use"), s.used("c"),
+                               s.result("c", LINES)],
+    "what was found": [s.asked("Go"), s.said(s.call("c"), stop="tool_use"), s.used("c"),
+                       s.result("c", FOUND * 100), s.said("Done.")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("turn", HELD.values(), ids=HELD)
+@pytest.mark.parametrize("turns", [1, 2, 20])
+def test_the_memory_of_a_window_is_counted_for_what_it_holds(turn, turns):
+    rows = [row for n in range(turns) for row in records("s", f"t{n}", s.placed(*turn), n, b"")]
+    window = Window(s.AGENT.id, 0, [stamped(row) for row in rows])
+    assert memory_of(window) < 1.3 * window.bytes  # before it is told, and when
+    window.tell("p", {}, frozenset())
+    assert 0.3 * window.bytes < memory_of(window) < 1.3 * window.bytes
+
+
+def memory_of(thing):
+    """All that it holds, each once; but for code."""
+    seen, left, size = set(), [thing], 0
+    while left:
+        value = left.pop()
+        if id(value) not in seen and not isinstance(value, type | FunctionType | ModuleType):
+            seen.add(id(value))
+            size += sys.getsizeof(value)
+            left += gc.get_referents(value)
+    return size
+
+
+@pytest.mark.parametrize("case", ["the prompt changes", "the files are read anew"])
+async def test_files_that_are_held_are_counted(case, monkeypatch, tmp_path):
+    """Also where the window had to be folded anew."""
+    numbers = count()
+    agent = Agent("a", prompt=lambda _: f"It is {next(numbers)} o'clock.")
+    if case == "the files are read anew":
+        agent = Agent("a", prompt="Be kind.")
+        monkeypatch.setattr(telling, "MOST_KEPT", 1)
+    large = made_files.pdf("Hello.") + b"\n%" + b"a" * 60_000 + b"\n%%EOF"
+    (tmp_path / "a.pdf").write_bytes(large)
+    async with scripted_app(agents=[agent], model="claude-opus-4-5") as (app, sim):
+        sessions = [(await app.create_session(USER)).id for _ in range(2)]
+        files = [(await app.files.add(USER, each, tmp_path / "a.pdf")).id for each in sessions]
+        for turn in range(3):
+            for session, file in zip(sessions, files, strict=True):
+                sim.queue(Reply(Thinking("Hm."), Text("Hello.")))
+                given = [file] if turn == 0 else []
+                result = await app.run_turn("Go", session_id=session, user_id=USER, files=given)
+                assert result.success, result.error
+        windows = app._turns._windows
+        held = [m for each in windows._kept.values() for m in each._history._messages]
+    sources = [b["source"] for m in held for b in m["content"] if b["type"] == "document"]
+    data = sum(len(source["data"]) for source in sources)
+    assert (len(sources), data > 120_000) == (2, True)
+    assert data < windows._bytes < data + 50_000

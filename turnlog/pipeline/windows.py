@@ -32,19 +32,23 @@ class Windows:
         self._most = most
         self._bytes = 0
         self._kept: OrderedDict[Key, Window] = OrderedDict()
+        self._sizes: dict[Key, int] = {}
 
     def of(self, log: ReadableLog, session: Session, agent_id: str) -> "SessionWindow":
         return SessionWindow(self, log, session, agent_id)
 
     def pop(self, key: Key) -> Window | None:
-        window = self._kept.pop(key, None)
-        self._bytes -= window.bytes if window else 0
-        return window
+        self._bytes -= self._sizes.pop(key, 0)
+        return self._kept.pop(key, None)
 
     def keep(self, key: Key, window: Window) -> None:
+        """Unless it is larger than all of them may be: then the others stay."""
         self.pop(key)
-        self._kept[key] = window
-        self._bytes += window.bytes
+        size = window.bytes
+        if size > self._most:
+            return
+        self._kept[key], self._sizes[key] = window, size
+        self._bytes += size
         while self._bytes > self._most:
             self.pop(next(iter(self._kept)))
 

@@ -13,7 +13,11 @@ from turnlog.ports.tools import ToolSpec
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """Everything that a model is told in one call."""
+    """Everything that a model is told in one call.
+
+    It is not to be changed, nor anything in it: its messages are told again in later calls, also
+    of later turns. Who has to change some copies them.
+    """
 
     model: str
     system: str

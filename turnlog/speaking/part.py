@@ -112,4 +112,6 @@ class Part:
         """Repair the messages for the next call. Returns a record if anything was repaired."""
         telling = mended(self.messages, fully=self.known_only, clean=self.clean)
         self.messages = telling.messages
+        if telling.repaired:  # it goes on with what was told: nothing is left to repair in that
+            self.clean = self.clean.of_what_was_told()
         return repair_record(telling.repaired)

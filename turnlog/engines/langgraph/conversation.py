@@ -5,6 +5,7 @@ them, and a graph may ask another one.
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ Json = dict[str, Any]
 
 
 def conversation(messages: list[Json]) -> list[BaseMessage]:
-    """From the form of the Messages API."""
+    """From the form of the Messages API. A graph may change them: nothing in them is shared."""
     names = {b["id"]: b["name"] for m in messages for b in _blocks(m) if b["type"] == "tool_use"}
     said: list[BaseMessage] = []
     for message in messages:
@@ -31,13 +32,14 @@ def conversation(messages: list[Json]) -> list[BaseMessage]:
 
 def _answer(blocks: list[Json]) -> Iterator[AIMessage]:
     text = "".join(block["text"] for block in blocks if block["type"] == "text")
-    calls = [
-        {"type": "tool_call", "id": block["id"], "name": block["name"], "args": block["input"]}
-        for block in blocks
-        if block["type"] == "tool_use"
-    ]
+    calls = [_call(block) for block in blocks if block["type"] == "tool_use"]
     if text or calls:
         yield AIMessage(text, tool_calls=calls)
+
+
+def _call(block: Json) -> Json:
+    args = deepcopy(block["input"])
+    return {"type": "tool_call", "id": block["id"], "name": block["name"], "args": args}
 
 
 def _question(blocks: list[Json]) -> Iterator[HumanMessage]:

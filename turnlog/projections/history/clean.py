@@ -22,6 +22,7 @@ from turnlog.projections.history.request import Request
 
 ApiMessage = dict[str, Any]
 MOST_WORDS = 1_000_000  # characters: no request of so many is too large, however they are encoded
+OF_A_MENDED_MESSAGE = 300  # bytes of memory
 # Blocks that no rule counts over the whole history, but for what `_Seen` counts.
 PLAIN = frozenset(
     (
@@ -71,6 +72,11 @@ class CleanHistory:
         self._repaired: list[Finding] = []  # in it
         self._seen = _Seen()
         self._without: frozenset[str] = frozenset()
+
+    @property
+    def bytes(self) -> int:
+        """Of memory: a repaired message is another one, of blocks that are mostly the same."""
+        return OF_A_MENDED_MESSAGE * len(self._mended)
 
     def of_what_was_told(self) -> "CleanHistory":
         """The same for the history that came of it, which goes on by itself from here."""

@@ -23,6 +23,7 @@ from turnlog.projections.history.blocks import THOUGHTS
 from turnlog.projections.history.clean import Checked, CleanHistory
 from turnlog.projections.history.lint import Finding
 from turnlog.projections.history.points_of_view import Tasks, heard_by
+from turnlog.projections.history.window.memory import bytes_of
 from turnlog.projections.history.window.opening import NO_OPENING, Opening, opening_of
 
 LEFT_OUT = "(A question that was refused is left out. What was done for it follows.)"
@@ -86,6 +87,7 @@ class History:
         self.prefix = prefix
         self._forgotten = forgotten
         self._messages: list[ApiMessage] = []  # of all turns but the last
+        self._settled_bytes = 0  # of memory, that they hold
         self._turn: list[Stamped] = []  # the last one
         self._tasks: Tasks = {}
         self._refused: dict[str, bool] = {}
@@ -94,6 +96,12 @@ class History:
         self.clean = CleanHistory()
         if opening.text:
             add(self._messages, "user", [{"type": "text", "text": opening.text}])
+            self._settled_bytes = bytes_of(self._messages)
+
+    @property
+    def bytes(self) -> int:
+        """Of memory, with the files in it."""
+        return self._settled_bytes + bytes_of(self._turn) + self.clean.bytes
 
     def stays_with(self, prefix: str, files: Files) -> bool:
         """Whether what is told of all turns but the last is the same with these."""
@@ -121,7 +129,10 @@ class History:
         return mended(messages, to_be_answered=to_be_answered, fully=fully, clean=self.clean)
 
     def _settle(self, files: Files) -> None:
+        last = max(len(self._messages) - 1, 0)  # what comes may be joined to it
+        self._settled_bytes -= bytes_of(self._messages[last:])
         self._tell_turn(self._messages, self._tasks, files)
+        self._settled_bytes += bytes_of(self._messages[last:])
         self._refused |= refused_turns(self._turn)
         for entry in self._turn:
             match entry.event:

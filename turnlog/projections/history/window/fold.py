@@ -10,9 +10,8 @@ from datetime import datetime
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
-from turnlog.events.codec import encode
 from turnlog.ports.files import Told
-from turnlog.projections.history.attachments import plan, weight
+from turnlog.projections.history.attachments import plan
 from turnlog.projections.history.clean import Checked, CleanHistory
 from turnlog.projections.history.lint import Finding
 from turnlog.projections.history.messages import (
@@ -22,11 +21,12 @@ from turnlog.projections.history.messages import (
     is_in_full,
     repair_record,
 )
+from turnlog.projections.history.window.memory import bytes_of
 from turnlog.projections.history.window.opening import NO_OPENING, Opening
 from turnlog.projections.history.window.size import Measure
 
-# Bytes of memory that a window and each of its events take beside the texts.
-OF_A_WINDOW, OF_AN_EVENT = 2_500, 600
+# Bytes of memory that a window and each of its calls take beside what is told.
+OF_A_WINDOW, OF_A_CALL = 2_500, 150
 
 
 class Window:
@@ -47,7 +47,6 @@ class Window:
         self.measure = Measure(speaker)
         self.tool_ids: set[str] = set()  # of every call
         self.mended_in_full = False  # the model has rejected blocks that it had sent itself
-        self._bytes, self._file_bytes = OF_A_WINDOW, 0
         self._speaker = speaker
         self._last: tuple[int, str] | None = None  # the newest event: its position and its id
         self._forgotten = math.inf if forgetful else -1
@@ -62,8 +61,10 @@ class Window:
 
     @property
     def bytes(self) -> int:
-        """Of memory, roughly."""
-        return self._bytes + self._file_bytes
+        """Of memory, all that it holds, counted anew: of what is settled that costs nothing."""
+        beside = OF_A_WINDOW + OF_A_CALL * len(self.tool_ids)
+        told = self._history.bytes if self._history else 0
+        return beside + told + bytes_of([*self._new, *self._with_files, self.opening])
 
     @property
     def position(self) -> int:
@@ -85,9 +86,7 @@ class Window:
 
     def plan(self, model: str) -> list[Told]:
         """How each of its files is told, oldest first."""
-        told = plan(self._with_files, model) if self._with_files else []
-        self._file_bytes = sum(weight(each.facts, each.form).size for each in told)
-        return told
+        return plan(self._with_files, model) if self._with_files else []
 
     def tell(self, prefix: str, files: Files, to_be_answered: Set[str]) -> Checked | None:
         """The messages that the agent is told; see `History`. None: what was told before would
@@ -135,7 +134,6 @@ class Window:
             self._last = log[-1].position, log[-1].envelope.event_id
 
     def _note(self, entry: Stamped) -> None:
-        self._bytes += OF_AN_EVENT + len(encode(entry.event))
         match entry.event:
             case k.UserMessageSent(files=files) if files:
                 self._with_files.append(entry)
