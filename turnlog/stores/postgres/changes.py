@@ -13,7 +13,7 @@ import msgspec
 from turnlog.events.record import NO_SEAL, Record
 from turnlog.projections import tables
 from turnlog.stores.sql.connection import Cursor, NewRows
-from turnlog.stores.sql.statements import SQL, update
+from turnlog.stores.sql.statements import SQL, insert, update
 
 End = tuple[int, bytes]  # of a session's log: the newest number, and its seal
 EMPTY: End = (-1, NO_SEAL)
@@ -171,12 +171,17 @@ def _pass(change: Change, row: Mapping[str, Any]) -> None:
     """The function does so by itself when a turn is over, or waits."""
 
 
-# By the statement, an INSERT by its first words.
+def _into(table: str) -> str:
+    """The first words of a statement that adds a row."""
+    return insert(table, ()).partition(" (")[0]
+
+
+# By the statement; one that adds a row by its first words.
 _NOTES: dict[str, Note] = {
-    "INSERT INTO turns": _note_turn,
-    "INSERT INTO drafts": _note_draft,
-    "INSERT INTO tool_runs": _note_run,
-    "INSERT INTO outbox": _note_notice,
+    _into("turns"): _note_turn,
+    _into("drafts"): _note_draft,
+    _into("tool_runs"): _note_run,
+    _into("outbox"): _note_notice,
     SQL["drop_drafts"]: _pass,
     SQL["name_session"]: _note_title,
     update("turns", ("state",), ("id",)): _note_state,
