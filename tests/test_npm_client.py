@@ -8,12 +8,13 @@ from pathlib import Path
 
 import nodejs
 import pytest
-from test_sockets import WAITS, served
+from test_sockets import WAITS, served, until
 
 from turnlog.ports import Question
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import invariants
 from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.socketio import engine
 
 pytestmark = pytest.mark.slow
 
@@ -75,4 +76,60 @@ async def test_a_client_that_reconnects_during_an_answer_misses_nothing(transpor
             done = await report(client)
         assert done["starts"] > 1
         assert done["transport"] == transports.split(",")[-1]
+        assert invariants.broken(done["events"], await server.log(session)) == []
+
+
+@asynccontextmanager
+async def holding_proxy(port):
+    """A network that swallows what websockets say to their clients, until it is let go."""
+    go, tasks = asyncio.Event(), []
+
+    async def pump(reader, writer, *, is_held):
+        try:
+            while piece := await reader.read(65_536):
+                opening, end, rest = piece.partition(b"\r\n\r\n")
+                if is_held and b" 101 " in opening:
+                    writer.write(opening + end)
+                    await go.wait()
+                    piece = rest
+                writer.write(piece)
+                await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    async def connected(reader, writer):
+        there, back = await asyncio.open_connection("127.0.0.1", port)
+        tasks.append(asyncio.create_task(pump(reader, back, is_held=False)))
+        tasks.append(asyncio.create_task(pump(there, writer, is_held=True)))
+
+    async with await asyncio.start_server(connected, "127.0.0.1", 0) as proxy:
+        yield f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}", go
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_events_stream_while_a_websocket_is_tried_out_and_none_is_lost(monkeypatch):
+    """By polling as long as nothing of the websocket comes through; it takes over in the middle."""
+    monkeypatch.setattr(engine, "PROBES_WITHIN", 600.0)
+    story = "".join(f"{n} " for n in range(600))
+    asks = Reply("Let me see.", ToolCall("wait"), chunk=3)
+    async with served(asks, Reply(story, chunk=10, delay=0.003)) as server:
+        session = await server.session()
+        port = int(server.url.split(":")[2])
+        async with (
+            holding_proxy(port) as (url, go),
+            npm_client("stay", url, "polling,websocket", session) as client,
+        ):
+            assert await report(client) == {"what": "joined"}
+            (connection,) = server.app._sockets._engine.connections.values()
+            await until(lambda: connection.probe is not None)
+            await server.app.start_turn(LOCAL_USER, session, Question(message="Tell me."))
+            assert await report(client) == {"what": "reads", "transport": "polling"}
+            server.go.set()
+            go.set()
+            done = await report(client)
+        assert (done["starts"], done["transport"]) == (1, "websocket")
         assert invariants.broken(done["events"], await server.log(session)) == []

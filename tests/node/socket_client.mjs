@@ -2,6 +2,7 @@
 // transports (with commas), session. Writes one JSON line a report.
 //   use    joins, asks, loses its connection twice, stops
 //   watch  joins, and connects anew after every 30 events until the answer is complete
+//   stay   joins, tells of the first tool, and reads on until the answer is complete
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
@@ -30,6 +31,7 @@ socket.on("connect", async () => {
   if (!joined.ok) report("not_joined", joined);
 });
 
+const now = () => socket.io.engine.transport.name;
 const next = (type) => new Promise((done) => waiting.push({ is: (e) => e.type === type, done }));
 
 // On the last of the transports: an upgrade takes a moment.
@@ -80,7 +82,18 @@ async function watch() {
   await settled();
 }
 
-const acks = await { use, watch }[mode]();
-report("done", { events, starts, acks, transport: socket.io.engine.transport.name });
+async function stay() {
+  const complete = next("complete");
+  const call = next("tool_use");
+  await next("session_start");
+  report("joined");
+  await call;
+  report("reads", { transport: now() });
+  await complete;
+  await settled();
+}
+
+const acks = await { use, watch, stay }[mode]();
+report("done", { events, starts, acks, transport: now() });
 socket.disconnect();
 process.stdout.write("", () => process.exit(0)); // a pipe holds 64 kB: the rest must have gone

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from turnlog.projections.transcript import Shown
+from turnlog.transports.http.head_deadline import HeadDeadline
 from turnlog.transports.websocket.upgrade import Upgrade
 
 
@@ -67,7 +67,7 @@ async def serve_sockets(app: Any) -> AsyncIterator[str]:
     )
     state = ServerState()
     server = await asyncio.get_running_loop().create_server(
-        lambda: HttpToolsProtocol(config, state, {}), "127.0.0.1", 0
+        lambda: HeadDeadline(config, state, {}), "127.0.0.1", 0
     )
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
-from test_sockets import served, until
+from engine_io import OPEN, engine_of, opened, polled, posted
+from test_sockets import until
 
 from turnlog import Agent, Settings, create_app
 from turnlog.stores.memory.store import MemoryStore
@@ -15,39 +15,12 @@ from turnlog.testing.tabs import serve_sockets
 from turnlog.transports.socketio import engine, polling
 from turnlog.transports.socketio.waiting import Waiting
 
-OPEN = "/socket.io/?EIO=4&transport="
-
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch):
-    """Nobody here polls for the last time when the server stops."""
+    """Nobody here polls for the last time when the server stops; a slow machine is not late."""
     monkeypatch.setattr(engine, "LAST_WORDS", 0.01)
-
-
-@asynccontextmanager
-async def engine_of(**options):
-    """The connections of a server, and somebody who asks it."""
-    async with served(**options) as server, aiohttp.ClientSession(server.url) as http:
-        yield server.app._sockets._engine.connections, http
-
-
-async def polled(http, sid=""):
-    async with http.get(f"{OPEN}polling" + (f"&sid={sid}" if sid else "")) as response:
-        return response.status, await response.text()
-
-
-async def posted(http, sid, *packets):
-    body = "\x1e".join(packets)
-    async with http.post(f"{OPEN}polling&sid={sid}", data=body.encode()) as response:
-        return response.status, await response.text()
-
-
-async def opened(http):
-    """A connection that polls, and has said who it is."""
-    sid = json.loads((await polled(http))[1][1:])["sid"]
-    assert await posted(http, sid, "40") == (200, "ok")
-    assert (await polled(http, sid))[1].startswith('40{"sid":')
-    return sid
+    monkeypatch.setattr(engine, "PROBES_WITHIN", 600.0)
 
 
 # handshakes
@@ -180,12 +153,14 @@ async def test_a_websocket_is_tried_out_and_takes_over():
             await line.send_str("2probe")
             assert await line.receive_str() == "3probe"
             assert await waiting == (200, "6")
-            await posted(http, sid, '421["session:leave"]')  # it waits for the websocket
+            await posted(http, sid, '421["session:leave"]')  # as if there were no websocket
+            assert await polled(http, sid) == (200, '431[{"ok":true}]')
             assert await polled(http, sid) == (200, "6")
+            await posted(http, sid, '422["session:leave"]')
             await line.send_str("5")
-            assert await line.receive_str() == '431[{"ok":true}]'
-            await line.send_str('422["session:leave"]')
             assert await line.receive_str() == '432[{"ok":true}]'
+            await line.send_str('423["session:leave"]')
+            assert await line.receive_str() == '433[{"ok":true}]'
             assert (await polled(http, sid))[0] == 400
             with pytest.raises(aiohttp.WSServerHandshakeError):
                 await http.ws_connect(f"{OPEN}websocket&sid={sid}")
@@ -200,7 +175,7 @@ async def test_a_websocket_that_fails_leaves_the_polling_as_it_was(said):
                 await line.send_str(packet)
             while said and not line.closed:
                 await line.receive()
-        await until(lambda: not connections[sid].is_upgrading)
+        await until(lambda: connections[sid].probe is None)
         await posted(http, sid, '421["session:leave"]')
         assert await polled(http, sid) == (200, '431[{"ok":true}]')
 
@@ -210,7 +185,7 @@ async def test_a_websocket_that_is_never_used_is_hung_up_on(monkeypatch):
     async with engine_of() as (connections, http):
         sid = await opened(http)
         async with http.ws_connect(f"{OPEN}websocket&sid={sid}") as line:
-            monkeypatch.setattr(engine, "CONNECTS_WITHIN", 0.0)
+            monkeypatch.setattr(engine, "PROBES_WITHIN", 0.0)
             while not line.closed:
                 await line.receive()
         assert connections[sid].is_open

@@ -2,8 +2,10 @@
 
 import asyncio
 
+import pytest
+
 from turnlog.transports.websocket import foreign
-from turnlog.transports.websocket.frames import Parcel
+from turnlog.transports.websocket.frames import MOST_BYTES, Parcel
 from turnlog.transports.websocket.line import serve
 
 
@@ -90,6 +92,19 @@ async def test_what_a_client_says_is_heard_unless_the_line_is_paused():
     assert listener.heard_ones == ["a", b"b", "c"]
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+    assert listener.losses == 1
+
+
+@pytest.mark.parametrize("kind", ["text", "bytes"])
+async def test_a_message_that_is_too_large_is_not_heard(kind):
+    host, listener, task = await opened()
+    message = {"text": "a", "bytes": b"a"}[kind]
+    for size in (MOST_BYTES, MOST_BYTES + 1, 1):
+        host.inbox.put_nowait({"type": "websocket.receive", kind: message * size})
+    async with asyncio.timeout(60):
+        await task
+    assert listener.heard_ones == [message * MOST_BYTES]
+    assert host.sent[-1] == {"type": "websocket.close", "code": 1009}
     assert listener.losses == 1
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from websockets.frames import Close, Frame, Opcode
 
 from turnlog.transports.websocket.frames import Parcel, close_frame, frame_of
-from turnlog.transports.websocket.reading import Broken, Reader, closing
+from turnlog.transports.websocket.reading import MOST_FRAGMENTS, Broken, Reader, closing
 
 
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 65_535, 65_536, 100_000])
@@ -67,12 +67,30 @@ def test_what_the_protocol_forbids_has_its_code(data, code):
     assert broken.value.code == code
 
 
-def test_what_waits_is_never_more_than_a_message():
+def test_a_message_has_so_many_fragments():
+    reader, piece = Reader(MOST), masked(Opcode.CONT, b"a", fin=False)
+    whole = HALF + piece * (MOST_FRAGMENTS - 2) + masked(Opcode.CONT, b"a")
+    for _ in range(2):  # each message has its own
+        assert list(reader.feed(whole)) == [(Opcode.TEXT, "a" * MOST_FRAGMENTS)]
+    with pytest.raises(Broken) as broken:
+        list(reader.feed(HALF + masked(Opcode.CONT, fin=False) * MOST_FRAGMENTS))
+    assert broken.value.code == 1009
+    assert len(reader._parts) == 1
+
+
+def test_a_ping_fits_into_a_message_that_is_almost_full():
     reader = Reader(MOST)
-    assert list(reader.feed(HALF)) == []
-    for _ in range(10_000):  # fragments of nothing
-        list(reader.feed(masked(Opcode.CONT, fin=False)))
-    assert len(reader._parts) == 1 and len(reader._buffer) == 0
+    sent = masked(Opcode.BINARY, b"a" * MOST, fin=False) + masked(Opcode.PING, b"b" * 125)
+    assert list(reader.feed(sent)) == [(Opcode.PING, b"b" * 125)]
+
+
+def test_so_many_frames_are_read_and_the_rest_waits():
+    reader = Reader(MOST)
+    assert len([*reader.feed(masked(Opcode.PING) * 5, 3)]) == 3
+    assert reader.is_behind
+    assert len([*reader.feed(masked(Opcode.PING), 5)]) == 3
+    assert not reader.is_behind
+    assert reader.frames == 6
 
 
 GOODBYES = {b"": 1005, b"\x03\xe8": 1000, b"\x03\xe8bye": 1000, b"\x0f\xa0": 4000}

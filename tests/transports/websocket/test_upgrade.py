@@ -211,6 +211,78 @@ async def test_a_websocket_is_asked_for_with_get():
         assert answer.startswith("http/1.1 405 ")
 
 
+def head(version="1.1"):
+    lines = "".join(f"{name}: {value}\r\n" for name, value in HEAD.items())
+    return f"GET / HTTP/{version}\r\n{lines}\r\n".encode()
+
+
+async def bytes_answered(url, *sent):
+    """All that comes, until it is hung up on."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(url.split(":")[2]))
+    for each in sent:
+        writer.write(each)
+        await writer.drain()
+    answer = await until_eof(reader)
+    writer.close()
+    return answer
+
+
+async def test_http_1_0_has_no_websockets():
+    async with served() as url:
+        assert (await bytes_answered(url, head("1.0"))).startswith(b"HTTP/1.1 400 ")
+
+
+async def test_a_frame_in_the_same_piece_as_the_head_is_too_early():
+    async with served() as url:
+        assert await bytes_answered(url, head() + masked(Opcode.TEXT, b"a")) == b""
+
+
+async def test_a_head_may_come_in_pieces():
+    async with served() as url, connect(url) as line:  # the server is there
+        await line.send("a")
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.split(":")[2]))
+        for at in range(len(head())):
+            writer.write(head()[at : at + 1])
+            await asyncio.sleep(0)
+        assert b"101" in await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+
+class HalfRead:
+    """An application with an answer that goes on, or one larger than all buffers."""
+
+    def __init__(self, size, *, goes_on):
+        self.size, self.goes_on, self.written, self.opened = size, goes_on, asyncio.Event(), False
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "websocket":
+            self.opened = True
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send(
+            {"type": "http.response.body", "body": b"a" * self.size, "more_body": self.goes_on}
+        )
+        self.written.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+ANSWERS = {"in the middle of": (1, True), "behind one that is not read": (50_000_000, False)}
+
+
+@pytest.mark.parametrize(("size", "goes_on"), ANSWERS.values(), ids=ANSWERS)
+async def test_no_websocket_begins_with_another_answer_under_way(size, goes_on):
+    app = HalfRead(size, goes_on=goes_on)
+    async with served(app) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.split(":")[2]))
+        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        await app.written.wait()
+        writer.write(head())
+        assert b"101 Switching" not in await until_eof(reader)
+        assert not app.opened
+        writer.close()
+
+
 # hostile frames
 
 
@@ -245,6 +317,24 @@ async def test_who_does_not_say_goodbye_is_hung_up_on(monkeypatch):
         writer.write(HOSTILE["no mask"][0])
         assert (await frame(reader))[0] == 0x88
         assert await until_eof(reader) == b""
+
+
+async def test_who_half_closes_and_does_not_read_is_hung_up_on(monkeypatch):
+    monkeypatch.setattr(connection, "GOODBYE", 0.05)
+    over = asyncio.Event()
+
+    async def flood(scope, receive, send):
+        await receive()
+        await send({"type": "websocket.accept"})
+        with suppress(OSError):
+            while True:
+                await send({"type": "websocket.send", "bytes": b"a" * 100_000})
+        over.set()
+
+    async with served(flood) as url, raw(url) as (_, reader, writer):
+        writer.transport.pause_reading()
+        writer.write_eof()
+        await over.wait()  # its application knows, and then the transport is given up
 
 
 async def test_pings_are_answered_also_between_fragments():

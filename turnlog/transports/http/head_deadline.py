@@ -1,4 +1,7 @@
-"""A connection that never finishes the head of its request is closed, and holds nothing."""
+"""A connection that never finishes the head of its request is closed, and holds nothing.
+
+Nor does one become a websocket while something else is under way on it.
+"""
 
 import asyncio
 from typing import Any
@@ -30,6 +33,17 @@ class HeadDeadline(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvicor
         elif self.transport.get_protocol() is not self:  # it has become a websocket
             self._stop_waiting()
             self.parser = None  # which has us: nothing is left to be collected
+            if not data.endswith(b"\n") and not self.transport.is_closing():
+                self.transport.abort()  # frames before the answer: uvicorn has dropped them
+
+    def handle_websocket_upgrade(self, *head: Any) -> None:
+        """The answer would come into the middle of another one, or behind one that nobody reads."""
+        if not self._is_idle() or self.flow.write_paused:
+            self.transport.abort()
+        elif self.scope["http_version"] != "1.1":
+            self.send_400_response("A websocket needs HTTP/1.1.")
+        else:
+            super().handle_websocket_upgrade(*head)
 
     def _is_idle(self) -> bool:
         """Whether no request is being answered, so that what comes is the head of one."""

@@ -14,6 +14,7 @@ from turnlog.transports.websocket.line import Line
 
 MOST_WAITING = 65_536  # bytes for a client that does not poll; more are left in the bus
 MOST_UNREAD = 65_536  # characters of a client that are not taken yet; more stay with it
+TAKEN_AT_ONCE = 100  # messages, before others have their turn
 
 
 class Server(Protocol):
@@ -35,16 +36,21 @@ class Server(Protocol):
 class Connection:
     """A Listener of its websocket, once it has one."""
 
-    __slots__ = ("_inbox", "_room", "_server", "_size", "_unread", "_working", "is_open",
-                 "is_upgrading", "line", "outbox", "poll", "sid")  # fmt: skip
+    __slots__ = ("_inbox", "_room", "_server", "_size", "_unread", "_working", "is_known",
+                 "is_open", "is_posting", "line", "outbox", "poll", "probe", "reading",
+                 "refusals", "sid")  # fmt: skip
 
     def __init__(self, sid: str, server: Server) -> None:
         self.sid = sid
         self.is_open = True
-        self.is_upgrading = False  # a websocket is tried out
+        self.is_known = False  # it has said who it is
+        self.refusals = 0  # how often it was told that it may not connect
+        self.probe: object | None = None  # a websocket that is tried out
         self.line: Line | None = None
         self.outbox: list[Parcel] = []
         self.poll: asyncio.Future[None] | None = None  # of a request that waits for something
+        self.is_posting = False  # a request brings something
+        self.reading: asyncio.Timeout | None = None  # of that request's body
         self._server = server
         self._size = 0  # bytes of the outbox
         self._inbox: deque[str] = deque()
@@ -58,6 +64,11 @@ class Connection:
     def is_full(self) -> bool:
         """Whether the client has to read before more is put."""
         return self._size > MOST_WAITING if self.line is None else self.line.is_full
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether more of the client waits than should."""
+        return self._unread > MOST_UNREAD
 
     def put(self, parcel: Parcel) -> None:
         """Send it, after all that was put before."""
@@ -101,9 +112,10 @@ class Connection:
 
     def opened(self, line: Line) -> None:
         """It has a websocket from now on."""
-        self.line, self.is_upgrading = line, False
+        self.line, self.probe = line, None
         for parcel in self.taken():
             line.write(parcel)
+        self.wake_poll()
 
     def heard(self, message: str | bytes) -> None:
         """A packet. Bytes would be an attachment, and those are not read."""
@@ -113,7 +125,7 @@ class Connection:
             case packets.MESSAGE:
                 self._inbox.append(message[1:])
                 self._unread += len(message)
-                if self._unread > MOST_UNREAD and self.line is not None:
+                if self.is_behind and self.line is not None:
                     self.line.pause_reading()
                 if self._working is None:
                     self._working = asyncio.create_task(self._work())
@@ -143,12 +155,17 @@ class Connection:
 
     async def _work(self) -> None:
         try:
+            taken = 0
             while self._inbox:
                 message = self._inbox.popleft()
                 await self._server.take(self, message)
+                was_behind = self.is_behind
                 self._unread -= len(message) + 1
-                if self._unread <= MOST_UNREAD and self.line is not None:
+                if was_behind and not self.is_behind and self.line is not None:
                     self.line.resume_reading()
+                taken += 1
+                if taken % TAKEN_AT_ONCE == 0:
+                    await asyncio.sleep(0)
         except packets.NoPacket:
             self.close()
         finally:
@@ -159,5 +176,7 @@ class Connection:
     def _end(self) -> None:
         self.is_open = False
         self.drained()
+        if self.reading is not None and not self.reading.expired():
+            self.reading.reschedule(-1)  # nobody waits for the rest
         if self._working is None:
             self._server.ended(self)

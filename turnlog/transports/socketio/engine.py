@@ -23,6 +23,7 @@ from turnlog.transports.websocket.line import Line, serve
 
 ROUND = 1.0  # seconds between two looks at all connections
 CONNECTS_WITHIN = 20.0  # seconds that a client may take to say who it is
+PROBES_WITHIN = 10.0  # seconds that a client may take to try out a websocket
 PING_EVERY, PONG_WITHIN = 25.0, 20.0  # seconds
 PATIENCE = 60.0  # seconds that a client may read nothing while something waits for it
 LAST_WORDS = 2.0  # seconds that clients get to read what is left when they are hung up on
@@ -50,7 +51,8 @@ class Engine:
         self.connections: dict[str, Connection] = {}
         self.take = take
         self._on_end = on_end
-        self._strangers: Waiting[Closes] = Waiting()
+        self._strangers: Waiting[Connection] = Waiting()
+        self._probes: Waiting[_Probe] = Waiting()
         self._quiet: Waiting[Connection] = Waiting()  # until they are pinged
         self._pinged: Waiting[Connection] = Waiting()  # until they answer
         self._full: Waiting[Connection] = Waiting()  # until they read
@@ -74,8 +76,9 @@ class Engine:
         """For ever."""
         while True:
             await asyncio.sleep(ROUND)
-            unwelcome = [
+            unwelcome: list[Closes] = [
                 *self._strangers.overdue(CONNECTS_WITHIN),
+                *self._probes.overdue(PROBES_WITHIN),
                 *self._pinged.overdue(PONG_WITHIN),
                 *self._full.overdue(PATIENCE),
             ]
@@ -101,6 +104,7 @@ class Engine:
 
     def welcome(self, connection: Connection) -> None:
         """It has said who it is."""
+        connection.is_known = True
         self._strangers.discard(connection)
 
     # what connections tell
@@ -118,7 +122,7 @@ class Engine:
     def ended(self, connection: Connection) -> None:
         for waiting in (self._strangers, self._quiet, self._pinged, self._full):
             waiting.discard(connection)
-        if connection.outbox:
+        if connection.outbox and connection.is_known:
             self._leaving.add(connection)
         else:
             self._forget(connection)
@@ -162,8 +166,8 @@ class Engine:
         if connection is None:
             await serve(self._new(upgrades=False), scope, receive, send)
             return
-        probe = _Probe(connection, self._strangers)
-        self._strangers.add(probe)
+        probe = _Probe(connection, self._probes)
+        self._probes.add(probe)
         await serve(probe, scope, receive, send)
 
 
@@ -172,9 +176,9 @@ class _Probe:
 
     line: Line | None = None
 
-    def __init__(self, connection: Connection, strangers: Waiting[Closes]) -> None:
+    def __init__(self, connection: Connection, probes: "Waiting[_Probe]") -> None:
         self._connection = connection
-        self._strangers = strangers
+        self._probes = probes
 
     def opened(self, line: Line) -> None:
         self.line = line
@@ -183,12 +187,12 @@ class _Probe:
         connection, line = self._connection, self.line
         if line is None or not connection.is_open or connection.line is not None:
             self.close()
-        elif message == packets.PROBE and not connection.is_upgrading:
-            connection.is_upgrading = True
+        elif message == packets.PROBE and connection.probe is None:
+            connection.probe = self
             line.write(packets.PROBED)
             connection.wake_poll()  # or the client would wait for its answer
-        elif message == packets.UPGRADE and connection.is_upgrading:
-            self._strangers.discard(self)
+        elif message == packets.UPGRADE and connection.probe is self:
+            self._probes.discard(self)
             line.listener = connection
             connection.opened(line)
         else:
@@ -198,8 +202,9 @@ class _Probe:
         pass
 
     def lost(self) -> None:
-        self._strangers.discard(self)
-        self._connection.is_upgrading = False
+        self._probes.discard(self)
+        if self._connection.probe is self:
+            self._connection.probe = None
 
     def close(self) -> None:
         if self.line is not None:

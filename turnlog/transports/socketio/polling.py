@@ -5,16 +5,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive
 
-from turnlog.transports.http.request import MOST_BYTES
+from turnlog.net import TooMuch
+from turnlog.transports.http.request import MOST_BYTES, SLOWEST_BODY
 from turnlog.transports.socketio import packets
 from turnlog.transports.socketio.connection import Connection
 from turnlog.transports.websocket.frames import Parcel
 
 BETWEEN = "\x1e"  # two packets of one body
 MOST_PACKETS = 1000  # of one body
+WHILE_PROBING = 0.1  # seconds that a request waits while a websocket is tried out
+BAD = {"code": 3, "message": "Bad request"}
 
 
 def answer(parcels: Sequence[Parcel]) -> Response:
@@ -22,8 +26,8 @@ def answer(parcels: Sequence[Parcel]) -> Response:
     return Response(body, media_type="text/plain", headers={"cache-control": "no-store"})
 
 
-def refusal(why: dict[str, Any], status: int = 400) -> Response:
-    return Response(msgspec.json.encode(why), status, media_type="application/json")
+def refusal(why: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(why), 400, headers, "application/json")
 
 
 async def get(connection: Connection, receive: Receive) -> Sequence[Parcel]:
@@ -33,18 +37,23 @@ async def get(connection: Connection, receive: Receive) -> Sequence[Parcel]:
     if connection.poll is not None:
         connection.close()
         return []
-    if not connection.outbox and not connection.is_upgrading:
+    if not connection.outbox:
         await _something(connection, receive)
-    # What waits while a websocket is tried out goes by that one.
-    return [packets.DONE] if connection.is_upgrading else connection.taken()
+    return connection.taken() or ([packets.DONE] if connection.is_open else [])
 
 
 async def _something(connection: Connection, receive: Receive) -> None:
+    """Wait for a packet. A client that tries out a websocket uses it when no request of it waits
+    any more, so one that came after the probe does not wait for long.
+    """
     connection.poll = asyncio.get_running_loop().create_future()
     gone = asyncio.ensure_future(_gone(receive))
+    patience = None if connection.probe is None else WHILE_PROBING
     try:
-        await asyncio.wait([connection.poll, gone], return_when=asyncio.FIRST_COMPLETED)
-        if not connection.poll.done():
+        await asyncio.wait(
+            [connection.poll, gone], timeout=patience, return_when=asyncio.FIRST_COMPLETED
+        )
+        if gone.done() and not connection.poll.done():
             connection.lost()
     finally:
         connection.poll = None
@@ -57,22 +66,49 @@ async def _gone(receive: Receive) -> None:
 
 
 async def post(connection: Connection, receive: Receive) -> Response:
-    """Packets of the client. It is answered when they are taken: who is too fast has to wait."""
+    """Packets of the client. It is answered when they are taken: who is too fast has to wait, and
+    who does not wait is hung up on.
+    """
+    if connection.is_posting or connection.is_behind:
+        connection.close()
+        return refusal(BAD)
+    connection.is_posting = True
+    try:
+        for packet in await _packets(connection, receive):
+            connection.heard(packet)
+        await connection.caught_up()
+        return Response(b"ok", media_type="text/plain")
+    except TimeoutError:
+        connection.close()
+        return refusal(BAD, {"connection": "close"})  # the rest of the body is not read
+    except (ClientDisconnect, TooMuch, UnicodeDecodeError):
+        connection.close()
+        return refusal(BAD)
+    finally:
+        connection.is_posting = False
+
+
+async def _packets(connection: Connection, receive: Receive) -> list[str]:
+    """What the body says. Raises TimeoutError also where the connection is over before it."""
+    try:
+        async with asyncio.timeout(SLOWEST_BODY) as connection.reading:
+            body = await _body(receive)
+    finally:
+        connection.reading = None
+    said = body.decode().split(BETWEEN)
+    if len(said) > MOST_PACKETS:
+        raise TooMuch
+    return said
+
+
+async def _body(receive: Receive) -> bytes:
     body, more = bytearray(), True
-    while more and len(body) <= MOST_BYTES:
+    while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            break
+            raise ClientDisconnect
         body += message.get("body", b"")
+        if len(body) > MOST_BYTES:
+            raise TooMuch
         more = message.get("more_body", False)
-    try:
-        said = body.decode().split(BETWEEN)
-    except UnicodeDecodeError:
-        said = []
-    if more or not 1 <= len(said) <= MOST_PACKETS:
-        connection.close()
-        return refusal({"code": 3, "message": "Bad request"})
-    for packet in said:
-        connection.heard(packet)
-    await connection.caught_up()
-    return Response(b"ok", media_type="text/plain")
+    return bytes(body)

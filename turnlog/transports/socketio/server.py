@@ -30,6 +30,7 @@ from turnlog.transports.socketio.engine import LAST_WORDS, Engine
 
 PATH = "/socket.io"
 MOST_JOINED = 50  # sessions of one socket
+MOST_REFUSALS = 10  # of one connection that does not say who it is
 _log = logging.getLogger(__name__)
 Answer = dict[str, Any]
 
@@ -91,6 +92,10 @@ class Sockets:
         packet = packets.read(message)
         client = self._clients.get(connection)
         match packet.kind:
+            case packets.CONNECT if packet.namespace != "/":
+                await self._refuse(connection, packet.namespace, "Invalid namespace")
+            case _ if packet.namespace != "/":
+                pass  # nobody is there
             case packets.CONNECT if client is None:
                 await self._connect(connection, packet)
             case packets.DISCONNECT:
@@ -99,9 +104,6 @@ class Sockets:
                 await self._request(client, packet)
 
     async def _connect(self, connection: Connection, packet: packets.Packet) -> None:
-        if packet.namespace != "/":
-            connection.put(packets.refused(packet.namespace, "Invalid namespace"))
-            return
         try:
             token = packet.auth().get("token")
             if self._auth.required and not isinstance(token, str):
@@ -109,7 +111,7 @@ class Sockets:
             user = await self._auth.identify(f"Bearer {token}")
         except TurnlogError as error:
             why = {"code": error.code, "detail": str(error)}
-            connection.put(packets.refused("/", str(error), why))
+            await self._refuse(connection, "/", str(error), why)
             return
         if not connection.is_open:  # it has gone in the meantime
             return
@@ -120,6 +122,15 @@ class Sockets:
             client.expiry = asyncio.get_running_loop().call_later(left, client.send_away)
         self._engine.welcome(connection)
         connection.put(packets.connected(secrets.token_urlsafe(15)))
+
+    async def _refuse(
+        self, connection: Connection, namespace: str, message: str, why: Any = None
+    ) -> None:
+        await connection.room()
+        connection.put(packets.refused(namespace, message, why))
+        connection.refusals += 1
+        if connection.refusals >= MOST_REFUSALS and not connection.is_known:
+            connection.close()
 
     def _gone(self, connection: Connection) -> None:
         client = self._clients.pop(connection, None)

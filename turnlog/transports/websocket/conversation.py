@@ -32,7 +32,7 @@ class Conversation:
 
     def heard(self, message: str | bytes) -> None:
         self._inbox.append(message)
-        self._size += len(message)
+        self._size += len(message) + 1  # an empty one takes its place too
         self._news.set()
         if self._size > MOST_WAITING:
             self._line.pause_reading()
@@ -54,7 +54,7 @@ class Conversation:
             self._news.clear()
             await self._news.wait()
         message = self._inbox.popleft()
-        self._size -= len(message)
+        self._size -= len(message) + 1
         if not self._inbox and not self._over:
             self._line.resume_reading()
         kind = "text" if isinstance(message, str) else "bytes"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.types import Receive, Send
 
-from turnlog.transports.websocket.frames import NORMAL, Parcel
+from turnlog.transports.websocket.frames import MOST_BYTES, NORMAL, TOO_LARGE, Parcel
 
 if TYPE_CHECKING:
     from turnlog.transports.websocket.line import Listener
@@ -81,7 +81,15 @@ class ForeignSocket:
                 return
             if self._code is None:
                 text = message.get("text")
-                self.listener.heard(message["bytes"] if text is None else text)
+                self._heard(message["bytes"] if text is None else text)
+
+    def _heard(self, message: str | bytes) -> None:
+        """The server has a limit of its own, which may be larger."""
+        if len(message) > MOST_BYTES:
+            self.close(TOO_LARGE)
+            self.listener.lost()
+        else:
+            self.listener.heard(message)
 
     def _begin_writing(self) -> None:
         if self._writing is None:

@@ -11,7 +11,9 @@ WHOLE = 0x80  # the bit of a message's last frame
 
 # RFC 6455, 7.4.1: why a socket is closed
 NORMAL, PROTOCOL_ERROR, NO_CODE, ABNORMAL = 1000, 1002, 1005, 1006
-BAD_TEXT, TOO_LARGE, BUG, RESTART = 1007, 1009, 1011, 1012
+BAD_TEXT, TOO_MANY, TOO_LARGE, BUG, RESTART = 1007, 1008, 1009, 1011, 1012
+
+MOST_BYTES = 1_100_000  # of a client's message: the largest question, and its packet
 
 
 def frame_of(payload: bytes, opcode: int = TEXT) -> bytes:

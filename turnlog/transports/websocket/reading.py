@@ -5,6 +5,7 @@ is never larger than one message may be.
 """
 
 import struct
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,7 @@ from turnlog.transports.websocket.frames import (
 
 RESERVED, MASKED = 0x70, 0x80
 MASK = 4  # bytes
+MOST_FRAGMENTS = 1000  # of a message
 # By the length in the second byte: how many bytes of length follow, and how they are read.
 LENGTHS = {126: (2, struct.Struct("!H")), 127: (8, struct.Struct("!Q"))}
 DATA, CONTROL = (TEXT, BINARY), (CLOSE, PING, PONG)
@@ -41,7 +43,7 @@ class Broken(Exception):
 class Reader:
     """One client's bytes. After Broken, or CLOSE, there is nothing more to read."""
 
-    __slots__ = ("_buffer", "_kind", "_most", "_parts")
+    __slots__ = ("_buffer", "_fragments", "_kind", "_most", "_parts", "frames", "is_behind")
 
     def __init__(self, most_bytes: int) -> None:
         """`most_bytes`: of one message, all its fragments together."""
@@ -49,11 +51,22 @@ class Reader:
         self._buffer = bytearray()  # the beginning of a frame
         self._kind: int | None = None  # of the message whose fragments come
         self._parts = bytearray()
+        self._fragments = 0
+        self.frames = 0  # that were read
+        self.is_behind = False  # there may be frames that are not read yet
 
-    def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that are whole now, in their order. Raises Broken."""
+    def feed(self, data: bytes, most_frames: int = sys.maxsize) -> Iterator[Message]:
+        """The messages that are whole now, in their order. Raises Broken.
+
+        After `most_frames`, or where nobody asks on, the rest waits for the next call.
+        """
         self._buffer += data
-        while (frame := self._frame()) is not None:
+        self.is_behind = True
+        for _ in range(most_frames):
+            if (frame := self._frame()) is None:
+                self.is_behind = False
+                return
+            self.frames += 1
             opcode, whole, payload = frame
             if opcode in CONTROL:
                 yield opcode, payload
@@ -76,7 +89,7 @@ class Reader:
                 return None
             (size,) = number.unpack_from(buffer, at)
             at += width
-        if size + len(self._parts) > self._most:
+        if size + len(self._parts) > self._most and first & 0xF not in CONTROL:
             raise Broken(TOO_LARGE, f"a message has at most {self._most} bytes")
         begin, end = at + MASK, at + MASK + size
         if len(buffer) < end:
@@ -108,10 +121,13 @@ class Reader:
         if not whole:
             self._kind = kind
             self._parts += payload
+            self._fragments += 1
+            if self._fragments >= MOST_FRAGMENTS:
+                raise Broken(TOO_LARGE, f"a message has at most {MOST_FRAGMENTS} fragments")
             return None
         if self._kind is not None:
             payload = bytes(self._parts) + payload
-            self._kind, self._parts = None, bytearray()
+            self._kind, self._parts, self._fragments = None, bytearray(), 0
         return kind, text_of(payload) if kind == TEXT else payload
 
 

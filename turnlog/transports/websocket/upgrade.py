@@ -45,6 +45,7 @@ class Upgrade(asyncio.Protocol):
         self._answered = asyncio.Event()
         self._was_asked = False  # the application has received `websocket.connect`
         self._conversation: Conversation | None = None
+        self._is_full = False  # the client has not read what was sent before
 
     # what the transport and uvicorn say
 
@@ -66,6 +67,12 @@ class Upgrade(asyncio.Protocol):
         task = asyncio.get_running_loop().create_task(self._run(self._placed(scope)))
         self._state.tasks.add(task)
         task.add_done_callback(self._state.tasks.discard)
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        self._is_full = False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._leave()
@@ -139,7 +146,7 @@ class Upgrade(asyncio.Protocol):
             return
         self.transport.write(handshake.accepted(self._key, headers))
         self._leave()
-        WebSocket(self.transport, listener, self._state.connections)
+        WebSocket(self.transport, listener, self._state.connections, is_full=self._is_full)
 
     def _refuse(self, status: int, headers: handshake.Headers, body: bytes) -> None:
         if not self._answered.is_set():
