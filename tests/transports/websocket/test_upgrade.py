@@ -2,66 +2,16 @@
 
 import asyncio
 import struct
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 
 import pytest
 from hostile_frames import HOSTILE, masked
+from raw_websocket import HEAD, frame, raw, served, until_eof
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Opcode
 
-from turnlog.testing.tabs import serve_sockets
 from turnlog.transports.websocket import connection
-
-KEY = "dGhlIHNhbXBsZSBub25jZQ=="  # RFC 6455, 1.3
-HEAD = {
-    "host": "x",
-    "upgrade": "websocket",
-    "connection": "Upgrade",
-    "sec-websocket-version": "13",
-    "sec-websocket-key": KEY,
-}
-
-
-async def echo(scope, receive, send):
-    """Sends back what it gets."""
-    await receive()
-    chosen = scope["subprotocols"][0] if scope["subprotocols"] else None
-    await send({"type": "websocket.accept", "subprotocol": chosen, "headers": [(b"x-a", b"b")]})
-    while (message := await receive())["type"] == "websocket.receive":
-        await send(message | {"type": "websocket.send"})
-
-
-@asynccontextmanager
-async def served(app=echo):
-    async with serve_sockets(app) as url, asyncio.timeout(60):
-        yield url.replace("http", "ws")
-
-
-@asynccontextmanager
-async def raw(url, head=HEAD, method="GET"):
-    """A connection that has sent a head, and what it was answered."""
-    host, port = url.split("//")[1].split(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
-    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
-    writer.write(f"{method} / HTTP/1.1\r\n{lines}\r\n".encode())
-    try:
-        yield (await reader.readuntil(b"\r\n\r\n")).decode().lower(), reader, writer
-    finally:
-        writer.close()
-
-
-async def frame(reader):
-    """What a small frame of the server says."""
-    first, size = await reader.readexactly(2)
-    return first, await reader.readexactly(size)
-
-
-async def until_eof(reader):
-    with suppress(ConnectionError):
-        return await reader.read()
-    return b""
-
 
 # a client of others
 
@@ -178,109 +128,6 @@ async def test_an_application_hears_that_its_client_has_gone():
     async with served(app) as url, raw(url) as (_, _, writer):
         writer.transport.abort()
         assert await heard.get() == await heard.get() == "websocket.disconnect"
-
-
-# handshakes
-
-
-async def test_the_example_of_the_standard():
-    async with served() as url, raw(url) as (answer, _, _):
-        assert answer.startswith("http/1.1 101 switching protocols\r\n")
-        assert "sec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo=\r\n" in answer
-
-
-BAD_HEADS = {
-    "an old version": ({"sec-websocket-version": "8"}, "426 upgrade required"),
-    "no key": ({"sec-websocket-key": ""}, "400 bad request"),
-    "a short key": ({"sec-websocket-key": "YWJj"}, "400 bad request"),
-    "no base64": ({"sec-websocket-key": "é"}, "400 bad request"),
-}
-
-
-@pytest.mark.parametrize(("fields", "status"), BAD_HEADS.values(), ids=BAD_HEADS)
-async def test_what_is_no_handshake_is_refused(fields, status):
-    async with served() as url, raw(url, HEAD | fields) as (answer, reader, _):
-        assert answer.startswith(f"http/1.1 {status}\r\n")
-        if status.startswith("426"):
-            assert "sec-websocket-version: 13\r\n" in answer
-        await until_eof(reader)
-
-
-async def test_a_websocket_is_asked_for_with_get():
-    async with served() as url, raw(url, HEAD | {"content-length": "0"}, "POST") as (answer, *_):
-        assert answer.startswith("http/1.1 405 ")
-
-
-def head(version="1.1"):
-    lines = "".join(f"{name}: {value}\r\n" for name, value in HEAD.items())
-    return f"GET / HTTP/{version}\r\n{lines}\r\n".encode()
-
-
-async def bytes_answered(url, *sent):
-    """All that comes, until it is hung up on."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(url.split(":")[2]))
-    for each in sent:
-        writer.write(each)
-        await writer.drain()
-    answer = await until_eof(reader)
-    writer.close()
-    return answer
-
-
-async def test_http_1_0_has_no_websockets():
-    async with served() as url:
-        assert (await bytes_answered(url, head("1.0"))).startswith(b"HTTP/1.1 400 ")
-
-
-async def test_a_frame_in_the_same_piece_as_the_head_is_too_early():
-    async with served() as url:
-        assert await bytes_answered(url, head() + masked(Opcode.TEXT, b"a")) == b""
-
-
-async def test_a_head_may_come_in_pieces():
-    async with served() as url, connect(url) as line:  # the server is there
-        await line.send("a")
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.split(":")[2]))
-        for at in range(len(head())):
-            writer.write(head()[at : at + 1])
-            await asyncio.sleep(0)
-        assert b"101" in await reader.readuntil(b"\r\n\r\n")
-        writer.close()
-
-
-class HalfRead:
-    """An application with an answer that goes on, or one larger than all buffers."""
-
-    def __init__(self, size, *, goes_on):
-        self.size, self.goes_on, self.written, self.opened = size, goes_on, asyncio.Event(), False
-
-    async def __call__(self, scope, receive, send):
-        if scope["type"] == "websocket":
-            self.opened = True
-            return
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send(
-            {"type": "http.response.body", "body": b"a" * self.size, "more_body": self.goes_on}
-        )
-        self.written.set()
-        while (await receive())["type"] != "http.disconnect":
-            pass
-
-
-ANSWERS = {"in the middle of": (1, True), "behind one that is not read": (50_000_000, False)}
-
-
-@pytest.mark.parametrize(("size", "goes_on"), ANSWERS.values(), ids=ANSWERS)
-async def test_no_websocket_begins_with_another_answer_under_way(size, goes_on):
-    app = HalfRead(size, goes_on=goes_on)
-    async with served(app) as url:
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.split(":")[2]))
-        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
-        await app.written.wait()
-        writer.write(head())
-        assert b"101 Switching" not in await until_eof(reader)
-        assert not app.opened
-        writer.close()
 
 
 # hostile frames
