@@ -2,8 +2,11 @@
 
 import asyncpg
 import pytest
+from stores.wire import Wire
 
+from turnlog.stores.postgres.writers import Writers
 from turnlog.stores.urls import open_store
+from turnlog.telemetry.metrics import Metrics
 
 
 @pytest.fixture
@@ -17,3 +20,14 @@ async def db(database):
     db = await asyncpg.connect(database)
     yield db
     await db.close()
+
+
+@pytest.fixture
+async def wire(monkeypatch):
+    return Wire(monkeypatch)
+
+
+@pytest.fixture
+async def one_writer(store, wire):
+    store._turn_writers = Writers(store._writers, Metrics(), 1)
+    return store

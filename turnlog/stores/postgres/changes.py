@@ -12,7 +12,8 @@ import msgspec
 
 from turnlog.events.record import NO_SEAL, Record
 from turnlog.projections import tables
-from turnlog.stores.sql.connection import Cursor, NewRows
+from turnlog.stores.postgres.statements import SQL as OWN
+from turnlog.stores.sql.connection import Connection, Cursor, NewRows
 from turnlog.stores.sql.statements import SQL, insert, update
 
 End = tuple[int, bytes]  # of a session's log: the newest number, and its seal
@@ -66,6 +67,28 @@ class Change:
     @property
     def new_end(self) -> End:
         return (self.events[-1].seq, self.events[-1].seal) if self.events else self.end
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it is. What other rows say is in the bodies of the log too."""
+        large = [row["args"] for row in self.tool_runs] + [row["body"] for row in self.outbox]
+        bodies = sum(len(row.body) for row in self.events)
+        return bodies + sum(map(len, large)) + len(self.draft or b"")
+
+    def is_there(self, db: Connection) -> bool:
+        """Whether it was written: a step. What is still writing it is waited for."""
+        db.lock(self.session_id)
+        seq, seal = self.new_end
+        key = {"session_id": self.session_id, "turn_id": self.turn_id, "lease": self.lease}
+        if self.events:
+            found = db.execute(OWN["find_seal"], key | {"seq": seq, "seal": seal})
+        elif self.state is not None:
+            found = db.execute(OWN["find_state"], key | {"state": self.state})
+        elif self.tool_runs:
+            found = db.execute(OWN["find_run"], self.tool_runs[0])
+        else:
+            found = db.execute(OWN["find_draft"], key | {"piece": self.draft})
+        return found.fetchone() is not None
 
     def values(self, *, again: bool = False) -> list[Any]:
         """What the function is called with."""

@@ -97,6 +97,17 @@ async def refuse_newer(db: Any) -> int:
     return int(newest)
 
 
+async def refuse_foreign(db: Any) -> None:
+    """Raises StoreUnusable where the schema has our number, and is another one."""
+    given, takes = SQL["write_turn"].count("$"), await db.fetchval(SQL["count_arguments"])
+    if takes != given:
+        found = "is missing" if takes is None else f"takes {takes} values instead of {given}"
+        raise StoreUnusable(
+            f"The function write_turn of the database {found}: its schema was changed by hand, or"
+            " made by an unreleased version of turnlog. Restore a dump, or name another database."
+        )
+
+
 async def _note(db: Any, statement: str, values: Mapping[str, int]) -> None:
     text, arguments = numbered(SQL[statement], values)
     await db.execute(text, *arguments)

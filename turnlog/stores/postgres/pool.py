@@ -63,7 +63,7 @@ class Pool:
     def __init__(self, url: str, *, writes: bool) -> None:
         self._url = url
         settings = {"application_name": "turnlog"} | (_WRITES if writes else _READS)
-        self._options = {
+        self._options: dict[str, Any] = {
             "connection_class": _Connection,
             "statement_cache_size": 500,
             "command_timeout": ANSWERS_WITHIN,
@@ -88,9 +88,10 @@ class Pool:
             **self._options,
         )
 
-    async def connect(self) -> Any:
-        """A connection like the others that is not one of them."""
-        return await asyncpg.connect(self._url, **self._options)
+    async def connect(self, **settings: str) -> Any:
+        """A connection that is not one of them, and like them but for these settings."""
+        both = self._options["server_settings"] | settings
+        return await asyncpg.connect(self._url, **self._options | {"server_settings": both})
 
     async def close(self) -> None:
         if self._pool is not None:

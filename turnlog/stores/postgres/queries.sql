@@ -108,6 +108,30 @@ SELECT outcome, last_seq, last_seal FROM write_turn(
     $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36
 )
 
+-- count_arguments --
+-- Of the function `write_turn`; NULL where there is none, or more than one.
+SELECT pronargs FROM pg_proc WHERE oid = to_regproc('write_turn')
+
+-- find_seal --
+-- The end of a change that appended to the log.
+SELECT 1 FROM events WHERE session_id = :session_id AND seq = :seq AND seal = :seal
+
+-- find_state --
+-- A turn that was let go.
+SELECT 1 FROM turns WHERE id = :turn_id AND lease = :lease AND state = :state
+
+-- find_run --
+-- A call that began.
+SELECT 1 FROM tool_runs
+WHERE session_id = :session_id AND tool_use_id = :tool_use_id AND turn_id = :turn_id
+  AND created_at = :created_at
+
+-- find_draft --
+-- One of the newest pieces of a draft.
+SELECT 1 FROM (
+    SELECT piece FROM drafts WHERE turn_id = :turn_id ORDER BY part DESC LIMIT 8
+) AS newest WHERE piece = :piece
+
 -- append_event --
 -- Rows of the log, where messages are in it, and others. A trigger refuses any number but the next.
 WITH logged AS (

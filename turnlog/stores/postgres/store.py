@@ -19,7 +19,13 @@ from turnlog.events.clock import in_seconds
 from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Turn
 from turnlog.stores.postgres.changes import Admission
-from turnlog.stores.postgres.migrations import alone, migrate, migrations, refuse_newer
+from turnlog.stores.postgres.migrations import (
+    alone,
+    migrate,
+    migrations,
+    refuse_foreign,
+    refuse_newer,
+)
 from turnlog.stores.postgres.nodes import Nodes
 from turnlog.stores.postgres.pool import Pool
 from turnlog.stores.postgres.statements import SQL
@@ -50,6 +56,7 @@ class PostgresStore(SqlStore):
         self._writers = Pool(url, writes=True)
         self._turn_writers = Writers(self._writers, self._metrics)
         self._changes: set[asyncio.Task[Any]] = set()
+        self._closing = False  # nothing more is accepted
         self._most: tuple[int, int] | None = None
         self._most_with_files: int | None = None
 
@@ -68,6 +75,7 @@ class PostgresStore(SqlStore):
         """Make the tables or bring them up to date; say to other nodes that this one lives."""
         if self._read_only and server is not None:
             raise StoreUnusable("A store that is opened for reading only runs no turns.")
+        self._closing = False
         try:
             await self._prepare()
             await self._readers.open()
@@ -84,6 +92,8 @@ class PostgresStore(SqlStore):
             raise
 
     async def close(self) -> None:
+        """Finish what was given; take no more."""
+        self._closing = True
         await self._turn_writers.close()
         if self._changes:
             await asyncio.wait(self._changes)
@@ -154,6 +164,7 @@ class PostgresStore(SqlStore):
         try:
             if not self._read_only:
                 await migrate(db)
+                await refuse_foreign(db)
                 return
             newest = await refuse_newer(db)
             if newest == 0:
@@ -183,7 +194,7 @@ class PostgresStore(SqlStore):
     def _refuse_unwritable(self) -> None:
         if self._read_only:
             raise StoreUnusable("This store is opened for reading only.")
-        if not self._writers.is_open:
+        if self._closing or not self._writers.is_open:
             raise StoreUnusable(NOT_OPEN)
 
     async def _counted(self, work: Callable[[Connection], T]) -> T:

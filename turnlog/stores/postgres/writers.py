@@ -2,15 +2,17 @@
 
 While one statement is on its way the next changes gather, and share the next transaction. Changes
 of one session go to the same writer, in their order. What cannot be said in one statement, or is
-refused, is carried out by itself on a connection of the pool, as if there were no writers: there
-it is found out why.
+refused, or is large, is carried out by itself on a connection of the pool, as if there were no
+writers: there it is found out why.
 """
 
 import asyncio
+import logging
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -23,10 +25,18 @@ from turnlog.stores.postgres.statements import SQL
 from turnlog.stores.sql.connection import Connection
 from turnlog.telemetry.metrics import Metrics
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 Step = Callable[[Connection], T]
 AT_ONCE = 2  # writers
 _MOST = 100  # changes in one transaction, so that none waits long for the others
+_MOST_BYTES = 1_000_000  # of them, about
+_LARGE = 256_000  # bytes of a change that goes by itself
+# What `write_turn` does not foresee waits for a lock this long. Longer waits are for the pool.
+_SETTINGS = {"lock_timeout": "200"}  # milliseconds
+# PostgreSQL has answered: it rolled the transaction back.
+_REFUSALS = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
+_QUIET = 60.0  # seconds between two complaints about refused transactions
 _MOVES = 3  # tries of a change whose session somebody else writes to, before it takes the lock
 _REMEMBERED = 10_000  # sessions whose log's end is known
 
@@ -133,6 +143,7 @@ class Writer:
         self._work: asyncio.Task[None] | None = None
         self._connection: Any = None
         self._under_way = 0
+        self._complained_at = -inf
 
     def __len__(self) -> int:
         return len(self._jobs) + len(self._apart) + self._under_way
@@ -162,11 +173,12 @@ class Writer:
             self._work = None
 
     def _next(self) -> list[Written]:
-        """Those that wait, one of a session."""
+        """Those that wait, one of a session, as many as are no burden to each other."""
         batch: list[Written] = []
+        size = 0
         later: deque[Job] = deque()
         seen = set(self._apart)
-        while self._jobs and len(batch) < _MOST:
+        while self._jobs and len(batch) < _MOST and size < _MOST_BYTES:
             job = self._jobs.popleft()
             if job.session_id in seen:
                 later.append(job)
@@ -174,11 +186,17 @@ class Writer:
             seen.add(job.session_id)
             try:
                 end = self._ends.get(job.session_id)
-                batch.append((job, *job.rehearse(end, self._pool.given_up)))
+                change, result = job.rehearse(end, self._pool.given_up)
             except NeedsAnswer:
                 self._go_apart(job, partial(self._pool.change, job.step))
             except Exception as error:
                 job.settle(None, error)
+            else:
+                if change.size > _LARGE:
+                    self._go_apart(job, partial(self._pool.change, job.step))
+                else:
+                    batch.append((job, change, result))
+                    size += change.size
         self._jobs.extendleft(reversed(later))
         return batch
 
@@ -193,8 +211,11 @@ class Writer:
             for job, _, _ in batch:
                 job.settle(None, error)
         except Exception as error:
-            self._metrics.store_commits.add(1, "failed")
-            self._recover(batch, lost=is_away(error))
+            lost = is_away(error) and not isinstance(error, _REFUSALS)
+            self._metrics.store_commits.add(1, "failed" if lost else "refused")
+            if not lost:
+                self._complain(error)
+            self._recover(batch, lost=lost)
         else:
             self._metrics.store_commits.add(1, "success")
             self._metrics.store_jobs.observe(len(batch))
@@ -224,25 +245,44 @@ class Writer:
             found_out = partial(self._found_out, job, change, result)
             self._go_apart(job, found_out if lost else partial(self._pool.change, job.step))
 
-    async def _found_out(self, job: Job, change: Change, result: Any) -> Any:
-        """Whether it was written. Where it was not, it is now.
+    def _complain(self, error: Exception) -> None:
+        """Aloud, because each change is a transaction then; and seldom, because it goes on."""
+        now = asyncio.get_running_loop().time()
+        if now - self._complained_at >= _QUIET:
+            self._complained_at = now
+            why = "a transaction was refused; its changes are written one by one, slowly: %s"
+            _log.error(why, type(error).__name__)
 
-        Raises OutcomeUnknown where the database stays away. The turn is given up then, as by a
+    async def _found_out(self, job: Job, change: Change, result: Any) -> Any:
+        """Its result once it is written, as it may have been before.
+
+        Raises OutcomeUnknown where the database does not say. The turn is given up then, as by a
         process that died: who heals it reads the log.
         """
+        try:
+            is_there = await self._is_there(change)
+        except Exception as error:
+            _log.error("nobody can tell what was written: %s", type(error).__name__)
+            self._pool.given_up |= {change.lease} - {""}
+            raise OutcomeUnknown from error
+        return result if is_there else await self._pool.change(job.step)
+
+    async def _is_there(self, change: Change) -> bool:
+        """Whether it is written. It is looked for, and where it is missing it is carried out."""
 
         async def attempt() -> Any:
             async with self._pool.connection() as connection:
                 return await connection.fetchrow(SQL["write_turn"], *change.values(again=True))
 
         try:
-            outcome = (await patiently(attempt))[0]
+            outcome = await patiently(attempt)
         except NotStored:
-            self._pool.given_up |= {change.lease} - {""}
-            raise OutcomeUnknown from None
-        except asyncpg.PostgresError:
-            outcome = "refused"
-        return result if outcome == "written" else await self._pool.change(job.step)
+            raise
+        except asyncpg.IntegrityConstraintViolationError:
+            return False  # it was not there, and could not be carried out
+        except Exception:  # perhaps before it was looked for
+            return await self._pool.change(change.is_there)
+        return bool(outcome[0] == "written")
 
     def _go_apart(self, job: Job, work: Callable[[], Awaitable[Any]]) -> None:
         """Later changes of the session wait for it."""
@@ -261,5 +301,5 @@ class Writer:
 
     async def _connected(self) -> Any:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await self._pool.connect()
+            self._connection = await self._pool.connect(**_SETTINGS)
         return self._connection

@@ -1,7 +1,10 @@
 -- needs: 9
 -- A change of a turn in one statement: see stores/postgres/changes.py. Many of them share a
--- transaction, so nothing here waits for a lock and nothing that can be foreseen raises: a change
--- that is refused leaves no trace, and the others of its transaction stay.
+-- transaction, so nothing here waits for a lock and nothing raises, where that can be foreseen: a
+-- change that is refused leaves no trace, and the others of its transaction stay. What cannot be
+-- foreseen waits for a lock until the `lock_timeout` of a writer: an id of a message that another
+-- transaction has just written, a row that somebody has locked by hand.
+-- A later version that calls a function with other arguments gives it another name.
 
 CREATE FUNCTION may_begin(
     session TEXT, begun turns, most_running BIGINT, most_begun BIGINT, since TEXT, until TEXT
@@ -99,6 +102,23 @@ BEGIN
         IF EXISTS (SELECT FROM message_ids WHERE message_id = ANY (new_messages)) THEN
             RETURN;
         END IF;
+    END IF;
+    IF NOT again THEN
+        IF more_searches IS NOT NULL OR new_anchor IS NOT NULL OR new_title IS NOT NULL THEN
+            PERFORM FROM sessions WHERE id = session FOR NO KEY UPDATE SKIP LOCKED;
+            IF NOT FOUND THEN
+                RETURN;
+            END IF;
+        END IF;
+        IF new_state IS NOT NULL THEN
+            PERFORM FROM turns WHERE id = turn FOR NO KEY UPDATE SKIP LOCKED;
+            IF NOT FOUND THEN
+                RETURN;
+            END IF;
+        END IF;
+    END IF;
+
+    IF added > 0 THEN
         INSERT INTO events (
             session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name,
             event_index, is_internal, body, salt, digest, seal
