@@ -35,6 +35,10 @@ class MemoryBus:
         self._line = Line()
         self._beating: asyncio.TimerHandle | None = None
 
+    @property
+    def shared(self) -> bool:
+        return len(self._listeners) > 1
+
     async def open(self, on_signal: OnSignal) -> None:
         if not self._listeners:
             self.channels.clear()

@@ -42,6 +42,8 @@ TRIES_EVERY = 1.0  # seconds, while the server is away
 class NodesBus:
     """A Bus for many nodes, over a Stream."""
 
+    shared = True
+
     def __init__(
         self,
         stream: Stream,

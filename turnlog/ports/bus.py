@@ -36,6 +36,11 @@ class Bus(Protocol):
     """What does not answer between the nodes, in a word. While it is set, `follow` gives None for
     sessions whose turn runs on another node, and their events come from the log alone."""
 
+    @property
+    def shared(self) -> bool:
+        """Whether other processes show events too. They may have stored what they show next."""
+        ...
+
     async def open(self, on_signal: OnSignal) -> None:
         """From now on `on_signal` is called for every signal, of this process too."""
         ...

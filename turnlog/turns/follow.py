@@ -11,10 +11,11 @@ from math import inf
 
 from turnlog.errors import TurnlogError
 from turnlog.events.base import Stamped
+from turnlog.events.clock import seconds_until
 from turnlog.events.cursor import BEGINNING, Cursor, cursor_of
 from turnlog.events.kinds import Complete, Error, ResyncRequired
 from turnlog.pipeline.ending import completed_again
-from turnlog.ports import OPEN, Batches, Bus, Encode, LiveEvent, StartedTurn, Store
+from turnlog.ports import OPEN, Batches, Bus, Encode, LiveEvent, StartedTurn, Store, Turn
 from turnlog.turns.live_turn import LiveTurn
 from turnlog.turns.server_event import server_envelope
 
@@ -22,6 +23,7 @@ TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on 
 ENDINGS = (Complete, Error)
 LOG_LOOKS = 1.0  # seconds between two looks at the log, where nothing comes from other nodes
 FEW = 100  # events that are read to see whether all of them are internal
+JUST_NOW = 60.0  # seconds; clocks of nodes are not further apart
 Live = AsyncGenerator[Sequence[LiveEvent], None]
 IsAtRest = Callable[[str, StartedTurn], Awaitable[bool]]  # of this user
 
@@ -181,18 +183,23 @@ class Following:
         """How many empty batches a client may get before it must reload.
 
         Zero if the log has events that the bus has not, or if the cursor is not from this log.
-        One if a turn runs, or has just ended: it may have stored what it has not shown yet.
+        One if a turn runs, or has just ended: it may have stored what it has not shown yet. Its
+        last answer and its end are stored together, and another node tells no more than that.
         """
         position = await self._store.last_number(user_id, session_id)
         if position == after.position:
             return inf
-        turn = await self._store.newest_turn(user_id, session_id)
         if position < after.position:
             return 0
         missed = await self._store.read(user_id, session_id, after=after.position, limit=FEW)
         if len(missed) < FEW and all(entry.envelope.internal for entry in missed):
             return inf
-        return 1 if turn and (turn.state == "running" or self._live(turn.id)) else 0
+        turn = await self._store.newest_turn(user_id, session_id)
+        if turn is None:
+            return 0
+        if turn.state == "running" or self._live(turn.id):
+            return 1
+        return 1 if self._bus.shared and _has_just_ended(turn, missed) else 0
 
     async def _newest_turn(
         self, user_id: str, session_id: str
@@ -231,3 +238,9 @@ class Following:
         placed = server_envelope(ResyncRequired(why=TOO_OLD))
         entry = Stamped(session_id=session_id, turn_id="", envelope=placed, seq=None, position=-1)
         return LiveEvent(entry, self._encode(entry))
+
+
+def _has_just_ended(turn: Turn, missed: Sequence[Stamped]) -> bool:
+    """Whether all that was missed is of this turn, and new."""
+    is_new = seconds_until(missed[-1].envelope.time) > -JUST_NOW
+    return is_new and len(missed) < FEW and all(entry.turn_id == turn.id for entry in missed)
