@@ -71,9 +71,9 @@ async def test_only_what_is_new_is_read(monkeypatch):
     sizes, after = [], SessionWindow._after
 
     async def counted(window, position):
-        entries = await after(window, position)
-        sizes.append(len(entries))
-        return entries
+        log = await after(window, position)
+        sizes.append(len(log.entries))
+        return log
 
     monkeypatch.setattr(SessionWindow, "_after", counted)
     talk = [*enumerate([[Reply("Yes.")]] * 20)]

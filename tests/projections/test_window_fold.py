@@ -13,6 +13,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Stamped
 from turnlog.events.internal import HANDOVER
 from turnlog.pipeline.windows import Windows
+from turnlog.ports import Excerpt
 from turnlog.projections.history.messages import add, mended, tell
 from turnlog.projections.history.window.fold import Window
 from turnlog.projections.history.window.size import Room, Size
@@ -101,8 +102,8 @@ class Log:
             Stamped(session_id="s", turn_id=turn, envelope=envelope, seq=at, position=at)
         )
 
-    async def read(self, user_id, session_id, *, after=-1, limit=None):
-        return self.entries[after + 1 :]
+    async def excerpt(self, user_id, session_id, *, anchor, after):
+        return Excerpt(self.entries[after + 1 :], 0)
 
 
 def facts(window, prefix, files, open_calls):

@@ -18,7 +18,7 @@ import msgspec
 
 from turnlog.errors import UnknownEvent
 from turnlog.events import codec
-from turnlog.events.base import AgentRef, Envelope, Stamped
+from turnlog.events.base import AgentRef, Envelope, Event, Stamped
 
 NO_SEAL = b""  # what the first row of a session is sealed onto
 ERASED = b""  # the body of an event whose content was destroyed
@@ -79,21 +79,21 @@ def records(
 ) -> Iterator[Record]:
     """Number the events from `first_seq` on, each sealed onto the one before."""
     seals = seals or sealed
-    for seq, placed in enumerate(events, first_seq):
-        event = placed.event
+    for seq, envelope in enumerate(events, first_seq):
+        event = envelope.event
         body, salt = codec.encode(event), os.urandom(_SALT_BYTES)
         row = Record(
             session_id,
             seq,
             turn_id,
-            placed.event_id,
+            envelope.event_id,
             event.type,
             event.version,
-            placed.time,
-            placed.agent.id,
-            placed.agent.name,
-            placed.index,
-            placed.internal,
+            envelope.time,
+            envelope.agent.id,
+            envelope.agent.name,
+            envelope.index,
+            envelope.internal,
             body,
             salt,
             digest_of(body, salt),
@@ -133,7 +133,12 @@ def stamped(row: Record) -> Stamped:
         raise UnknownEvent(f"The content of number {row.seq} is in an archive.")
     if row.is_erased:
         raise UnknownEvent(f"The content of number {row.seq} was erased.")
-    return numbered(_placed(row), row.session_id, row.turn_id, row.seq)
+    return placed(row, codec.decode(row.type, row.version, row.body))
+
+
+def placed(row: Record, event: Event) -> Stamped:
+    """The event in the place of the row."""
+    return numbered(_envelope(row, event), row.session_id, row.turn_id, row.seq)
 
 
 def numbered(placed: Envelope, session_id: str, turn_id: str, seq: int) -> Stamped:
@@ -141,9 +146,9 @@ def numbered(placed: Envelope, session_id: str, turn_id: str, seq: int) -> Stamp
     return Stamped(session_id=session_id, turn_id=turn_id, envelope=placed, seq=seq, position=seq)
 
 
-def _placed(row: Record) -> Envelope:
+def _envelope(row: Record, event: Event) -> Envelope:
     return Envelope(
-        event=codec.decode(row.type, row.version, row.body),
+        event=event,
         event_id=row.event_id,
         time=row.at,
         agent=AgentRef(id=row.agent_id, name=row.agent_name),

@@ -18,12 +18,13 @@ from turnlog.events.content import Block
 from turnlog.pipeline.admission import Limits
 from turnlog.pipeline.citing import sources_in
 from turnlog.pipeline.moving import Mover, moved
-from turnlog.pipeline.windows import ReadableLog, Windows
+from turnlog.pipeline.windows import Windows
 from turnlog.ports import (
     NO_ATTACHMENTS,
     Agent,
     Attachments,
     CallGuard,
+    Excerpts,
     OpenCall,
     Prompt,
     PromptContext,
@@ -49,7 +50,7 @@ async def build_context(
     question: Question,
     session: Session,
     tools: ToolBox,
-    log: ReadableLog,
+    log: Excerpts,
     limits: Limits,
     open_calls: Sequence[OpenCall] = (),
     *,

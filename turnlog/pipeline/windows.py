@@ -1,27 +1,19 @@
 """What this server knows of the windows of sessions, so that it reads only what has come since.
 
 A window is in here only while nobody works with it. The log is asked each time: where another
-node, a person or a moved anchor has changed what it says, the window is folded anew.
+node, a person or a moved anchor has changed what it says, or where something of it was erased, the
+window is folded anew.
 """
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Protocol
 
 from turnlog.events.base import Stamped
-from turnlog.ports import Session
+from turnlog.ports import Excerpt, Excerpts, Session
 from turnlog.projections.history.window.fold import Window
 
 MOST_BYTES = 64_000_000  # of all sessions together
 Key = tuple[str, str, str]  # user, session, agent
-
-
-class ReadableLog(Protocol):
-    """As much of an EventLog as a prompt is made of."""
-
-    async def read(
-        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
-    ) -> list[Stamped]: ...
 
 
 class Windows:
@@ -34,7 +26,7 @@ class Windows:
         self._kept: OrderedDict[Key, Window] = OrderedDict()
         self._sizes: dict[Key, int] = {}
 
-    def of(self, log: ReadableLog, session: Session, agent_id: str) -> "SessionWindow":
+    def of(self, log: Excerpts, session: Session, agent_id: str) -> "SessionWindow":
         return SessionWindow(self, log, session, agent_id)
 
     def pop(self, key: Key) -> Window | None:
@@ -56,7 +48,7 @@ class Windows:
 class SessionWindow:
     """The window of one agent in one session, as this server knows it."""
 
-    def __init__(self, windows: Windows, log: ReadableLog, session: Session, agent: str) -> None:
+    def __init__(self, windows: Windows, log: Excerpts, session: Session, agent: str) -> None:
         self._windows = windows
         self._log = log
         self._session = session
@@ -68,12 +60,14 @@ class SessionWindow:
         known = self._windows.pop(self._key)
         if known is not None and not anew and await self._grown(known):
             return known
-        return Window(self._agent, self._session.anchor, await self.read())
+        log = await self._after(self._session.anchor - 1)
+        return Window(self._agent, self._session.anchor, log.entries, emptied=log.emptied)
 
     async def _grown(self, known: Window) -> bool:
         if known.anchor != self._session.anchor:
             return False
-        return known.grow(await self._after(known.position - 1))
+        log = await self._after(known.position - 1)
+        return log.emptied == known.emptied and known.grow(log.entries)
 
     def keep(self, window: Window) -> None:
         """Until it is taken again."""
@@ -81,7 +75,10 @@ class SessionWindow:
 
     async def read(self) -> Sequence[Stamped]:
         """All of its events."""
-        return await self._after(self._session.anchor - 1)
+        return (await self._after(self._session.anchor - 1)).entries
 
-    async def _after(self, position: int) -> Sequence[Stamped]:
-        return await self._log.read(self._session.user_id, self._session.id, after=position)
+    async def _after(self, position: int) -> Excerpt:
+        session = self._session
+        return await self._log.excerpt(
+            session.user_id, session.id, anchor=session.anchor, after=position
+        )

@@ -36,6 +36,7 @@ from turnlog.ports.engine import (
     handover_tool,
     owns_loop,
 )
+from turnlog.ports.excerpts import Excerpt, Excerpts
 from turnlog.ports.files import (
     NO_ATTACHMENTS,
     Attachments,
@@ -116,6 +117,8 @@ __all__ = [
     "Estimate",
     "Estimating",
     "EventLog",
+    "Excerpt",
+    "Excerpts",
     "Evidence",
     "File",
     "FileTable",

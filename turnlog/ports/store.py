@@ -12,6 +12,7 @@ from turnlog.ports.audit import Audit, AuditTrail
 from turnlog.ports.billing import Billing
 from turnlog.ports.citations import Citations
 from turnlog.ports.deposits import Deposits
+from turnlog.ports.excerpts import Excerpts
 from turnlog.ports.files import FileTable
 from turnlog.ports.line import Line
 from turnlog.ports.outbox import Outbox
@@ -93,7 +94,7 @@ class Decision(Value, frozen=True, kw_only=True):
     args: dict[str, Any] | None = None
 
 
-class EventLog(Protocol):
+class EventLog(Excerpts, Protocol):
     """The append-only record of every session.
 
     Promises: what was appended reads back in number order, forever. Numbers are allocated and

@@ -7,7 +7,7 @@ input. What the answer costs is known when it is there.
 import logging
 
 from turnlog.errors import EngineFailed
-from turnlog.events.base import Envelope, Stamped
+from turnlog.events.base import Envelope
 from turnlog.events.clock import now
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.money import picousd, total, usd
@@ -20,6 +20,7 @@ from turnlog.ports import (
     Engine,
     Estimate,
     EventLog,
+    Excerpt,
     File,
     Model,
     Prompt,
@@ -69,7 +70,8 @@ class Estimates:
         self, question: Question, files: list[File], turn: Turn, parts: Parts
     ) -> Prompt:
         agent = parts.agent
-        tools = await parts.tools_for(agent, turn, Standing())
+        standing = Standing(brought=question.client_tools)
+        tools = await parts.tools_for(agent, turn, standing)
         log = _LogWith(self._store, sent(question, files), turn, parts)
         seat, _ = await build_context(
             *(agent, parts.team, question, parts.session, tools, log, parts.limits),
@@ -88,10 +90,8 @@ class _LogWith:
         self._turn = turn
         self._agent = parts.agent.ref
 
-    async def read(
-        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
-    ) -> list[Stamped]:
-        events = await self._log.read(user_id, session_id, after=after, limit=limit)
+    async def excerpt(self, user_id: str, session_id: str, *, anchor: int, after: int) -> Excerpt:
+        events, emptied = await self._log.excerpt(user_id, session_id, anchor=anchor, after=after)
         place = events[-1].position + 1 if events else after + 1
         asked = Envelope(
             event=self._asked,
@@ -102,7 +102,7 @@ class _LogWith:
             internal=False,
             kept=True,
         )
-        return [*events, numbered(asked, session_id, self._turn.id, place)]
+        return Excerpt([*events, numbered(asked, session_id, self._turn.id, place)], emptied)
 
 
 async def _counted(prompt: Prompt, answerer: Model | Engine) -> int:

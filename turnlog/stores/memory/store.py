@@ -17,12 +17,14 @@ from turnlog.errors import (
 )
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.clock import now
+from turnlog.events.erasure import what_is_left
 from turnlog.events.kinds import Complete
-from turnlog.events.record import NO_SEAL, Record, records, stamped
+from turnlog.events.record import ERASED, NO_SEAL, Record, records, stamped
 from turnlog.ports import (
     OPEN,
     Approval,
     Charge,
+    Excerpt,
     Session,
     Spent,
     ToolRun,
@@ -108,6 +110,12 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
         await self.get_session(user_id, session_id)
         stop = None if limit is None else after + 1 + limit
         return [stamped(row) for row in self._log.get(session_id, [])[after + 1 : stop]]
+
+    async def excerpt(self, user_id: str, session_id: str, *, anchor: int, after: int) -> Excerpt:
+        await self.get_session(user_id, session_id)
+        log = self._log.get(session_id, [])
+        emptied = [row.body for row in log[anchor:]].count(ERASED)
+        return Excerpt(what_is_left(log[after + 1 :]), emptied if log[after + 1 :] else 0)
 
     async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
         log = self._log.setdefault(turn.session_id, [])

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 from turnlog.errors import AlreadyDecided, NotFound
 from turnlog.events.base import Envelope, Stamped
+from turnlog.events.erasure import what_is_left
 from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
 from turnlog.events.seal import Seals
-from turnlog.ports import SILENT, Announcer, Evidence, Turn
+from turnlog.ports import SILENT, Announcer, Evidence, Excerpt, Turn
 from turnlog.projections import tables
 from turnlog.stores.sql import outbox, sessions, turns
 from turnlog.stores.sql.connection import Connection, Cursor
@@ -24,6 +25,7 @@ class Found(NamedTuple):
 
     entries: list[Stamped]
     rows: list[Record]
+    emptied: int = 0  # see `Excerpt`
 
 
 def append(
@@ -112,11 +114,36 @@ def read_few(
     sessions.refuse_unknown(db, user_id, session_id)
     most = FEW + 1 if limit is None else min(limit, FEW + 1)
     place = {"session_id": session_id, "after": after, "limit": most}
-    count, size = db.execute(SQL["measure_events"], place).fetchone()
-    if count > FEW or size > SMALL:
+    if not _are_few(db, place):
         return None
     found = _found(list(db.execute(SQL["read_events"], place)))
     return None if found.rows else found.entries
+
+
+def excerpt(db: Connection, user_id: str, session_id: str, anchor: int, after: int) -> Found:
+    sessions.refuse_unknown(db, user_id, session_id)
+    place = {"session_id": session_id, "anchor": anchor, "after": after}
+    rows = list(db.execute(SQL["read_excerpt"], place))
+    kept = [Record._make(tuple(row)[1:]) for row in rows]
+    emptied = rows[0][0] if rows else 0
+    if any(row.is_archived for row in kept):
+        return Found([], kept, emptied)
+    return Found(what_is_left(kept), [], emptied)
+
+
+def few_of_excerpt(
+    db: Connection, user_id: str, session_id: str, anchor: int, after: int
+) -> Excerpt | None:
+    """The same, where it is little; None: see `read_few`."""
+    if not _are_few(db, {"session_id": session_id, "after": after, "limit": FEW + 1}):
+        return None
+    found = excerpt(db, user_id, session_id, anchor, after)
+    return None if found.rows else Excerpt(found.entries, found.emptied)
+
+
+def _are_few(db: Connection, place: Row) -> bool:
+    count, size = db.execute(SQL["measure_events"], place).fetchone()
+    return bool(count <= FEW and size <= SMALL)
 
 
 def recall(db: Connection, session_id: str, seq: int) -> Found:

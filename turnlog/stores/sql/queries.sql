@@ -46,6 +46,14 @@ SELECT session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_na
        is_internal, body, salt, digest, seal
 FROM events WHERE session_id = :session_id AND seq > :after ORDER BY seq LIMIT :limit
 
+-- read_excerpt --
+-- The same, each with how many from an anchor on have no body; the index `emptied` knows them.
+SELECT (SELECT count(*) FROM events WHERE session_id = :session_id AND seq >= :anchor
+        AND length(body) = 0),
+       session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
+       is_internal, body, salt, digest, seal
+FROM events WHERE session_id = :session_id AND seq > :after ORDER BY seq
+
 -- measure_events --
 -- How many there are of these, and of how many bytes. The bytes themselves are not read.
 SELECT count(*), coalesce(sum(size), 0) FROM (

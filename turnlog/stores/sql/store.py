@@ -3,15 +3,12 @@
 Each method gives a step to `_look` or `_change`: a function of a connection.
 """
 
-import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from turnlog.errors import ArchiveMissing
-from turnlog.events.base import Envelope, Event, Stamped
+from turnlog.events.base import Envelope, Event
 from turnlog.events.kinds import Complete
-from turnlog.events.record import Record, stamped
 from turnlog.events.seal import Seals
 from turnlog.ports import (
     Approval,
@@ -34,11 +31,12 @@ from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.deposits import SqlDeposits
 from turnlog.stores.sql.line import SqlLine
 from turnlog.stores.sql.outbox import SqlOutbox
+from turnlog.stores.sql.reading import SqlReading
 
 T = TypeVar("T")
 
 
-class SqlStore:
+class SqlStore(SqlReading):
     """What SQLite's store and PostgreSQL's have in common."""
 
     @cached_property
@@ -71,10 +69,6 @@ class SqlStore:
 
     seals = Seals()  # an app with a key has others
     _me: str  # the name of this process, as an owner of turns
-
-    async def _look(self, read: Callable[[Connection], T]) -> T:
-        """Carry out a step that changes nothing."""
-        raise NotImplementedError
 
     async def _change(self, work: Callable[[Connection], T]) -> T:
         """Carry out a step as one transaction, and answer when it is on disk."""
@@ -125,46 +119,6 @@ class SqlStore:
         """That there may be notices to send."""
         if any(self.outbox.announcer.speaks_of(event) for event in events):
             self.outbox.on_written()
-
-    async def read(
-        self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
-    ) -> list[Stamped]:
-        return await self._entries(lambda db: log.read(db, user_id, session_id, after, limit))
-
-    async def tail(
-        self, user_id: str, session_id: str, *, limit: int, before: int | None = None
-    ) -> list[Record]:
-        def read(db: Connection) -> list[Record]:
-            return log.tail(db, user_id, session_id, limit, before)
-
-        for _ in range(2):
-            rows = await self._look(read)
-            if any(row.is_archived for row in rows):
-                rows = await self.archives.filled(rows)
-            if not any(row.is_archived for row in rows):
-                return rows
-        raise ArchiveMissing(session_id)
-
-    async def last_number(self, user_id: str, session_id: str) -> int:
-        return await self._look(lambda db: log.last_number(db, user_id, session_id))
-
-    async def recall(self, session_id: str, seq: int) -> Stamped:
-        (entry,) = await self._entries(lambda db: log.recall(db, session_id, seq))
-        return entry
-
-    async def _entries(self, read: Callable[[Connection], log.Found]) -> list[Stamped]:
-        """What is read, also from archives. One that is restored meanwhile is in the log again."""
-        for _ in range(2):
-            found = await self._look(read)
-            if not found.rows:
-                return found.entries
-            rows = await self.archives.filled(found.rows)
-            if not any(row.is_archived for row in rows):
-                return await asyncio.to_thread(lambda rows: list(map(stamped, rows)), rows)
-        raise ArchiveMissing(found.rows[0].session_id)
-
-    async def has_message(self, message_id: str) -> bool:
-        return await self._look(lambda db: log.has_message(db, message_id))
 
     async def citations_of_message(self, user_id: str, message_id: str) -> list[dict[str, Any]]:
         return await self._look(lambda db: citations.of_message(db, user_id, message_id))

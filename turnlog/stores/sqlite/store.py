@@ -15,7 +15,7 @@ from typing import NoReturn, TypeVar, cast
 
 from turnlog.errors import StoreUnusable
 from turnlog.events.base import Stamped
-from turnlog.ports import Session
+from turnlog.ports import Excerpt, Session
 from turnlog.stores.sql import log, sessions
 from turnlog.stores.sql.connection import NOT_OPEN, Connection
 from turnlog.stores.sql.store import SqlStore
@@ -94,6 +94,13 @@ class SqliteStore(SqlStore):
         few = await self._look_here(lambda db: log.read_few(db, *place))
         if few is None:  # too much to hold everybody up
             return await super().read(user_id, session_id, after=after, limit=limit)
+        return few
+
+    async def excerpt(self, user_id: str, session_id: str, *, anchor: int, after: int) -> Excerpt:
+        place = (user_id, session_id, anchor, after)
+        few = await self._look_here(lambda db: log.few_of_excerpt(db, *place))
+        if few is None:
+            return await super().excerpt(user_id, session_id, anchor=anchor, after=after)
         return few
 
     # inside

@@ -40,9 +40,13 @@ class Window:
         *,
         opening: Opening | None = None,
         forgetful: bool = False,
+        emptied: int = 0,
     ) -> None:
-        """`opening`: None: that of the log. `forgetful`: thoughts of earlier turns are not told."""
+        """`opening`: None: that of the log. `forgetful`: thoughts of earlier turns are not told.
+        `emptied`: see `Excerpt`.
+        """
         self.anchor = anchor
+        self.emptied = emptied
         self.opening = NO_OPENING
         self.measure = Measure(speaker)
         self.tool_ids: set[str] = set()  # of every call
