@@ -24,7 +24,9 @@ async def db(database):
 
 @pytest.fixture
 async def wire(monkeypatch):
-    return Wire(monkeypatch)
+    wire = Wire(monkeypatch)
+    yield wire
+    wire.gate.set()  # a store closes when all is sent
 
 
 @pytest.fixture
