@@ -73,11 +73,12 @@ async def lose(app: Turnlog, session_id: str) -> None:
     """What kill -9 and a restart are for the log: the process that worked on the turn can write
     nothing more, and another one goes on with what is on disk."""
     turns = app._turns
-    (turn,) = await app.store.claim_abandoned(session_id, working_on=())
-    dead = turns._live.pop(turn.id)
-    dead.stop()
-    await dead.over.wait()
-    await turns._heal(turn)
+    async with turns._claiming:  # or the healer of this process would claim it, too
+        (turn,) = await app.store.claim_abandoned(session_id, working_on=())
+        dead = turns._live.pop(turn.id)
+        dead.stop()
+        await dead.over.wait()
+        await turns._heal(turn)
 
 
 def in_order(live: Sequence[Shown], page: Page) -> list[Shown]:
