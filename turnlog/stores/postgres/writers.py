@@ -250,8 +250,10 @@ class Writer:
         now = asyncio.get_running_loop().time()
         if now - self._complained_at >= _QUIET:
             self._complained_at = now
-            why = "a transaction was refused; its changes are written one by one, slowly: %s"
-            _log.error(why, type(error).__name__)
+            _log.error(
+                "a transaction was refused; its changes are written one by one, slowly: %s",
+                type(error).__name__,
+            )
 
     async def _found_out(self, job: Job, change: Change, result: Any) -> Any:
         """Its result once it is written, as it may have been before.
