@@ -56,7 +56,9 @@ class Growth:
         await store.open()
         session = await filled(store, messages, anchored=False)
         await store.close()
-        return await self._median([await self._joined(session)], SHORT)
+        line = await self._joined(session)
+        await line.watch()  # who joins is shown the newest turn first
+        return await self._median([line], SHORT)
 
     async def with_result(self, size: int) -> float:
         call = Reply("", ToolCall("look", {"size": size}))
