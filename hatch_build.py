@@ -15,7 +15,7 @@ from typing import Any
 try:
     from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 except ImportError:  # run by hand, in an environment without hatchling
-    BuildHookInterface = object  # type: ignore[assignment,misc]
+    BuildHookInterface = object  # type: ignore[assignment,misc]  # the same name
 
 ROOT = Path(__file__).parent
 WEB, SITE = ROOT / "web", ROOT / "turnlog" / "site"
@@ -23,7 +23,7 @@ STAMP = SITE / ".sources"  # the hash of what the site was built from
 SOURCES = ("src/**/*", "public/**/*", "*.json", "*.html", "*.ts")
 
 
-class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
+class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]  # of a configuration that is not used
     """For wheels and sdists. An editable install is built by `make`, when sources change."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

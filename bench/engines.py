@@ -14,7 +14,7 @@ import aiohttp
 
 from bench.parts import Say, head, line
 from bench.turns import simulator
-from turnlog.app import create_app
+from turnlog.app import Turnlog, create_app
 from turnlog.config import Settings
 from turnlog.engines.langgraph.engine import LangGraphEngine
 from turnlog.events import kinds as k
@@ -84,13 +84,13 @@ class _Whole:
                 short, long = await self._seconds(app, CHUNKS), await self._seconds(app, 2 * CHUNKS)
                 yield (long - short) / CHUNKS * 1e6
 
-    async def _seconds(self, app: object, chunks: int) -> float:
+    async def _seconds(self, app: Turnlog, chunks: int) -> float:
         reply = Reply("x" * CHARACTERS * chunks, chunk=CHARACTERS)
         entries = {"entries": [to_json(reply)]}
         async with self._http.post("/sim/script", json=entries) as answer:
             answer.raise_for_status()
         began = time.process_time()
-        result = await app.run_turn("Go on.")  # type: ignore[attr-defined]
+        result = await app.run_turn("Go on.")
         assert len(result.text) == CHARACTERS * chunks
         await asyncio.sleep(0)
         return time.process_time() - began
@@ -108,8 +108,11 @@ class _Spoken:
         for _ in range(self._chunks):
             yield [chunk]
         usage = TokenUsage()
-        end = {"stop_reason": "end_turn", "model": "m", "token_usage": usage}
-        yield [k.Message(message_id="m", blocks=[], **end)]  # type: ignore[arg-type]
+        yield [
+            k.Message(
+                message_id="m", blocks=[], stop_reason="end_turn", model="m", token_usage=usage
+            )
+        ]
 
     async def count(self, prompt: Prompt) -> int:
         return 1
@@ -125,7 +128,7 @@ class _One:
     agents = {"a": Agent("a")}
 
     async def seat(self, agent_id: str, *, shorter: bool = False) -> Seat:
-        tools = ToolRunner([], lambda _: None)  # type: ignore[arg-type,return-value]
+        tools = ToolRunner([], lambda _: None)  # type: ignore[arg-type,return-value]  # nobody calls a tool
         asked = {"role": "user", "content": [{"type": "text", "text": "Go on."}]}
         prompt = Prompt(model="m", system="", messages=[asked], max_tokens=100)
         return Seat(agent=self.agents["a"], prompt=prompt, tools=tools)

@@ -33,3 +33,12 @@ async def opened(http):
     assert await posted(http, sid, "40") == (200, "ok")
     assert (await polled(http, sid))[1].startswith('40{"sid":')
     return sid
+
+
+@asynccontextmanager
+async def probed(http, sid):
+    """A websocket that is tried out for this connection."""
+    async with http.ws_connect(f"{OPEN}websocket&sid={sid}") as line:
+        await line.send_str("2probe")
+        assert await line.receive_str() == "3probe"
+        yield line

@@ -4,6 +4,8 @@ import asyncio
 from contextlib import asynccontextmanager, suppress
 
 from turnlog.testing.tabs import serve_sockets
+from turnlog.transports.websocket.frames import Parcel
+from turnlog.transports.websocket.line import serve
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="  # RFC 6455, 1.3
 HEAD = {
@@ -15,13 +17,63 @@ HEAD = {
 }
 
 
-async def echo(scope, receive, send):
-    """Sends back what it gets."""
-    await receive()
-    chosen = scope["subprotocols"][0] if scope["subprotocols"] else None
-    await send({"type": "websocket.accept", "subprotocol": chosen, "headers": [(b"x-a", b"b")]})
-    while (message := await receive())["type"] == "websocket.receive":
-        await send(message | {"type": "websocket.send"})
+class Listener:
+    """Hears nothing, and says nothing."""
+
+    def opened(self, line):
+        self.line = line
+
+    def heard(self, message):
+        pass
+
+    def drained(self):
+        pass
+
+    def lost(self):
+        pass
+
+
+class Echo(Listener):
+    """Sends back what it gets, bytes as digits."""
+
+    def heard(self, message):
+        text = message if isinstance(message, str) else message.hex()
+        self.line.write(Parcel(text.encode()))
+
+
+class Flood(Listener):
+    """Writes as long as the client reads, and hangs up at the end."""
+
+    def __init__(self, texts):
+        self._texts = iter(texts)
+        self.is_lost = asyncio.Event()
+
+    def opened(self, line):
+        super().opened(line)
+        self.drained()
+
+    def drained(self):
+        while not self.line.is_full:
+            text = next(self._texts, None)
+            if text is None:
+                self.line.close()
+                return
+            self.line.write(Parcel(text.encode()))
+
+    def lost(self):
+        self.is_lost.set()
+
+
+def taken_by(make):
+    """An application whose websockets are taken by listeners that this makes."""
+
+    async def app(scope, receive, send):
+        await serve(make(), scope, receive, send)
+
+    return app
+
+
+echo = taken_by(Echo)
 
 
 @asynccontextmanager

@@ -27,10 +27,10 @@ from bench.beside.measure import (
     Sockets,
     Streams,
     Values,
-    free_port,
     started,
 )  # fmt: skip
 from bench.turns import simulator
+from turnlog.testing.servers.process import free_port
 
 SESSIONS = (1, 10, 50, 100)  # at once, of 20 live chunks each
 LENGTHS = (1, 100, 1_000, 5_000)  # chunks of one answer

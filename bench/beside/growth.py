@@ -15,12 +15,13 @@ from statistics import median
 import aiohttp
 
 from bench.beside import page
-from bench.beside.measure import LIMITS, Server, free_port, started
+from bench.beside.measure import LIMITS, Server, started
 from bench.parts import filled
 from bench.turns import simulator
 from bench.watchers import Watcher, joined, new_session
 from turnlog.simulator import Reply, ToolCall, to_json
 from turnlog.stores.sqlite.store import SqliteStore
+from turnlog.testing.servers.process import free_port
 
 WATCHERS = (1, 100, 250, 500)
 MESSAGES = (10, 1_000, 5_000, 10_000)  # that were there before

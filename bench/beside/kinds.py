@@ -6,13 +6,10 @@ floor of the same round. What the servers beside it took is counted apart.
 
 import argparse
 import asyncio
-import os
 import sys
 import tempfile
-from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
-from statistics import median
 from typing import NamedTuple
 
 import aiohttp
@@ -27,14 +24,13 @@ from bench.beside.measure import (
     Sockets,
     Team,
     Values,
-    free_port,
     started,
 )  # fmt: skip
+from bench.scale import processor
 from bench.turns import simulator
 from turnlog.testing.servers.postgres import Postgres
+from turnlog.testing.servers.process import free_port
 from turnlog.testing.servers.valkey import Valkey
-
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Kind(NamedTuple):
@@ -82,13 +78,15 @@ async def measured(rounds: int) -> dict[str, Values]:
                     if case.live and isinstance(client, Team):
                         continue  # answers are given in the order in which Claude is asked
                     row = f"{case.name}, {case.unit}"
-                    before = _cpu(pids)
+                    before = sum(map(processor.seconds, pids))
                     values[name].setdefault(row, []).append(
                         (await bench.cost(server, client, case))[0]
                     )
                     if name in KINDS and KINDS[name].in_cluster and not case.live:
-                        spent = (_cpu(pids) - before) * 1e3 / (case.turns + 1)
-                        values[name].setdefault(f"{BESIDE}: {row}", []).append(spent)
+                        spent = sum(map(processor.seconds, pids)) - before
+                        values[name].setdefault(f"{BESIDE}: {row}", []).append(
+                            spent * 1e3 / (case.turns + 1)  # one warms up
+                        )
     return {name: {key: each[1:] for key, each in of.items()} for name, of in values.items()}
 
 
@@ -109,43 +107,12 @@ def _serving(
     )
 
 
-def _cpu(pids: Sequence[int]) -> float:
-    """Seconds of CPU of these processes and of those that they started."""
-    spent = 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it has just ended
-            continue
-        if int(stat.parent.name) in pids or int(fields[1]) in pids:
-            spent += int(fields[11]) + int(fields[12])
-    return spent / TICKS
-
-
-def table(values: dict[str, Values]) -> str:
-    """Medians over the rounds, and the ratio to the floor; an empty cell was not measured."""
-    keys = list(dict.fromkeys(key for of in values.values() for key in of))
-    lines = ["| | " + " | ".join(values) + " |", "|---" * (len(values) + 1) + "|"]
-    for key in keys:
-        floor = values["floor"].get(key)
-        cells = [_cell(of.get(key), floor, of is values["floor"]) for of in values.values()]
-        lines.append(f"| {key} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def _cell(rounds: list[float] | None, floor: list[float] | None, is_floor: bool) -> str:
-    if rounds is None:
-        return ""
-    text = f"{median(rounds):,.1f} ({min(rounds):,.1f}–{max(rounds):,.1f})"
-    return text if is_floor or floor is None else f"{text}, {median(rounds) / median(floor):.1f}×"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.beside.kinds", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md")
     args = parser.parse_args()
-    text = table(asyncio.run(measured(args.rounds)))
+    text = page.table(asyncio.run(measured(args.rounds)))
     sys.stdout.write(f"{text}\n")
     if args.write:
         page.put("kinds", text)

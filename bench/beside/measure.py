@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -72,12 +71,6 @@ async def _until_it_answers(port: int) -> None:
             writer.close()
             return
     raise TimeoutError(f"Nobody listens on port {port} after {LONGEST} seconds.")
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 class Floor:

@@ -13,20 +13,25 @@ START, END = "<!-- measured: {} -->", "<!-- end -->"
 
 
 def table(values: dict[str, Values]) -> str:
-    """Medians over the rounds, with their ranges, and the ratio to the floor."""
+    """Medians over the rounds, with their ranges, and the ratio to the floor, where there is one.
+    An empty cell was not measured.
+    """
     lines = ["| | " + " | ".join(values) + " |", "|---" * (len(values) + 1) + "|"]
-    for key in values["floor"]:
-        floor = median(values["floor"][key])
-        cells = [_cell(values[name][key], floor, name == "floor") for name in values]
+    for key in dict.fromkeys(key for of in values.values() for key in of):
+        floor = None if key not in values["floor"] else median(values["floor"][key])
+        cells = [
+            _cell(of[key], None if name == "floor" else floor) if key in of else ""
+            for name, of in values.items()
+        ]
         lines.append(f"| {key} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _cell(rounds: Sequence[float], floor: float, is_floor: bool) -> str:
+def _cell(rounds: Sequence[float], floor: float | None) -> str:
     middle = median(rounds)
     digits = 0 if middle >= 100 else 1
     text = f"{middle:,.{digits}f} ({min(rounds):,.{digits}f}–{max(rounds):,.{digits}f})"
-    return text if is_floor or floor <= 0 else f"{text}, {middle / floor:.1f}×"
+    return f"{text}, {middle / floor:.1f}×" if floor else text
 
 
 def plot(title: str, across: Sequence[int], lines: dict[str, list[float]]) -> str:

@@ -54,6 +54,15 @@ async def known(condition):
             await asyncio.sleep(0.02)
 
 
+async def they_go_on(here, there, last, later):
+    """Both nodes are back, and what one shows is seen at the other."""
+    await known(lambda: not here.away and not there.away)
+    async with aclosing(there.follow("s", cursor_of(last))) as following:
+        await waits(following)
+        here.publish("s", later)
+        assert await until(following, later[-1]) == later
+
+
 @slow
 async def test_who_waits_for_what_another_node_could_not_send_is_told():
     """The wire of one node is cut; the other one notices nothing of it."""
@@ -87,11 +96,7 @@ async def test_who_lost_the_connection_for_a_moment_is_told():
             valkey.server.kill()
             valkey.start()
             assert await refused(following)
-            await known(lambda: not here.away and not there.away)
-            async with aclosing(there.follow("s", cursor_of(shown[-1]))) as following:
-                await waits(following)
-                here.publish("s", later)
-                assert await until(following, later[-1]) == later
+            await they_go_on(here, there, shown[-1], later)
 
 
 @slow
@@ -124,11 +129,7 @@ async def test_a_replica_that_takes_over_is_found():
             await until(following, shown[-1])
             owner.server.kill()
             assert await refused(following)
-            await known(lambda: not here.away and not there.away)
-            async with aclosing(there.follow("s", cursor_of(shown[-1]))) as following:
-                await waits(following)
-                here.publish("s", later)
-                assert await until(following, later[-1]) == later
+            await they_go_on(here, there, shown[-1], later)
             here.signal("s", "stop")
             assert [await heard.next(), await heard.next()] == [("s", "stop")] * 2
 

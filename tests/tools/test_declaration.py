@@ -67,7 +67,7 @@ def test_a_default_must_fit_its_own_type(hint, default):
 
 
 def test_none_is_a_default_where_the_hint_says_so():
-    def find(x: int = None) -> str:  # type: ignore[assignment]
+    def find(x: int = None) -> str:  # type: ignore[assignment]  # what is tested
         """Find."""
         return ""
 
@@ -108,7 +108,7 @@ def test_a_class_is_no_tool():
 
 def test_an_option_without_its_name_is_no_tool():
     with pytest.raises(TypeError, match="not 'close'. Options have names: name="):
-        tool("close")  # type: ignore[call-overload]
+        tool("close")  # type: ignore[call-overload]  # what is tested
 
 
 @pytest.mark.parametrize(

@@ -289,7 +289,7 @@ def _continues(last: Stamped, entry: Stamped) -> bool:
 
 
 def _one(run: Sequence[LiveEvent], encode: Encode) -> LiveEvent:
-    content = "".join(event.entry.event.content for event in run)  # type: ignore[attr-defined]
+    content = "".join(event.entry.event.content for event in run)  # type: ignore[attr-defined]  # chunks
     event = replace(run[0].entry.event, content=content)
     last = run[-1].entry
     entry = replace(last, envelope=replace(last.envelope, event=event))

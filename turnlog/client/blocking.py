@@ -3,7 +3,7 @@
 Written by `make docs` from waiting.py. Do not edit.
 """
 # fmt: off
-# ruff: noqa: UP028
+# ruff: noqa: UP028 - loops that were `async for`
 
 import time
 from collections.abc import Generator

@@ -7,7 +7,7 @@ _HEAD = '''"""The client for programs that do not use asyncio.
 Written by `make docs` from waiting.py. Do not edit.
 """
 # fmt: off
-# ruff: noqa: UP028
+# ruff: noqa: UP028 - loops that were `async for`
 '''
 # fmt: off
 WORDS = {

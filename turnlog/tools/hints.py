@@ -80,7 +80,7 @@ def schema_of_adapted(kind: type) -> dict[str, Any]:
         schema: dict[str, Any] = kind.adapter.json_schema(ref_template="#/$defs/{model}")
         return schema
     if is_model(kind):
-        model: dict[str, Any] = kind.model_json_schema(  # type: ignore[attr-defined]
+        model: dict[str, Any] = kind.model_json_schema(  # type: ignore[attr-defined]  # pydantic's
             mode="serialization", ref_template="#/$defs/{model}"
         )
         return model

@@ -96,7 +96,7 @@ class _Sender:
         import aiohttp  # it takes a tenth of a second, and most servers tell nobody
 
         connector = aiohttp.TCPConnector(
-            resolver=Resolver(allow_private=self._endpoint.allow_private),  # type: ignore[arg-type]
+            resolver=Resolver(allow_private=self._endpoint.allow_private),  # type: ignore[arg-type]  # not a subclass
             use_dns_cache=False,
             limit=AT_ONCE,
             force_close=True,  # the address is judged anew for each notice

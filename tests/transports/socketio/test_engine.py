@@ -5,7 +5,7 @@ import json
 
 import aiohttp
 import pytest
-from engine_io import OPEN, engine_of, opened, polled, posted
+from engine_io import OPEN, engine_of, opened, polled, posted, probed
 from test_sockets import until
 
 from turnlog import Agent, Settings, create_app
@@ -149,9 +149,7 @@ async def test_a_websocket_is_tried_out_and_takes_over():
         sid = await opened(http)
         waiting = asyncio.create_task(polled(http, sid))
         await until(lambda: connections[sid].poll)
-        async with http.ws_connect(f"{OPEN}websocket&sid={sid}") as line:
-            await line.send_str("2probe")
-            assert await line.receive_str() == "3probe"
+        async with probed(http, sid) as line:
             assert await waiting == (200, "6")
             await posted(http, sid, '421["session:leave"]')  # as if there were no websocket
             assert await polled(http, sid) == (200, '431[{"ok":true}]')

@@ -4,7 +4,7 @@ import asyncio
 
 import aiohttp
 import pytest
-from engine_io import OPEN, engine_of, opened, polled, posted
+from engine_io import OPEN, engine_of, opened, polled, posted, probed
 from test_sockets import SECRET, until
 
 from turnlog.transports.socketio import connection as connections_module
@@ -125,28 +125,11 @@ async def test_a_body_is_given_up_when_its_connection_is_over():
 # websockets that are tried out
 
 
-async def test_events_come_by_polling_until_a_websocket_takes_over():
-    async with engine_of() as (connections, http):
-        sid = await opened(http)
-        waiting = asyncio.create_task(polled(http, sid))
-        await until(lambda: connections[sid].poll)
-        async with http.ws_connect(f"{OPEN}websocket&sid={sid}") as line:
-            await line.send_str("2probe")
-            assert await waiting == (200, "6")
-            for number in range(3):  # what the websocket says does not come through
-                await posted(http, sid, f'42{number}["session:leave"]')
-                assert await polled(http, sid) == (200, f'43{number}[{{"ok":true}}]')
-            assert await polled(http, sid) == (200, "6")  # it does not wait for the next event
-            assert await line.receive_str() == "3probe"
-
-
 async def test_a_request_that_waits_ends_when_a_websocket_takes_over(monkeypatch):
     monkeypatch.setattr(polling, "WHILE_PROBING", 600.0)
     async with engine_of() as (connections, http):
         sid = await opened(http)
-        async with http.ws_connect(f"{OPEN}websocket&sid={sid}") as line:
-            await line.send_str("2probe")
-            assert await line.receive_str() == "3probe"
+        async with probed(http, sid) as line:
             waiting = asyncio.create_task(polled(http, sid))
             await until(lambda: connections[sid].poll)
             await line.send_str("5")
@@ -157,9 +140,7 @@ async def test_a_request_that_waits_ends_when_a_websocket_takes_over(monkeypatch
 async def test_another_websocket_does_not_spoil_the_first(said):
     async with engine_of() as (connections, http):
         sid = await opened(http)
-        async with http.ws_connect(f"{OPEN}websocket&sid={sid}") as line:
-            await line.send_str("2probe")
-            assert await line.receive_str() == "3probe"
+        async with probed(http, sid) as line:
             async with http.ws_connect(f"{OPEN}websocket&sid={sid}") as other:
                 for packet in said:
                     await other.send_str(packet)
@@ -173,9 +154,7 @@ async def test_a_websocket_that_is_tried_out_for_long_is_given_up(monkeypatch):
     monkeypatch.setattr(engine, "ROUND", 0.02)
     async with engine_of() as (connections, http):
         sid = await opened(http)
-        async with http.ws_connect(f"{OPEN}websocket&sid={sid}") as line:
-            await line.send_str("2probe")
-            assert await line.receive_str() == "3probe"
+        async with probed(http, sid) as line:
             monkeypatch.setattr(engine, "PROBES_WITHIN", 0.0)
             while not line.closed:
                 await line.receive()

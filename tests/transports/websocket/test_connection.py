@@ -6,9 +6,8 @@ import pytest
 from hostile_frames import HALF, masked
 from websockets.frames import Opcode
 
-from turnlog.transports.websocket import connection, conversation
+from turnlog.transports.websocket import connection
 from turnlog.transports.websocket.connection import FRAMES_AT_ONCE, WebSocket
-from turnlog.transports.websocket.conversation import Conversation
 from turnlog.transports.websocket.frames import PONG, Parcel, frame_of
 
 
@@ -150,18 +149,6 @@ async def test_who_sends_as_many_in_a_long_time_is_not(monkeypatch):
     await turns(100)
     assert transport.reads
     assert (transport.written, listener.losses) == ([], 0)
-
-
-async def test_empty_messages_take_their_place_too(monkeypatch):
-    monkeypatch.setattr(conversation, "MOST_WAITING", 500)
-    talk = Conversation()
-    transport, _, line = opened(talk)
-    line.data_received(masked(Opcode.TEXT) * 1000)
-    await turns()
-    assert (len(talk._inbox), transport.reads) == (501, False)
-    async with asyncio.timeout(60):
-        for _ in range(1000):
-            assert (await talk.receive())["text"] == ""
 
 
 # clients that do not read

@@ -126,7 +126,7 @@ async def answered(asked: Awaitable[T]) -> T:
 async def _is_cluster(url: str) -> bool:
     async with redis.from_url(url, **LIMITS) as client:
         try:
-            hello: Any = await answered(client.execute_command("HELLO"))  # type: ignore[no-untyped-call]
+            hello: Any = await answered(client.execute_command("HELLO"))  # type: ignore[no-untyped-call]  # redis-py's
         except Away as error:
             if isinstance(error.__cause__, ResponseError) and "unknown" in str(error.__cause__):
                 raise Unfit(_too_old("5 or older")) from None

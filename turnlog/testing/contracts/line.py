@@ -1,6 +1,7 @@
 """The contract of Line."""
 
 import asyncio
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,8 +12,8 @@ from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import Contract, Opened, numbers
 
 
-def waiting(turn_id: str, session_id: str = "s", **more: object) -> Waiting:
-    question = Question(message=f"What is {turn_id}?", on_busy="enqueue", **more)  # type: ignore[arg-type]
+def waiting(turn_id: str, session_id: str = "s", **more: Any) -> Waiting:
+    question = Question(message=f"What is {turn_id}?", on_busy="enqueue", **more)
     return Waiting(
         turn_id=turn_id,
         session_id=session_id,

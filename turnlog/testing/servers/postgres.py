@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from turnlog.testing.servers.process import ChildServer, free_port, listens
 
@@ -57,7 +58,9 @@ class Postgres:
 
     def run(self, name: str, *arguments: str, **more: str) -> None:
         """One of PostgreSQL's own programs, as the user who owns the files."""
-        who = {"user": self._user, "group": "nogroup", "extra_groups": []} if self._user else {}
+        who: dict[str, Any] = (
+            {"user": self._user, "group": "nogroup", "extra_groups": []} if self._user else {}
+        )
         env = {"LANG": "C", "PGPASSWORD": self._password, "PATH": os.defpath, **more}
         done = subprocess.run(
             [self.program(name), *arguments],
@@ -65,7 +68,7 @@ class Postgres:
             capture_output=True,
             text=True,
             cwd=self.folder,
-            **who,  # type: ignore[call-overload]
+            **who,
         )
         if done.returncode:
             raise RuntimeError(f"{name}: {done.stderr}")

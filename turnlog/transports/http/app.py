@@ -94,7 +94,7 @@ def _starlette_route(
         if isinstance(response, EventStream):
             response.until = user.until
         elif user.until is not None and isinstance(response, StreamingResponse):
-            return UntilExpiry(response, user.until)  # type: ignore[return-value]
+            return UntilExpiry(response, user.until)  # type: ignore[return-value]  # it is called
         return response
 
     return StarletteRoute(path, handle, methods=list(handlers))

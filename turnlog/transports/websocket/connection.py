@@ -62,13 +62,7 @@ class WebSocket(asyncio.Protocol):
     # the line
 
     def write(self, parcel: Parcel) -> None:
-        if self.is_open and not self.transport.is_closing():  # uvloop's raises where it is
-            self.transport.write(parcel.frame)
-
-    def write_bytes(self, payload: bytes, opcode: int) -> None:
-        """A message for this client alone."""
-        if self.is_open and not self.transport.is_closing():
-            self.transport.write(frame_of(payload, opcode))
+        self._write(parcel.frame)
 
     def pause_reading(self) -> None:
         if self.is_open:
@@ -129,6 +123,10 @@ class WebSocket(asyncio.Protocol):
 
     # inside
 
+    def _write(self, frame: bytes) -> None:
+        if self.is_open and not self.transport.is_closing():  # uvloop's raises where it is
+            self.transport.write(frame)
+
     def _read(self, reader: Reader, data: bytes) -> None:
         """Some frames. Where more are there, they wait."""
         try:
@@ -182,7 +180,7 @@ class WebSocket(asyncio.Protocol):
     def _pong(self) -> None:
         """RFC 6455, 5.5.3: where several pings wait, the newest is answered."""
         if self._ping is not None and not self.is_full:
-            self.write_bytes(self._ping, PONG)
+            self._write(frame_of(self._ping, PONG))
             self._ping = None
 
     def _said_goodbye(self, payload: bytes) -> None:

@@ -34,16 +34,16 @@ class ForeignSocket:
 
     async def run(self) -> None:
         """Until one of both hangs up."""
-        self._running = asyncio.current_task()
+        self._running = running = asyncio.current_task()
         await self._receive()  # websocket.connect
         await self._send({"type": "websocket.accept"})
         self.listener.opened(self)
         try:
             await self._hear()
         except asyncio.CancelledError:
-            if not self._late:
+            if not self._late or running is None:
                 raise
-            self._running.uncancel()  # type: ignore[union-attr]
+            running.uncancel()
         finally:
             self._running = None
             if self._writing is not None:

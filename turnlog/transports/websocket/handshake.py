@@ -28,7 +28,6 @@ def read(head: bytes) -> Scope:
     target = first.split(b" ")[1]
     raw_path, _, query = target.partition(b"?")
     headers = [(name, value) for name, _, value in (line.partition(b": ") for line in lines)]
-    offered = b",".join(value for name, value in headers if name == b"sec-websocket-protocol")
     return {
         "type": "websocket",
         "http_version": "1.1",
@@ -36,7 +35,6 @@ def read(head: bytes) -> Scope:
         "raw_path": raw_path,
         "query_string": query,
         "headers": headers,
-        "subprotocols": [each.strip() for each in offered.decode("latin-1").split(",") if each],
     }
 
 
@@ -58,14 +56,14 @@ def key_of(scope: Scope, method: bytes) -> bytes:
     return key
 
 
-def accepted(key: bytes, headers: Headers = ()) -> bytes:
-    """The answer that opens the socket. No extension is accepted, so nothing is compressed."""
+def accepted(key: bytes) -> bytes:
+    """The answer that opens the socket. Nothing that the client offers is taken: no extension,
+    so nothing is compressed, and no protocol."""
     proof = b64encode(sha1(key + GUID, usedforsecurity=False).digest())
     fields = [
         (b"upgrade", b"websocket"),
         (b"connection", b"Upgrade"),
         (b"sec-websocket-accept", proof),
-        *headers,
     ]
     return answer_head(101, fields)
 

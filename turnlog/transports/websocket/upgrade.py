@@ -1,6 +1,6 @@
 """A request that wants a websocket: uvicorn hands its connection over (`ws=`) with the head.
 
-The application answers by ASGI's messages, or takes the line (`line.serve`) and needs no task.
+The application takes the line (`line.serve`), or refuses by ASGI's messages.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from uvicorn.server import ServerState
 
 from turnlog.transports.websocket import handshake
 from turnlog.transports.websocket.connection import WebSocket
-from turnlog.transports.websocket.conversation import GONE, Conversation
-from turnlog.transports.websocket.frames import BUG
+from turnlog.transports.websocket.frames import ABNORMAL
 from turnlog.transports.websocket.line import EXTENSION, Listener
 
 _log = logging.getLogger(__name__)
+GONE: Message = {"type": "websocket.disconnect", "code": ABNORMAL, "reason": ""}
 BODY = "websocket.http.response"  # ASGI's extension: why there is no websocket, in a body
 
 
@@ -44,7 +44,6 @@ class Upgrade(asyncio.Protocol):
         self._refusal: Message | None = None  # begun, and waits for its body
         self._answered = asyncio.Event()
         self._was_asked = False  # the application has received `websocket.connect`
-        self._conversation: Conversation | None = None
         self._is_full = False  # the client has not read what was sent before
 
     # what the transport and uvicorn say
@@ -84,7 +83,12 @@ class Upgrade(asyncio.Protocol):
 
     def take(self, listener: Listener) -> None:
         """Open the websocket for this listener; the application has no more to do with it."""
-        self._open(listener, ())
+        if self._answered.is_set():  # the client has gone in the meantime
+            listener.lost()
+            return
+        self.transport.write(handshake.accepted(self._key))
+        self._leave()
+        WebSocket(self.transport, listener, self._state.connections, is_full=self._is_full)
 
     async def _run(self, scope: Scope) -> None:
         try:
@@ -93,27 +97,21 @@ class Upgrade(asyncio.Protocol):
             pass  # the client has gone
         except Exception:
             _log.exception("the application of a websocket failed")
-            self._end(500, BUG)
-        else:
-            self._end(500, 1000)
+        self._refuse(500, (), b"")  # where it has not answered
 
     async def _receive(self) -> Message:
         if not self._was_asked:
             self._was_asked = True
             return {"type": "websocket.connect"}
-        if not self._answered.is_set():
-            await self._answered.wait()
-        return await self._conversation.receive() if self._conversation else GONE
+        await self._answered.wait()
+        return GONE
 
     async def _send(self, message: Message) -> None:
-        if self._conversation is not None:
-            await self._conversation.send(message)
-        elif self._answered.is_set():
+        if self._answered.is_set():
             raise OSError("the websocket is closed")
-        elif message["type"] == "websocket.accept":
-            self._conversation = Conversation()
-            self._open(self._conversation, _accepted_headers(message))
-        elif message["type"] == "websocket.close":
+        if message["type"] == "websocket.accept":
+            raise NotImplementedError("take the line: see turnlog/transports/websocket/line.py")
+        if message["type"] == "websocket.close":
             self._refuse(403, (), b"")
         elif message["type"] == f"{BODY}.start":
             self._refusal = {**message, "body": b""}
@@ -140,14 +138,6 @@ class Upgrade(asyncio.Protocol):
             "extensions": {BODY: {}, EXTENSION: {"take": self.take}},
         }
 
-    def _open(self, listener: Listener, headers: handshake.Headers) -> None:
-        if self._answered.is_set():  # the client has gone in the meantime
-            listener.lost()
-            return
-        self.transport.write(handshake.accepted(self._key, headers))
-        self._leave()
-        WebSocket(self.transport, listener, self._state.connections, is_full=self._is_full)
-
     def _refuse(self, status: int, headers: handshake.Headers, body: bytes) -> None:
         if not self._answered.is_set():
             fields = [*self._state.default_headers, *headers]
@@ -158,16 +148,3 @@ class Upgrade(asyncio.Protocol):
     def _leave(self) -> None:
         self._answered.set()
         self._state.connections.discard(self)
-
-    def _end(self, status: int, code: int) -> None:
-        """The application has no more to say."""
-        if self._conversation is not None:
-            self._conversation.end(code)
-        else:
-            self._refuse(status, (), b"")
-
-
-def _accepted_headers(message: Message) -> handshake.Headers:
-    chosen = message.get("subprotocol")
-    protocol = [(b"sec-websocket-protocol", chosen.encode())] if chosen else []
-    return [*message.get("headers", ()), *protocol]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from chatkit import types as c
 from chatkit.actions import ActionConfig
@@ -132,11 +132,14 @@ class Teller:
     # ends
 
     def ended(self, step: s.Ended) -> Iterator[Any]:
+        yield from self._close()
+
+    def _close(self) -> Iterator[Any]:
         for item_id in list(self._open):
             yield from self._done(item_id)
 
     def failed(self, step: s.Failed) -> Iterator[Any]:
-        yield from self.ended(step)  # type: ignore[arg-type]
+        yield from self._close()
         yield c.ErrorEvent(code="custom", message=step.error, allow_retry=False)
 
 
@@ -165,12 +168,13 @@ def _annotation(citation: dict[str, Any], end: int) -> Any:
 
 def tool_workflow(call: k.ToolUse, result: k.ToolResult | None) -> Any:
     args = telling.encode(call.args).decode()
-    content, state = args, "loading"
+    content = args
+    state: Literal["loading", "complete"] = "loading"
     if result is not None:
         value = result.result if result.success else f"failed: {result.error}"
         text = value if isinstance(value, str) else telling.encode(value).decode()
         content, state = f"{args}\n\n{text}", "complete"
-    task = c.CustomTask(title=call.tool_name, content=content, status_indicator=state)  # type: ignore[arg-type]
+    task = c.CustomTask(title=call.tool_name, content=content, status_indicator=state)
     return c.Workflow(type="custom", tasks=[task], summary=c.CustomSummary(title=call.tool_name))
 
 
@@ -185,9 +189,9 @@ def approval_card(asked: k.ApprovalRequested, decision: k.ApprovalResolved | Non
 
 def _button(label: str, asked: k.ApprovalRequested, *, approved: bool) -> Any:
     payload = {"approvalId": asked.approval_id, "approved": approved}
-    style = "primary" if approved else "secondary"
+    style: Literal["primary", "secondary"] = "primary" if approved else "secondary"
     action = ActionConfig(type=DECIDE, payload=payload)
-    return Button(label=label, style=style, onClickAction=action)  # type: ignore[arg-type]
+    return Button(label=label, style=style, onClickAction=action)
 
 
 # fmt: off
