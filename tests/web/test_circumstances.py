@@ -111,6 +111,28 @@ async def test_a_file_says_how_far_it_is_and_why_it_failed_and_is_sent_again(
         await one.ended()
 
 
+async def test_a_question_stands_once_when_its_turn_comes_before_the_answer_to_the_sending(browser):
+    async with opened(browser, Reply("Here.")) as (_, one):
+        may_answer = asyncio.Event()
+
+        async def late(route):
+            if route.request.method == "POST":
+                answer = await route.fetch()
+                await may_answer.wait()
+                await route.fulfill(response=answer)
+            else:
+                await route.continue_()
+
+        await one.page.route("**/messages*", late)
+        await one.ask("Hello?")
+        await one.ended()
+        try:
+            assert await one.page.locator(".column").get_by_text("Hello?").count() == 1
+        finally:
+            may_answer.set()
+            await one.page.unroute_all(behavior="wait")
+
+
 async def test_a_model_that_is_silent_is_waited_for_in_words(browser):
     async with office(Reply("Late.", ending=Stall(after=0, seconds=600))) as here:
         session = await here.session()

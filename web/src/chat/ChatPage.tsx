@@ -24,7 +24,7 @@ import { Waiting } from "./RowView";
 
 export function ChatPage({ id, embedded = false }: { id: string; embedded?: boolean }): ReactNode {
   const chat = useConversation(id);
-  const { outbox, shown, sending, queue, newest, isBusy, waitsFor } = chat;
+  const { outbox, shown, sending, pending, queue, newest, isBusy, waitsFor } = chat;
   const [, go] = useLocation();
   const session = useValue(list).sessions.find((one) => one.id === id);
   const state = useValue(connection);
@@ -61,7 +61,6 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
     set: (enabled: boolean, tokens: number) => void (session && setThinking(session, enabled, tokens)),
     setOnce,
   };
-  const pending = sending && !newestHas(newest, sending.turnId) ? sending : null;
   return (
     <Frame header={<Header sessionId={id} session={session} shown={shown} />} embedded={embedded} active={id}>
       <SessionContext value={id}>
@@ -101,8 +100,4 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
       </SessionContext>
     </Frame>
   );
-}
-
-function newestHas(newest: { id: string; question: unknown } | null, turnId: string | null): boolean {
-  return turnId !== null && newest?.id === turnId && newest.question !== null;
 }

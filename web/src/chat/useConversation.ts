@@ -1,9 +1,9 @@
 /** The open session, and the outbox that belongs to it. */
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { openApprovals, type Turn } from "../fold/screen";
 import { Conversation } from "../wire/conversation";
 import { useValue } from "../wire/observable";
-import { Outbox, outgoing } from "../wire/outbox";
+import { Outbox, outgoing, type Outgoing } from "../wire/outbox";
 import { look } from "../approvals/pending";
 import { load, refresh, replace } from "../wire/sessions";
 
@@ -58,6 +58,7 @@ export function useConversation(sessionId: string) {
     outbox,
     shown,
     sending,
+    pending: usePending(sending, newest),
     queue,
     newest,
     isBusy,
@@ -70,4 +71,16 @@ export function useConversation(sessionId: string) {
       else void outbox.send(message);
     },
   };
+}
+
+/** The message on its way, until its turn is on the screen: also where the turn comes before the answer to the sending. */
+function usePending(sending: Outgoing | null, newest: Turn | null): Outgoing | null {
+  const sent = useRef({ requestId: "", newest: "" });
+  if (sending && sending.requestId !== sent.current.requestId) {
+    sent.current = { requestId: sending.requestId, newest: newest?.id ?? "" };
+  }
+  if (!sending || !newest?.question) return sending;
+  const isNew = newest.id !== sent.current.newest && newest.question.content === sending.text;
+  const isHere = sending.turnId === null ? isNew && !sending.failed : newest.id === sending.turnId;
+  return isHere ? null : sending;
 }
