@@ -250,6 +250,20 @@ class ArchiveMissing(TurnlogError):
         )
 
 
+class ContentLost(ArchiveMissing):
+    """The content of an event was emptied without its salt: erased by halves, or damaged."""
+
+    code = "content_lost"
+
+    def __init__(self, session_id: str, seq: int) -> None:
+        TurnlogError.__init__(
+            self,
+            f"The content of number {seq} of the session {session_id!r} was emptied, and its salt"
+            " was left: it is in no archive. Who runs the server brings it back from a backup, or"
+            " empties its salt too if it was meant to be erased.",
+        )
+
+
 class ConfigError(TurnlogError):
     """The settings cannot work; the sentence says which one and what it should be."""
 

@@ -109,7 +109,7 @@ class Archives(Archived):
         assert await found("goose", after="c") == "ba"
         assert await store.list_sessions("bob", limit=9, archived=True, search="goose") == []
         assert await store.list_sessions("alice", limit=9, search="goose") == []
-        (newest,) = await store._look(lambda db: archives._list(db, "c"))
+        (newest,) = await store._look(lambda db: archives.archives_of(db, "c"))
         for bound in ({"archives": 1}, {"size": newest.unpacked + 9}, {"sessions": 1}):
             monkeypatch.setattr(texts, "BOUNDS", BOUNDS | bound)
             assert await found("goose") == "c"

@@ -1,32 +1,42 @@
-"""Content that was destroyed in the log is told to no model again, and the session goes on."""
+"""Content that was destroyed in the log is told to no model again, and the session goes on.
+
+People see the rest, and in its place that something was erased.
+"""
 
 import sqlite3
-from contextlib import asynccontextmanager, closing
+from contextlib import aclosing, asynccontextmanager, closing
 
 import asyncpg
 import pytest
 
-from turnlog.events.erasure import ERASED_TEXT
-from turnlog.events.record import ERASED
+from turnlog.events import kinds as k
+from turnlog.events.erasure import ERASED_TEXT, shown
+from turnlog.events.record import ERASED, NO_SEAL, records
 from turnlog.ports import Agent, Question
+from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.postgres.store import PostgresStore
 from turnlog.stores.sql.statements import SQL
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
-from turnlog.testing.apps import scripted_app
+from turnlog.testing.apps import client_of, is_problem, scripted_app
 from turnlog.tools.tool import tool
+from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER as USER
 
 WHERE = "WHERE session_id = '{id}' AND seq = {n}"
 ERASE = "UPDATE events SET body = {nothing}, salt = {nothing} " + WHERE
+EMPTY = "UPDATE events SET body = {nothing} " + WHERE
 
 
 @tool(writes=False)
 async def look(at: str) -> str:
     """Look at something."""
     return f"{at} with RESULT"
+
+
+AGENTS = [Agent("a", tools=[look])]
 
 
 class InMemory:
@@ -42,10 +52,10 @@ class OnDisk:
     def __init__(self, tmp_path):
         self.store, self._path = SqliteStore(tmp_path), tmp_path / "turnlog.db"
 
-    async def erase(self, id, number):
+    async def erase(self, id, number, how=ERASE):
         with closing(sqlite3.connect(self._path)) as db:
             db.execute("DROP TRIGGER IF EXISTS events_never_change")
-            db.execute(ERASE.format(nothing="X''", id=id, n=number))
+            db.execute(how.format(nothing="X''", id=id, n=number))
             db.commit()
 
 
@@ -70,8 +80,7 @@ def place(request, tmp_path):
 @asynccontextmanager
 async def talked(place, **settings):
     """A session in which there are seven events: two turns, the second with a tool."""
-    agents = [Agent("a", tools=[look])]
-    async with scripted_app(agents=agents, store=place.store, **settings) as (app, sim):
+    async with scripted_app(agents=AGENTS, store=place.store, **settings) as (app, sim):
         session = (await app.create_session(USER)).id
 
         async def ask(text, *replies):
@@ -144,3 +153,71 @@ async def test_the_count_is_looked_up_in_an_index(tmp_path):
     steps = [row[3] for row in await store._look(lambda db: list(db.execute(plan, place)))]
     await store.close()
     assert [step for step in steps if "INDEX emptied (session_id=? AND seq>?)" in step]
+
+
+# what people see
+
+NAMES = {4: "tool_use", 5: "tool_result"}
+
+
+async def shows_the_rest(place, number):
+    async with talked(place) as (_, session, _):
+        await place.erase(session, number)
+    # A server that remembers nothing: what it shows is in the log.
+    again = scripted_app(Reply("Yes."), agents=AGENTS, store=place.store)
+    async with again as (app, _), client_of(app) as http:
+        path = f"/api/sessions/{session}"
+        reload = (await http.get(f"{path}/messages")).json()["events"]
+        assert [event["sequenceNumber"] for event in reload] == [0, 1, 2, 3, 4, 5, 6]
+        assert [n for n, event in enumerate(reload) if "erased" in event.get("content", "")] == [
+            number
+        ]
+        assert NAMES.get(number, "message") in reload[number]["content"]
+        assert (await http.get(f"{path}/events")).json()["events"] == reload
+        assert [turn.state for turn in transcript(reload)] == ["done", "done"]
+        result = await app.run_turn("More?", session_id=session, user_id=USER)
+        assert (result.error, (await http.get(f"{path}/verify")).json()["ok"]) == (None, True)
+
+
+@pytest.mark.parametrize("number", SAYS)
+async def test_the_rest_of_a_session_is_shown_and_what_was_erased_is_named(place, number):
+    await shows_the_rest(place, number)
+
+
+async def test_a_turn_with_an_erased_event_is_followed_from_its_start(place):
+    async with talked(place) as (_, session, _):
+        await place.erase(session, 4)
+    async with scripted_app(agents=AGENTS, store=place.store) as (app, _):
+        async with aclosing(app.follow(USER, session, None)) as batches:
+            opening = [live.entry.seq for live in await anext(batches)]
+        assert opening == [2, 3, 4, 5, 6, None]  # the newest turn, and that it is over
+
+
+@pytest.mark.slow
+async def test_the_rest_of_a_session_is_shown_from_postgres(database):
+    await shows_the_rest(OnPostgres(database), 4)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [k.Thinking(message_id="m", content="SECRET", signature="SECRET"), s.broke("SECRET")],
+    ids=["thinking", "error"],
+)
+def test_a_thought_and_an_error_that_were_erased_keep_their_kind(event):
+    (row,) = records("s", "t", s.placed(event), 0, NO_SEAL)
+    erased = wire.encode(shown(row._replace(body=ERASED, salt=ERASED))).decode()
+    assert f'"type":"{event.type}"' in erased
+    assert "erased" in erased and "SECRET" not in erased
+
+
+async def test_content_without_which_the_salt_was_left_is_refused_and_named(tmp_path):
+    """Whether it was to be erased nobody can tell, and who has the salt can try out words."""
+    place = OnDisk(tmp_path)
+    async with talked(place) as (app, session, _), client_of(app) as http:
+        await place.erase(session, 5, EMPTY)
+        for what in ("messages", "events"):
+            problem = await http.get(f"/api/sessions/{session}/{what}")
+            detail = is_problem(problem, 503, "content_lost")
+            assert "number 5" in detail and "backup" in detail
+        proof = (await http.get(f"/api/sessions/{session}/verify")).json()
+        assert not proof["ok"] and "number 5 lost its content" in str(proof["problems"])

@@ -99,7 +99,7 @@ def test_every_field_that_is_shown_is_spliced():
 
 
 def test_most_rows_are_not_decoded(monkeypatch):
-    monkeypatch.setattr(splicing, "stamped", None)
+    monkeypatch.setattr(splicing, "shown", None)
     for event in (s.asked(), s.said("Hi.", s.call("a")), s.used("a"), s.result("a")):
         splicing.encode([row_of(event)])
 

@@ -113,9 +113,9 @@ def with_store(args: argparse.Namespace, work: Callable[[Store], Awaitable[int]]
 
 
 async def log_of(store: Store, session_id: str) -> list[Stamped]:
-    from turnlog.events.record import stamped
+    from turnlog.events.erasure import shown
 
-    return [stamped(row) for row in (await store.evidence(session_id)).log]
+    return [shown(row) for row in (await store.evidence(session_id)).log]
 
 
 def add_app(parser: argparse.ArgumentParser) -> None:

@@ -1,28 +1,75 @@
-"""What is left of a log where the content of events was destroyed."""
+"""What is left of a log where the content of events was destroyed.
 
-from collections.abc import Iterable
+People see in its place that something was erased; a model is told of questions alone. What stands
+there has the number, the time and the speaker of the event, and nothing of what it said.
+"""
 
-from turnlog.events.base import Stamped
-from turnlog.events.kinds import UserMessageSent
+from collections.abc import Callable, Iterable
+
+from turnlog.events.base import Event, Stamped
+from turnlog.events.content import TokenUsage
+from turnlog.events.kinds import Error, Message, Thinking, UserMessageSent
 from turnlog.events.record import Record, placed, stamped
 
 ERASED_TEXT = "[The text of this message was erased.]"
+
+
+def shown(row: Record) -> Stamped:
+    """The event of the row, or what stands in its place where it was erased.
+
+    Raises UnknownEvent where the content is in an archive.
+    """
+    if row.body or not _is_gone(row):
+        return stamped(row)
+    return placed(row, _STANDS_FOR.get(row.type, _note)(row))
 
 
 def what_is_left(rows: Iterable[Record]) -> list[Stamped]:
     """The events of the rows without those that were erased. A question says that it was: its
     turn begins with it. Raises UnknownEvent where the content is in an archive.
     """
-    return [_question(row) if _is_gone(row) else stamped(row) for row in rows if _counts(row)]
-
-
-def _counts(row: Record) -> bool:
-    return not _is_gone(row) or row.type == "user_message_sent"
+    return [shown(row) for row in rows if not _is_gone(row) or row.type == "user_message_sent"]
 
 
 def _is_gone(row: Record) -> bool:
     return row.is_erased and not row.is_archived
 
 
-def _question(row: Record) -> Stamped:
-    return placed(row, UserMessageSent(message_id=row.event_id, content=ERASED_TEXT))
+def _question(row: Record) -> Event:
+    return UserMessageSent(message_id=row.event_id, content=ERASED_TEXT)
+
+
+def _answer(row: Record) -> Event:
+    return _said(row, ERASED_TEXT, "end_turn")
+
+
+def _thought(row: Record) -> Event:
+    return Thinking(message_id=row.event_id, content="[The text of this thought was erased.]")
+
+
+def _error(row: Record) -> Event:
+    text = "[The text of this error was erased.]"
+    return Error(error=text, code="erased", retryable=False)
+
+
+def _note(row: Record) -> Event:
+    """Of what refers to another event, as a result does to its call: nobody can tell to which."""
+    return _said(row, f"[The content of a {row.type!r} was erased.]", "tool_use")
+
+
+def _said(row: Record, text: str, stop_reason: str) -> Message:
+    return Message(
+        message_id=row.event_id,
+        blocks=[{"type": "text", "text": text}],
+        stop_reason=stop_reason,
+        model="",
+        token_usage=TokenUsage(),
+    )
+
+
+_STANDS_FOR: dict[str, Callable[[Record], Event]] = {
+    "user_message_sent": _question,
+    "message": _answer,
+    "thinking": _thought,
+    "error": _error,
+}

@@ -34,6 +34,7 @@ COLUMNS = {
     "messages": ("message_id", *_PLACE, "role", "agent_id", "is_internal"),
     "usage": (*Charge._fields, "turn_id", "seq", "part"),
 }
+NUL = "\u2400"  # stands for it in a table
 Rows = dict[str, dict[tuple[Any, ...], dict[str, Any]]]
 
 
@@ -78,6 +79,12 @@ def apply(rows: Rows, write: Write) -> None:
         table[write.key] = table[write.key] | write.values
 
 
+def plain(row: dict[str, Any]) -> dict[str, Any]:
+    """The row as every store can write it: a text of PostgreSQL holds no NUL. The log has it."""
+    nuls = [name for name, value in row.items() if isinstance(value, str) and "\0" in value]
+    return row | {name: row[name].replace("\0", NUL) for name in nuls} if nuls else row
+
+
 def _place(user_id: str, entry: Stamped) -> dict[str, Any]:
     return {
         "session_id": entry.session_id,
@@ -96,9 +103,9 @@ def _user_message(
 
 def _message(event: k.Message, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
     yield Write("messages", _message_row(event.message_id, "assistant", place, entry))
-    yield from (Write("usage", row) for row in usage_rows(event, place, entry.envelope.agent.id))
+    yield from _usage(event, place, entry)
     for position, citation in enumerate(event.citations):
-        yield Write("message_citations", _citation_row(event, position, citation, place))
+        yield Write("message_citations", plain(_citation_row(event, position, citation, place)))
     if searches := searches_of(event.reported):
         count = {"id": entry.session_id, "searches": searches}
         yield Write("sessions", count, new=False, added=("searches",))
@@ -191,7 +198,14 @@ def _anchor(event: k.HistoryAnchored, place: dict[str, Any], entry: Stamped) -> 
 
 
 def _summary(event: k.HistorySummarized, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
-    yield from (Write("usage", row) for row in usage_rows(event, place, entry.envelope.agent.id))
+    yield from _usage(event, place, entry)
+
+
+def _usage(
+    event: k.Message | k.HistorySummarized, place: dict[str, Any], entry: Stamped
+) -> Iterable[Write]:
+    rows = usage_rows(event, place, entry.envelope.agent.id)
+    return (Write("usage", plain(row)) for row in rows)
 
 
 def _failed(event: k.Error, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:

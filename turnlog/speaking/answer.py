@@ -95,11 +95,13 @@ def failed(call: k.ToolUse, why: str) -> k.ToolResult:
 def _with_own_ids(
     message: k.Message, taken: set[str], broken: set[int]
 ) -> tuple[k.Message, set[str]]:
-    """Some gateways number the calls of each answer anew: such an id gets one of ours."""
+    """Some gateways number the calls of each answer anew: such an id gets one of ours. So does
+    one with a NUL, which not every store can write.
+    """
     blocks, unreadable = list(message.blocks), set()
     for index, block in enumerate(blocks):
         if block["type"] == "tool_use":
-            if not block["id"] or block["id"] in taken:
+            if not block["id"] or "\0" in block["id"] or block["id"] in taken:
                 block = block | {"id": f"toolu_turnlog_{secrets.token_hex(12)}"}
                 blocks[index] = block
             taken.add(block["id"])

@@ -23,6 +23,7 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
     errors.TooMany: (429, "Too many"),
     errors.NotStored: (503, "Not stored"),
     errors.Closing: (503, "Stopping"),
+    errors.ContentLost: (503, "Content lost"),
     errors.ArchiveMissing: (503, "Archive missing"),
 }
 _TITLES = {404: "Not found", 405: "Method not allowed"}

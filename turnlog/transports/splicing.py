@@ -15,8 +15,9 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from turnlog.events.content import TokenUsage
+from turnlog.events.erasure import shown
 from turnlog.events.kinds import KINDS
-from turnlog.events.record import Record, stamped
+from turnlog.events.record import Record
 from turnlog.transports import wire
 
 NULL, EMPTY = Raw(b"null"), Raw(b"[]")
@@ -128,9 +129,9 @@ _decoders = {
 def encode(rows: Iterable[Record]) -> bytes:
     """The events of the rows as a client sees them, in a JSON list.
 
-    Raises UnknownEvent as `stamped` does.
+    Raises UnknownEvent as `erasure.shown` does.
     """
-    return wire.encode_all([_part(row) or Raw(wire.encode(stamped(row))) for row in rows])
+    return wire.encode_all([_part(row) or Raw(wire.encode(shown(row))) for row in rows])
 
 
 def _part(row: Record) -> Part | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from turnlog.errors import BadInput, NotFound, ToolError
 from turnlog.events import kinds as k
-from turnlog.events.record import stamped
+from turnlog.events.erasure import shown
 from turnlog.pipeline.parts import PartsFor
 from turnlog.ports import Approval, EventLog, Standing, Store, Turn
 
@@ -34,7 +34,7 @@ async def _asker(log: EventLog, user_id: str, approval: Approval) -> str:
     while page := await log.tail(user_id, approval.session_id, limit=PAGE, before=before):
         for row in reversed(page):
             if row.type == "tool_use":
-                call = stamped(row).event
+                call = shown(row).event
                 if isinstance(call, k.ToolUse) and call.tool_use_id == approval.tool_use_id:
                     return row.agent_id
         before = page[0].seq

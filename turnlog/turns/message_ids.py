@@ -17,9 +17,9 @@ class MessageIds:
         self._given: dict[str, None] = {}
 
     async def claim(self, wanted: str) -> str:
-        """The wanted id, or one of ours where it is empty or taken."""
+        """The wanted id, or one of ours where it is empty or taken, or no store can write it."""
         given = wanted
-        if not wanted or wanted in self._given:
+        if not wanted or "\0" in wanted or wanted in self._given:
             given = new_message_id()
         self._given[given] = None  # before anybody else is asked
         if given == wanted and await self._log.has_message(wanted):

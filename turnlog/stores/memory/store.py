@@ -17,7 +17,7 @@ from turnlog.errors import (
 )
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.clock import now
-from turnlog.events.erasure import what_is_left
+from turnlog.events.erasure import shown, what_is_left
 from turnlog.events.kinds import Complete
 from turnlog.events.record import ERASED, NO_SEAL, Record, records, stamped
 from turnlog.ports import (
@@ -109,7 +109,7 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
     ) -> list[Stamped]:
         await self.get_session(user_id, session_id)
         stop = None if limit is None else after + 1 + limit
-        return [stamped(row) for row in self._log.get(session_id, [])[after + 1 : stop]]
+        return [shown(row) for row in self._log.get(session_id, [])[after + 1 : stop]]
 
     async def excerpt(self, user_id: str, session_id: str, *, anchor: int, after: int) -> Excerpt:
         await self.get_session(user_id, session_id)
@@ -161,7 +161,7 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
             tables.apply(self._rows, write)
 
     async def recall(self, session_id: str, seq: int) -> Stamped:
-        return stamped(self._log[session_id][seq])
+        return shown(self._log[session_id][seq])
 
     async def has_message(self, message_id: str) -> bool:
         return (message_id,) in self._rows["messages"]

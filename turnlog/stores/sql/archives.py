@@ -104,7 +104,7 @@ class SqlArchives:
 
     async def restore(self, session_id: str, by: str) -> list[Archive]:
         """Bring everything back into the log, then remove the files. Raises ArchiveMissing."""
-        archives = await self._look(lambda db: _list(db, session_id))
+        archives = await self._look(lambda db: archives_of(db, session_id))
         for archive in reversed(archives):
             await self._restore_one(archive, by)
         return archives
@@ -171,7 +171,7 @@ class SqlArchives:
         """The same rows of one session with their bodies, as far as the archives have them."""
         needy = [row for row in rows if row.is_archived]
         bodies: dict[int, bytes] = {}
-        for archive in await self._look(lambda db: _list(db, needy[0].session_id)):
+        for archive in await self._look(lambda db: archives_of(db, needy[0].session_id)):
             if any(archive.has(row) for row in needy):
                 bodies |= await self._bodies(archive)
         return await asyncio.to_thread(
@@ -259,7 +259,7 @@ def _refuse_open(db: Connection, session_id: str) -> None:
 
 
 def _last(db: Connection, session_id: str) -> int:
-    archives = _list(db, session_id)
+    archives = archives_of(db, session_id)
     return archives[-1].last_seq if archives else -1
 
 
@@ -300,7 +300,7 @@ def _whole(row: Record, bodies: Mapping[int, bytes]) -> Record | None:
     return filled if filled.body and has_its_body(filled) else None
 
 
-def _list(db: Connection, session_id: str) -> list[Archive]:
+def archives_of(db: Connection, session_id: str) -> list[Archive]:
     rows = db.execute(SQL["list_archives"], {"session_id": session_id})
     return [Archive._make(row) for row in rows]
 

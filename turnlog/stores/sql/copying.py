@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnlog.ports import Evidence
+from turnlog.projections.tables import plain
 from turnlog.stores.sql import sessions, turns
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.statements import SQL, insert
@@ -24,7 +25,7 @@ def restore(db: Connection, evidence: Evidence) -> None:
         db.append_events(some, {"messages": messages})
     for table, rows in evidence.tables.items():
         for row in rows if table != "messages" else ():
-            db.execute(insert(table, tuple(row)), row)
+            db.execute(insert(table, tuple(row)), plain(row))
     for turn in evidence.turns:
         turns.restore(db, turn)
 

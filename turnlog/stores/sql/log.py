@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from turnlog.errors import AlreadyDecided, NotFound
 from turnlog.events.base import Envelope, Stamped
-from turnlog.events.erasure import what_is_left
-from turnlog.events.record import NO_SEAL, Record, numbered, records, stamped
+from turnlog.events.erasure import shown, what_is_left
+from turnlog.events.record import NO_SEAL, Record, numbered, records
 from turnlog.events.seal import Seals
 from turnlog.ports import SILENT, Announcer, Evidence, Excerpt, Turn
 from turnlog.projections import tables
@@ -164,7 +164,7 @@ def _found(rows: Sequence[Any]) -> Found:
     kept = [Record._make(row) for row in rows]
     if any(row.is_archived for row in kept):
         return Found([], kept)
-    return Found([stamped(row) for row in kept], [])
+    return Found([shown(row) for row in kept], [])
 
 
 def has_message(db: Connection, message_id: str) -> bool:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TypeVar
 
-from turnlog.errors import ArchiveMissing
+from turnlog.errors import ArchiveMissing, ContentLost
 from turnlog.events.base import Stamped
-from turnlog.events.erasure import what_is_left
-from turnlog.events.record import Record, stamped
+from turnlog.events.erasure import shown, what_is_left
+from turnlog.events.record import Record
 from turnlog.ports import Excerpt
 from turnlog.stores.sql import log
-from turnlog.stores.sql.archives import SqlArchives
+from turnlog.stores.sql.archives import SqlArchives, archives_of
 from turnlog.stores.sql.connection import Connection
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class SqlReading:
                 rows = await self.archives.filled(rows)
             if not any(row.is_archived for row in rows):
                 return rows
-        raise ArchiveMissing(session_id)
+        raise await self._missing(rows)
 
     async def last_number(self, user_id: str, session_id: str) -> int:
         return await self._look(lambda db: log.last_number(db, user_id, session_id))
@@ -65,7 +65,7 @@ class SqlReading:
     async def _found(
         self,
         read: Callable[[Connection], log.Found],
-        entries: Callable[[Iterable[Record]], list[Stamped]] = lambda rows: [*map(stamped, rows)],
+        entries: Callable[[Iterable[Record]], list[Stamped]] = lambda rows: [*map(shown, rows)],
     ) -> Excerpt:
         """What is read, also from archives. One that is restored meanwhile is in the log again."""
         for _ in range(2):
@@ -75,4 +75,14 @@ class SqlReading:
             rows = await self.archives.filled(found.rows)
             if not any(row.is_archived for row in rows):
                 return Excerpt(await asyncio.to_thread(entries, rows), found.emptied)
-        raise ArchiveMissing(found.rows[0].session_id)
+        raise await self._missing(rows)
+
+    async def _missing(self, rows: Iterable[Record]) -> ArchiveMissing:
+        """Why some rows of one session have no content."""
+        needy = [row for row in rows if row.is_archived]
+        session_id = needy[0].session_id
+        archives = await self._look(lambda db: archives_of(db, session_id))
+        for row in needy:
+            if not any(archive.has(row) for archive in archives):
+                return ContentLost(session_id, row.seq)
+        return ArchiveMissing(session_id)

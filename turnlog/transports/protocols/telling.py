@@ -10,9 +10,9 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from turnlog.errors import NotFound
+from turnlog.events import erasure
 from turnlog.events.base import Stamped
 from turnlog.events.kinds import Complete, Error, ResyncRequired, UserMessageSent
-from turnlog.events.record import stamped
 from turnlog.ports import Backend, Decision, StartedTurn, User
 from turnlog.telemetry.metrics import Metrics
 from turnlog.transports import sse
@@ -152,7 +152,7 @@ async def page_of(
 ) -> list[Stamped]:
     """The newest kept events that a user may see, oldest first, beginning with a whole turn."""
     page = await backend.store.tail(user_id, session_id, limit=limit, before=before)
-    shown = [stamped(row) for row in page if not row.is_internal]
+    shown = [erasure.shown(row) for row in page if not row.is_internal]
     if len(page) == limit:  # the turn at the top may be cut
         first = shown[0].turn_id if shown else ""
         whole = [entry for entry in shown if entry.turn_id != first]
