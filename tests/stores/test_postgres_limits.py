@@ -9,6 +9,7 @@ from turnlog.errors import TooMany
 from turnlog.events.clock import now
 from turnlog.stores.postgres.store import PostgresStore
 from turnlog.testing import samples as s
+from turnlog.transports.limits import WriteLimits
 
 pytestmark = pytest.mark.slow
 
@@ -69,3 +70,27 @@ async def test_a_turn_that_began_in_the_future_is_not_counted_as_one_of_this_min
     await store.finish_turn(await store.begin_turn(ahead, s.placed(s.asked())))
     on_time = replace(s.new_turn("now"), started_at=now())
     await store.finish_turn(await store.begin_turn(on_time, s.placed(s.asked())))
+
+
+async def test_nodes_count_the_changes_of_a_user_together(database, db):
+    """The clock of the bucket is set by hand: so it fills up when the test says so."""
+    nodes = [PostgresStore(database) for _ in range(3)]
+    for node in nodes:
+        await node.open()
+    limits = [WriteLimits(60, shared=node.shared_writes) for node in nodes]  # they take 3 at once
+
+    async def changes(user):
+        counted = (limits[n % 3].count(user) for n in range(100))
+        results = await asyncio.gather(*counted, return_exceptions=True)
+        return sum(result is None for result in results)
+
+    tomorrow = "clock_timestamp() + interval '1 day'"
+    await db.execute(f"INSERT INTO writes VALUES ('alice', 11.5, 0, {tomorrow})")
+    assert [await changes("alice"), await changes("alice")] == [11, 0]
+    await db.execute("UPDATE writes SET at = clock_timestamp() - interval '10 minutes'")
+    assert await limits[0].count("alice") is None  # it is full again
+    (row,) = await db.fetch("SELECT remaining, taken FROM writes")
+    assert tuple(row) == (57, 3)
+    assert await limits[1].count("bob") is None  # and everybody has one
+    for node in nodes:
+        await node.close()

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 WHOLE_TABLES = {  # looks at everything, for an audit; or at a table of a few rows
     "list_session_ids", "get_schema", "list_living_nodes", "forget_nodes", "drop_schema",
     "replay_notices", "list_protections", "list_closed_sessions", "list_archived_sessions",
-    "list_archiving",
+    "list_archiving", "forget_writes",
     "append_event",  # looks at nothing
     "write_turn",  # see below
 }  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from turnlog.errors import TooMany
+from turnlog.errors import NotStored, TooMany
 from turnlog.events import kinds as k
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import SECRET, as_user, is_problem, served
@@ -42,26 +42,39 @@ async def test_every_route_that_writes_is_limited(route):
     assert (other.status_code == 429) == (route.who == "none")
 
 
-def test_a_bucket_fills_up_again_within_a_minute():
+async def test_a_bucket_fills_up_again_within_a_minute():
     time = [0.0]
     limits = WriteLimits(60, clock=lambda: time[0])
     for _ in range(60):
-        limits.count("alice")
+        await limits.count("alice")
     with pytest.raises(TooMany):
-        limits.count("alice")
+        await limits.count("alice")
     time[0] += 1.0
-    limits.count("alice")
+    await limits.count("alice")
     with pytest.raises(TooMany):
-        limits.count("alice")
+        await limits.count("alice")
 
 
-def test_what_is_remembered_of_users_is_bounded():
+async def test_what_is_remembered_of_users_is_bounded():
     limits = WriteLimits(1, clock=lambda: MINUTE)
     for n in range(MOST_USERS + 100):
-        limits.count(f"user {n}")
+        await limits.count(f"user {n}")
     assert len(limits._buckets) == MOST_USERS
     with pytest.raises(TooMany):
-        limits.count(f"user {MOST_USERS + 99}")
+        await limits.count(f"user {MOST_USERS + 99}")
+
+
+class Away:
+    async def take_writes(self, user_id, *, wanted, most):
+        raise NotStored("The database is away.")
+
+
+async def test_a_node_that_cannot_ask_for_what_is_left_counts_by_itself():
+    limits = WriteLimits(2, clock=lambda: 0.0, shared=Away())
+    for _ in range(2):
+        await limits.count("alice")
+    with pytest.raises(TooMany):
+        await limits.count("alice")
 
 
 async def test_answers_that_do_not_count_do_not_fill_the_log():

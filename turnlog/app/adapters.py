@@ -16,6 +16,7 @@ from turnlog.telemetry.metrics import Metrics
 from turnlog.tools.approval import Policy
 from turnlog.transports import wire
 from turnlog.transports.auth import Auth
+from turnlog.transports.limits import WriteLimits
 from turnlog.turns.engines import Engines, Make
 from turnlog.turns.limits import UserLimits
 from turnlog.turns.summaries import Summaries
@@ -141,6 +142,12 @@ def user_limits(settings: Settings) -> UserLimits:
         settings.messages_a_minute,
         with_files_a_minute=settings.vision_a_minute,
     )
+
+
+def write_limits(settings: Settings, store: Store) -> WriteLimits:
+    """Where several nodes share a store, they count together."""
+    shared = getattr(store, "shared_writes", None)
+    return WriteLimits(settings.most_writes, shared=shared)
 
 
 def user_files(settings: Settings, store: Store) -> FileLibrary:

@@ -18,6 +18,7 @@ from turnlog.app.adapters import (
     summaries,
     user_files,
     user_limits,
+    write_limits,
 )
 from turnlog.app.doors import mcp_door
 from turnlog.app.registry import Roster
@@ -56,7 +57,6 @@ from turnlog.tools.read_file import read_file_tool
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 from turnlog.transports.http.app import http_app
-from turnlog.transports.limits import WriteLimits
 from turnlog.transports.mounting import refuse_unopened, route_path
 from turnlog.transports.socketio.server import PATH as SOCKETS
 from turnlog.transports.socketio.server import Sockets
@@ -134,7 +134,7 @@ class Turnlog(RunsTurns):
         self._limits = settings.limits
         auth = authentication(settings)
         self._offer = tasks.offer(self.tasks)
-        writes = WriteLimits(settings.most_writes)
+        writes = write_limits(settings, store)
         self._door = mcp_door(self, agents, settings, self._offer, auth, writes)
         self._asgi = http_app(
             self, auth, self.lifespan, self._door, settings.origins, settings.metrics_token, writes

@@ -80,6 +80,7 @@ from turnlog.ports.tools import (
     ToolStarted,
 )
 from turnlog.ports.user import ADMIN, AUDITOR, User, is_role, roles_of
+from turnlog.ports.writes import SharedWrites
 
 __all__ = [
     "SILENT",
@@ -151,6 +152,7 @@ __all__ = [
     "Session",
     "SessionState",
     "Sessions",
+    "SharedWrites",
     "Show",
     "Signal",
     "SpeakerChanged",

@@ -1,16 +1,20 @@
 """How often one user may write. Messages have a limit of their own beside it.
 
-A bucket for each user: it holds what may be done at once, and fills up again within a minute.
+A bucket for each user: it holds what may be done at once, and fills up again within a minute. Where
+several nodes share a store, the bucket is there, and a node takes some of it at once: so it asks
+the store for one write in twenty, and all nodes together let hardly more pass than one would.
 """
 
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from turnlog.errors import TooMany
+from turnlog.errors import NotStored, TooMany
+from turnlog.ports import SharedWrites
 
 MINUTE = 60.0
 MOST_USERS = 10_000  # that are remembered; whoever was quiet for a minute need not be
+TAKEN = 20  # a node takes this part of the bucket at once, and one write at least
 
 
 class _Bucket(NamedTuple):
@@ -21,13 +25,44 @@ class _Bucket(NamedTuple):
 class WriteLimits:
     """Counts the writes of each user. Its memory is bounded."""
 
-    def __init__(self, a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        a_minute: int,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        shared: SharedWrites | None = None,
+    ) -> None:
+        """`shared`: with other nodes; None: there are none."""
         self._most = a_minute
         self._clock = clock
+        self._shared = shared
         self._buckets: dict[str, _Bucket] = {}
+        self._taken: dict[str, int] = {}  # of the shared buckets, and not used yet
 
-    def count(self, user_id: str) -> None:
+    async def count(self, user_id: str) -> None:
         """One more write. Raises TooMany, and counts nothing, above the limit."""
+        if self._shared is None:
+            self._count_here(user_id)
+        else:
+            await self._count_together(self._shared, user_id)
+
+    async def _count_together(self, shared: SharedWrites, user_id: str) -> None:
+        if not self._taken.get(user_id):
+            wanted = max(1, self._most // TAKEN)
+            try:
+                taken = await shared.take_writes(user_id, wanted=wanted, most=self._most)
+            except NotStored:  # then the limit holds on each node
+                self._count_here(user_id)
+                return
+            taken += self._taken.pop(user_id, 0)  # somebody else may have taken some meanwhile
+            if taken < 1:
+                raise self._too_many(1.0)
+            self._taken[user_id] = taken
+            if len(self._taken) > MOST_USERS:
+                del self._taken[next(iter(self._taken))]
+        self._taken[user_id] -= 1
+
+    def _count_here(self, user_id: str) -> None:
         now = self._clock()
         before = self._buckets.pop(user_id, _Bucket(self._most, now))
         left = min(self._most, before.left + (now - before.at) * self._most / MINUTE)
@@ -35,8 +70,11 @@ class WriteLimits:
         if len(self._buckets) > MOST_USERS:
             self._forget(now)
         if left < 1:
-            wait = int((1 - left) * MINUTE / self._most) + 1
-            raise TooMany(f"More than {self._most} changes in a minute.", wait)
+            raise self._too_many(1 - left)
+
+    def _too_many(self, missing: float) -> TooMany:
+        wait = int(missing * MINUTE / self._most) + 1
+        return TooMany(f"More than {self._most} changes in a minute.", wait)
 
     def _forget(self, now: float) -> None:
         """Those whose buckets are full, or else the one that was quiet for longest."""

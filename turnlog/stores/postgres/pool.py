@@ -24,8 +24,8 @@ AT_ONCE = 8  # connections that write, and as many that read
 PATIENCE = 15.0  # seconds that a change waits for a database that is away
 ANSWERS_WITHIN = 10.0  # seconds for one statement
 # PostgreSQL ends a transaction of a node that hangs, so that its sessions are free again.
-_WRITES = {"idle_in_transaction_session_timeout": "5000", "lock_timeout": "8000", "jit": "off"}
-_READS = {
+WRITES = {"idle_in_transaction_session_timeout": "5000", "lock_timeout": "8000", "jit": "off"}
+READS = {
     "default_transaction_isolation": "repeatable read",
     "default_transaction_read_only": "on",
     "jit": "off",
@@ -62,7 +62,7 @@ class Pool:
 
     def __init__(self, url: str, *, writes: bool) -> None:
         self._url = url
-        settings = {"application_name": "turnlog"} | (_WRITES if writes else _READS)
+        settings = {"application_name": "turnlog"} | (WRITES if writes else READS)
         self._options: dict[str, Any] = {
             "connection_class": _Connection,
             "statement_cache_size": 500,

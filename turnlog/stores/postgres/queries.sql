@@ -55,6 +55,25 @@ DELETE FROM nodes WHERE id = :id
 -- Those that died long ago.
 DELETE FROM nodes WHERE seen_at < clock_timestamp() - interval '1 day'
 
+-- ── what users may write ──
+
+-- take_writes --
+-- So many of the wanted writes as the user's bucket has: it fills up again within a minute.
+INSERT INTO writes AS bucket (user_id, remaining, taken, at)
+VALUES (:user_id, cast(:most AS integer) - :wanted, cast(:wanted AS integer), clock_timestamp())
+ON CONFLICT (user_id) DO UPDATE SET (remaining, taken, at) = (
+    SELECT there - least(floor(there), cast(:wanted AS integer)),
+           least(floor(there), cast(:wanted AS integer)), moment
+    FROM (SELECT greatest(clock_timestamp(), bucket.at) AS moment) AS clock,
+    LATERAL (SELECT least(cast(:most AS integer), bucket.remaining
+             + extract(epoch FROM moment - bucket.at) * cast(:most AS integer) / 60) AS there) AS filled
+)
+RETURNING taken
+
+-- forget_writes --
+-- Buckets that are full again.
+DELETE FROM writes WHERE at < clock_timestamp() - interval '1 hour'
+
 -- list_living_nodes --
 -- Those that were seen within so many seconds.
 SELECT id FROM nodes

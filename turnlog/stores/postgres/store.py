@@ -17,7 +17,7 @@ from turnlog.errors import NotFound, StoreUnusable, TooMany
 from turnlog.events.base import Envelope
 from turnlog.events.clock import in_seconds
 from turnlog.events.kinds import UserMessageSent
-from turnlog.ports import Turn
+from turnlog.ports import SharedWrites, Turn
 from turnlog.stores.postgres.changes import Admission
 from turnlog.stores.postgres.migrations import (
     alone,
@@ -30,6 +30,7 @@ from turnlog.stores.postgres.nodes import Nodes
 from turnlog.stores.postgres.pool import Pool
 from turnlog.stores.postgres.statements import SQL
 from turnlog.stores.postgres.writers import Writers
+from turnlog.stores.postgres.writes import PostgresWrites
 from turnlog.stores.sql import log
 from turnlog.stores.sql.connection import NOT_OPEN, Connection
 from turnlog.stores.sql.store import SqlStore
@@ -57,6 +58,7 @@ class PostgresStore(SqlStore):
         self._turn_writers = Writers(self._writers, self._metrics)
         self._changes: set[asyncio.Task[Any]] = set()
         self._closing = False  # nothing more is accepted
+        self._shared_writes = PostgresWrites(self._writers)
         self._most: tuple[int, int] | None = None
         self._most_with_files: int | None = None
 
@@ -107,6 +109,11 @@ class PostgresStore(SqlStore):
         self._turn_writers = Writers(self._writers, self._metrics, count)
 
     # limits, over all nodes
+
+    @property
+    def shared_writes(self) -> SharedWrites:
+        """What users may still write."""
+        return self._shared_writes
 
     def limit(
         self, turns_at_once: int, messages_a_minute: int, with_files: int | None = None

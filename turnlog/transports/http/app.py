@@ -127,7 +127,7 @@ class Guards:
             return await tickets.use(given, text, route_path(request.scope))
         user = await guard(authorization)
         if request.method in WRITING:
-            self._writes.count(user.id)
+            await self._writes.count(user.id)
         return user
 
     async def _anybody(self, authorization: str) -> User:

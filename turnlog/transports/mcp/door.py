@@ -129,7 +129,7 @@ class McpDoor:
         if not self._is_open:
             raise NotFound("There is nothing here.")
         user = await self._auth.identify(authorization)
-        self._writes.count(user.id)
+        await self._writes.count(user.id)
         return user, self._outside
 
     async def __aenter__(self) -> None:

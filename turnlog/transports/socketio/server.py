@@ -151,7 +151,7 @@ class Sockets:
             kind, act = ACTIONS[event]
             request = requests.payload(items, kind)
             if not isinstance(request, requests.Join | requests.Leave):
-                self._writes.count(client.user.id)
+                await self._writes.count(client.user.id)
         except (BadInput, TooMany) as error:
             client.answer(number, {"ok": False, "error": requests.explained(error)})
             return
