@@ -2,6 +2,7 @@
 
 import asyncio
 import csv
+import re
 from contextlib import asynccontextmanager
 from decimal import Decimal
 
@@ -131,6 +132,36 @@ async def test_a_question_stands_once_when_its_turn_comes_before_the_answer_to_t
         finally:
             may_answer.set()
             await one.page.unroute_all(behavior="wait")
+
+
+async def test_nothing_is_drawn_that_who_looks_and_what_is_there_would_change_later(browser):
+    async with office(Reply(CREATE), Reply("Done.")) as here:
+        session = await here.session()
+        await here.app.start_turn(USER, session, Question(message="Create it"))
+        async with tab(browser, here.url) as one:
+            await one.go("/approvals")
+            await one.page.get_by_role("button", name="Approve").click()
+            await here.app.rest()
+            held, known = asyncio.Queue(), asyncio.Event()
+
+            async def late(route):
+                held.put_nowait(route)
+                await known.wait()
+                await route.continue_()
+
+            await one.page.route("**/api/config", late)
+            async with one.page.expect_response("**/messages?**"):
+                await one.go(f"/s/{session}")
+            await held.get()
+            assert await one.page.locator(".row").count() == 0
+            known.set()
+            await one.page.get_by_text(re.compile("Approved by you, ")).wait_for()
+            known.clear()
+            await one.go("/")
+            await held.get()
+            assert await one.page.locator(".suggestion").count() == 0
+            known.set()
+            await one.page.locator(".suggestion").nth(2).wait_for()
 
 
 async def test_a_model_that_is_silent_is_waited_for_in_words(browser):

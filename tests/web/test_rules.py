@@ -243,3 +243,33 @@ async def test_a_page_that_is_signed_out_keeps_its_text(browser):
         await one.page.get_by_role("button", name="Sign in").click()
         await one.page.get_by_role("dialog").wait_for(state="detached")
         assert await one.page.get_by_label("Message", exact=True).input_value() == "A draft"
+
+
+async def test_a_refusal_that_comes_after_the_signing_in_asks_nobody(browser):
+    async with (
+        office(Reply("Hello, Anna."), auth_secret=SECRET) as here,
+        tab(browser, here.url) as one,
+    ):
+        refusals = asyncio.Queue()
+
+        def connected(client):
+            server = client.connect_to_server()
+
+            def received(message):
+                if message.startswith("44") and refusals.empty():  # a connection without a token
+                    refusals.put_nowait(lambda: client.send(message))
+                else:
+                    client.send(message)
+
+            server.on_message(received)
+
+        await one.page.route_web_socket("**/socket.io/**", connected)
+        await one.go("/")
+        say_it = await refusals.get()
+        refusals.put_nowait(None)
+        await one.page.get_by_label("Token", exact=True).fill(mint(SECRET, "anna"))
+        await one.page.get_by_role("button", name="Sign in").click()
+        await one.page.get_by_role("dialog").wait_for(state="detached")
+        say_it()
+        await one.page.locator('[data-state="live"]').wait_for()
+        assert await one.page.get_by_role("dialog").count() == 0

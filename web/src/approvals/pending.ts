@@ -1,5 +1,6 @@
 /** What the user is asked to allow, in all sessions. The count stands in the page's title. */
 import { useEffect } from "react";
+import { known } from "../wire/config";
 import { get } from "../wire/http";
 import { Observable, useValue } from "../wire/observable";
 import { isOfClient } from "./clients";
@@ -23,7 +24,7 @@ const AGAIN = 10_000; // ms
 export const pending = new Observable<Pending[]>([]);
 
 export async function look(): Promise<void> {
-  const page = await get<{ approvals: Pending[] }>("/api/approvals?status=pending");
+  const [page] = await Promise.all([get<{ approvals: Pending[] }>("/api/approvals?status=pending"), known]);
   const approvals = page.approvals.filter((each) => !isOfClient(each)); // those nobody decides here
   const now = pending.get();
   if (JSON.stringify(now) !== JSON.stringify(approvals)) pending.set(approvals);

@@ -31,7 +31,7 @@ export function Composer(props: Props): ReactNode {
   const uploads = useUploads(outbox);
   const { pasted, offer } = useBigPaste(outbox, uploads);
   const field = useRef<HTMLTextAreaElement>(null);
-  const most = config.get()?.limits.maxCharacters ?? 200_000;
+  const most = useValue(config)?.limits.maxCharacters ?? 200_000;
   const loading = uploads.list.filter((one) => one.state === "uploading" || one.state === "reading").length;
   const isEmpty = !draft.text.trim() && draft.files.length === 0;
   const over = draft.text.length - most;

@@ -65,7 +65,7 @@ export function NewPage(): ReactNode {
           </ul>
           {agents.length > 1 && <p className="muted small-text">{agent ? "Only this agent answers." : `${agents[0]!.name} answers first. Choose an agent to speak with that one alone.`}</p>}
           <ul className="suggestions" aria-label="Things to try">
-            {suggestions(agents, agent).map((text) => (
+            {(facts ? suggestions(agents, agent) : []).map((text) => (
               <li key={text}>
                 <button type="button" className="suggestion" onClick={() => outbox.write(text)}>
                   {text}

@@ -1,8 +1,8 @@
 /** Files on their way to the server. What is ready belongs to the draft; the rest is here. */
 import { useEffect, useMemo } from "react";
-import { config } from "../wire/config";
+import { config, known } from "../wire/config";
 import { authorization, NO_CONNECTION, Problem, problemOf, sentence } from "../wire/http";
-import { untilSignedIn } from "../wire/token";
+import { token, untilSignedIn } from "../wire/token";
 import { Observable, useValue } from "../wire/observable";
 import { at } from "../wire/place";
 import { newId, type Attached, type Outbox } from "../wire/outbox";
@@ -93,12 +93,13 @@ function drop(state: Observable<Upload[]>, upload: Upload): void {
 export const attach = (outbox: Outbox, file: File): Promise<void> => begin(outbox, stateOf(outbox), file);
 
 async function begin(outbox: Outbox, state: Observable<Upload[]>, file: File): Promise<void> {
-  const why = refusal(file);
-  const upload: Upload = { key: newId(), name: file.name, size: file.size, type: file.type, state: why ? "failed" : "uploading", progress: 0, why: why ?? "", file };
+  const upload: Upload = { key: newId(), name: file.name, size: file.size, type: file.type, state: "uploading", progress: 0, why: "", file };
   state.update((list) => [...list, upload]);
-  if (why) return;
   const change = (changes: Partial<Upload>): void =>
     state.update((list) => list.map((one) => (one.key === upload.key ? { ...one, ...changes } : one)));
+  await known; // how large it may be
+  const why = refusal(file);
+  if (why) return change({ state: "failed", why });
   try {
     const sessionId = outbox.sessionId ?? waitingRoom.get() ?? (await create()).id;
     if (!outbox.sessionId) waitingRoom.set(sessionId);
@@ -112,9 +113,10 @@ async function begin(outbox: Outbox, state: Observable<Upload[]>, file: File): P
 
 /** Again, when the user has signed in again. */
 function signedIn<T>(act: () => Promise<T>): Promise<T> {
+  const shown = token.get();
   return act().catch(async (error: unknown) => {
     if (!(error instanceof Problem) || error.status !== 401) throw error;
-    await untilSignedIn();
+    await untilSignedIn(shown);
     return act();
   });
 }

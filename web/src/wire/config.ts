@@ -1,7 +1,7 @@
 /** What the server says about itself and about who asks, once per page. */
 import { get } from "./http";
 import { Observable } from "./observable";
-import { untilSignedIn } from "./token";
+import { token, untilSignedIn } from "./token";
 
 export interface AgentInfo {
   id: string;
@@ -39,15 +39,22 @@ export interface Me {
 
 export const config = new Observable<Config | null>(null);
 export const me = new Observable<Me | null>(null);
+let tell = (): void => {};
+/** What depends on who looks, or on the server's limits, waits for this: nothing is drawn that is wrong later. */
+export const known = new Promise<void>((resolve) => (tell = resolve));
+const AGAIN = 2_000; // ms until it is asked for again
 
 export async function loadConfig(): Promise<void> {
-  const facts = await get<Config>("/api/config");
+  const shown = token.get();
+  const facts = await get<Config>("/api/config").catch(() => null);
+  if (facts === null) return void setTimeout(() => void loadConfig(), AGAIN);
   if (facts.user === null) {
-    await untilSignedIn();
+    await untilSignedIn(shown);
     return loadConfig();
   }
   config.set(facts);
   me.set(facts.user);
+  tell();
 }
 
 export function isAuditor(who: Me | null): boolean {

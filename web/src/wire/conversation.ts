@@ -2,7 +2,7 @@
 import { flushSync } from "react-dom";
 import { fold, isKept } from "../fold/fold";
 import { EMPTY, type Screen, type Turn } from "../fold/screen";
-import { config } from "./config";
+import { config, known } from "./config";
 import { get, Problem } from "./http";
 import { watch } from "./live";
 import { Observable } from "./observable";
@@ -91,7 +91,7 @@ export class Conversation {
   }
 
   private async reload(): Promise<void> {
-    const page = await this.page();
+    const [page] = await Promise.all([this.page(), known]);
     this.seen = new Set();
     this.events = new Map();
     const events = page.events.filter(isForUsers);

@@ -23,9 +23,10 @@ export interface Options {
 }
 
 export async function request(method: string, path: string, options: Options = {}): Promise<Response> {
+  const shown = token.get();
   const response = await once(method, path, options);
   if (response.status === 401 && !options.quiet) {
-    await untilSignedIn();
+    await untilSignedIn(shown);
     return request(method, path, options);
   }
   if (!response.ok) throw await problemOf(response);

@@ -21,6 +21,7 @@ const ACK = 2_000; // ms for an answer after the page was hidden
 export const connection = new Observable<Connection>("connecting");
 const watchers = new Map<string, Watcher>();
 let socket: Socket | null = null;
+let shown: string | null = null; // the token that it came with
 let timers: number[] = [];
 
 export function watch(watcher: Watcher): () => void {
@@ -39,7 +40,7 @@ export function connect(): Socket {
   socket = io({
     path: at("/socket.io"),
     transports: ["websocket", "polling"],
-    auth: (give) => give({ token: token.get() ?? "" }),
+    auth: (give) => give({ token: (shown = token.get()) ?? "" }),
     reconnectionDelay: 300,
     reconnectionDelayMax: 4_000,
     timeout: 5_000, // of one try: a try that hangs is given up
@@ -55,7 +56,7 @@ export function connect(): Socket {
   });
   socket.on("connect_error", (error) => {
     const refused = (error as { data?: { code?: string } }).data?.code;
-    if (refused === "unauthorized") void untilSignedIn().then(() => socket!.connect());
+    if (refused === "unauthorized") void untilSignedIn(shown).then(() => socket!.connect());
     else drop();
   });
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && probe());

@@ -23,8 +23,9 @@ export function signOut(): void {
   signedOut.set(true);
 }
 
-/** Ask the user to sign in, and wait until that has happened. */
-export function untilSignedIn(): Promise<void> {
+/** Ask the user to sign in, and wait until that has happened. Nobody is asked who has, since that token was sent. */
+export function untilSignedIn(refused: string | null): Promise<void> {
+  if (token.get() !== null && token.get() !== refused) return Promise.resolve();
   signedOut.set(true);
   return new Promise((resolve) => waiting.push(resolve));
 }
