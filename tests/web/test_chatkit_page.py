@@ -1,7 +1,7 @@
 """The page at `/chatkit`, in a real browser: it speaks the protocol by itself."""
 
 import pytest
-from web.browser import WATCH
+from web.browser import PATIENCE, WATCH
 
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import made_files as made
@@ -16,6 +16,7 @@ SCRIPT = [Reply("Sure. ", ToolCall("pay", {"amount": 3})), Reply("Done."), Reply
 async def test_a_person_asks_allows_reloads_and_goes_on(browser):
     async with office(*SCRIPT, secret=SECRET) as bureau:
         page = await browser.new_page()
+        page.set_default_timeout(PATIENCE)
         await page.add_init_script(WATCH)
         await page.goto(f"{str(bureau.http.base_url).rstrip('/')}/chatkit")
         await page.locator("#token").fill(mint(SECRET, "alice"))

@@ -12,7 +12,7 @@ from web.office import ANSWER, CITED, CREATE, PARALLEL, USER, office
 
 from turnlog.app import create_app
 from turnlog.config import Settings
-from turnlog.ports import Question
+from turnlog.ports import Decision, Question
 from turnlog.projections.billing.budgets import Budget
 from turnlog.simulator import Reply, Stall, Text, Usage
 from turnlog.simulator.script import ToolCall
@@ -140,7 +140,9 @@ async def test_nothing_is_drawn_that_who_looks_and_what_is_there_would_change_la
         await here.app.start_turn(USER, session, Question(message="Create it"))
         async with tab(browser, here.url) as one:
             await one.go("/approvals")
-            await one.page.get_by_role("button", name="Approve").click()
+            await one.page.locator(".approval").wait_for()
+            (approval,) = await here.app.store.list_approvals(USER, status="pending")
+            await here.app.answer_approval(USER, approval.id, Decision(approved=True))
             await here.app.rest()
             held, known = asyncio.Queue(), asyncio.Event()
 
