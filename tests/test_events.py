@@ -270,3 +270,25 @@ def test_a_type_that_was_renamed_is_read_under_its_old_name():
     refused = k.DecisionRefused(approval_id="a", tried_by="bob", why="Too late.")
     body = codec.encode(refused).replace(b"decision_refused", b"approval_refused")
     assert codec.decode("approval_refused", 1, body) == refused
+
+
+def test_what_is_as_ever_is_not_stored():
+    """A default is a part of the stored form: whoever changes one raises the kind's version."""
+    question = k.UserMessageSent(message_id="m", content="Hi.", request_id=None)
+    assert codec.encode(question) == (
+        b'{"type":"user_message_sent","messageId":"m","content":"Hi.","requestId":null}'
+    )
+    defaults = {
+        f"{name}.{field.name}": field.default
+        for name, kind in k.KINDS.items()
+        for field in msgspec.structs.fields(kind)
+        if kind.kept and field.default not in (msgspec.NODEFAULT, msgspec.UNSET, None, "", 0, False)
+    }
+    assert defaults == {"message.role": "assistant", "approval_requested.may_decide": "asker"}
+    factories = [
+        field.default_factory
+        for kind in k.KINDS.values()
+        if kind.kept
+        for field in msgspec.structs.fields(kind)
+    ]
+    assert {*factories} == {msgspec.NODEFAULT, list, dict}

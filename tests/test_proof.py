@@ -139,7 +139,7 @@ PLANTED = {
         "table: cost of msg_1 is not the sum of its parts",
     ),
     "a cost from nowhere": (
-        reword(8, '"costUsd":null', '"costUsd":"5"'),
+        reword(8, '"stopReason":', '"costUsd":"5","stopReason":'),
         "table: cost of msg_3 is not the sum of its parts",
     ),
     "a lost citation": (

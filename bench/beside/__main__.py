@@ -33,7 +33,8 @@ from bench.turns import simulator
 from turnlog.testing.servers.process import free_port
 
 SESSIONS = (1, 10, 50, 100)  # at once, of 20 live chunks each
-LENGTHS = (1, 100, 1_000, 5_000)  # chunks of one answer
+LENGTHS = (1, 1_000, 5_000, 35_000)  # chunks of one answer: the longest has 100,000 tokens
+STORED = {"short turn": 35, "4 kB answer": 350}  # chunks of answers whose bytes are counted
 
 
 async def measured(rounds: int) -> dict[str, Values]:
@@ -47,11 +48,11 @@ async def measured(rounds: int) -> dict[str, Values]:
         ports = [free_port(), free_port()]
         floor = await stack.enter_async_context(
             started("bench.beside.floor", str(ports[0]), str(folders[0]), claude,
-                    port=ports[0])
+                    port=ports[0], folder=folders[0])
         )  # fmt: skip
         turnlog = await stack.enter_async_context(
             started("turnlog", "serve", "--port", str(ports[1]), "--data", str(folders[1]),
-                    "bench.beside.plain:app", port=ports[1],
+                    "bench.beside.plain:app", port=ports[1], folder=folders[1],
                     ANTHROPIC_API_KEY="bench", ANTHROPIC_BASE_URL=claude, **LIMITS)
         )  # fmt: skip
         bench = Bench(http, claude)
@@ -64,8 +65,11 @@ async def measured(rounds: int) -> dict[str, Values]:
                     values[name].setdefault(f"{case.name}, {case.unit}", []).append(cost)
                     if case in CASES[:2]:
                         values[name].setdefault(f"{case.name}, bytes to disk", []).append(written)
-        for name, (server, _) in served.items():
+        for name, (server, client) in served.items():
             values[name]["memory at the end, MB"] = [server.megabytes] * 2
+            for answer, chunks in STORED.items():
+                kept = await bench.stored(server, client, chunks)
+                values[name][f"{answer}, bytes stored"] = [kept] * 2
     return {name: {key: each[1:] for key, each in of.items()} for name, of in values.items()}
 
 

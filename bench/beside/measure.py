@@ -2,10 +2,11 @@
 
 import asyncio
 import os
+import sqlite3
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,9 +18,10 @@ from turnlog.simulator import Reply, ToolCall, to_json
 
 Ask = Callable[[], Awaitable[None]]  # one turn, read to its end
 Values = dict[str, list[float]]  # by what was measured: one value a round
+STORED_TURNS = 100  # by which a database grows by many pages
 LONGEST = 60  # seconds that a server may take to start
 LIMITS = {"TURNLOG_MESSAGES_A_MINUTE": "1000000", "TURNLOG_TURNS_AT_ONCE": "100000",
-          "TURNLOG_WRITES_A_MINUTE": "1000000"}  # fmt: skip
+          "TURNLOG_WRITES_A_MINUTE": "1000000", "TURNLOG_MAX_TOKENS": "128000"}  # fmt: skip
 HERE = str(Path(__file__).parent.parent.parent)
 
 
@@ -28,6 +30,13 @@ class Server(NamedTuple):
 
     url: str
     pid: int
+    folder: Path | None = None  # where it keeps what it stores
+
+    @property
+    def stored(self) -> int:
+        """Bytes of the pages of its databases that are in use, as a reader sees them."""
+        assert self.folder is not None, "nobody said where it keeps its files"
+        return sum(map(_size, self.folder.glob("*.db")))
 
     @property
     def cpu(self) -> float:
@@ -46,7 +55,9 @@ class Server(NamedTuple):
 
 
 @asynccontextmanager
-async def started(*command: str, port: int, **env: str) -> AsyncIterator[Server]:
+async def started(
+    *command: str, port: int, folder: Path | None = None, **env: str
+) -> AsyncIterator[Server]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", *command),
         env={**os.environ, **env, "PYTHONPATH": HERE},
@@ -55,10 +66,17 @@ async def started(*command: str, port: int, **env: str) -> AsyncIterator[Server]
     )
     try:
         await _until_it_answers(port)
-        yield Server(f"http://127.0.0.1:{port}", process.pid)
+        yield Server(f"http://127.0.0.1:{port}", process.pid, folder)
     finally:
         process.terminate()
         await process.wait()
+
+
+def _size(database: Path) -> int:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
+        names = ("page_count", "freelist_count", "page_size")
+        pages, free, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+    return int((pages - free) * size)
 
 
 async def _until_it_answers(port: int) -> None:
@@ -98,6 +116,7 @@ class Sockets:
         async def ask() -> None:
             await watcher.ask()
             await watcher.watch()
+            assert '"complete"' in watcher.packets[-1][1], watcher.packets[-1][1]
             watcher.packets.clear()
 
         return ask
@@ -160,6 +179,15 @@ class Bench:
         spent, turns = server.cpu - cpu, case.sessions * case.turns
         per = turns if case.unit.startswith("ms") else turns * case.chunks * 1e-3
         return spent * 1e3 / per, (server.written - written) / turns
+
+    async def stored(self, server: Server, client: Any, chunks: int) -> float:
+        """Bytes that a turn leaves in the databases, in one session."""
+        ask = await client.session(self._http, server.url)
+        case = Case("", "", chunks, turns=STORED_TURNS)
+        await self._run([ask], case._replace(turns=10), ())
+        before = server.stored
+        await self._run([ask], case, ())
+        return (server.stored - before) / STORED_TURNS
 
     async def _run(self, asks: list[Ask], case: Case, before: tuple[Reply, ...]) -> None:
         reply = Reply("x" * CHARACTERS * case.chunks, chunk=CHARACTERS, delay=LIVE * case.live)

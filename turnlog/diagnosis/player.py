@@ -18,6 +18,7 @@ from starlette.routing import Route
 from turnlog.app import create_app
 from turnlog.config import Settings
 from turnlog.diagnosis.captures import Capture, RecordedCall
+from turnlog.events.record import stamped
 from turnlog.ports import Agent
 from turnlog.simulator.listener import listen
 from turnlog.transports import wire
@@ -50,7 +51,7 @@ async def play(capture: Capture) -> list[PlayedCall]:
         async with app:
             result = await app.run_turn(f"Play {capture.name}")
             evidence = await app.store.evidence(result.session_id)
-    log = [{"type": row.type, **msgspec.json.decode(row.body)} for row in evidence.log]
+    log = [msgspec.to_builtins(stamped(row).event) for row in evidence.log]
     return _by_call(log, [wire.decode(wire.encode(at)) for at in result.events])
 
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 from turnlog.events.base import Event, Stamped
 from turnlog.events.content import TokenUsage
 from turnlog.events.kinds import Error, Message, Thinking, UserMessageSent
-from turnlog.events.record import Record, placed, stamped
+from turnlog.events.record import BareRecord, Record, placed, stamped
 
+Row = Record | BareRecord
 ERASED_TEXT = "[The text of this message was erased.]"
 
 
-def shown(row: Record) -> Stamped:
+def shown(row: Row) -> Stamped:
     """The event of the row, or what stands in its place where it was erased.
 
     Raises UnknownEvent where the content is in an archive.
@@ -31,33 +32,33 @@ def what_is_left(rows: Iterable[Record]) -> list[Stamped]:
     return [shown(row) for row in rows if not _is_gone(row) or row.type == "user_message_sent"]
 
 
-def _is_gone(row: Record) -> bool:
+def _is_gone(row: Row) -> bool:
     return row.is_erased and not row.is_archived
 
 
-def _question(row: Record) -> Event:
+def _question(row: Row) -> Event:
     return UserMessageSent(message_id=row.event_id, content=ERASED_TEXT)
 
 
-def _answer(row: Record) -> Event:
+def _answer(row: Row) -> Event:
     return _said(row, ERASED_TEXT, "end_turn")
 
 
-def _thought(row: Record) -> Event:
+def _thought(row: Row) -> Event:
     return Thinking(message_id=row.event_id, content="[The text of this thought was erased.]")
 
 
-def _error(row: Record) -> Event:
+def _error(row: Row) -> Event:
     text = "[The text of this error was erased.]"
     return Error(error=text, code="erased", retryable=False)
 
 
-def _note(row: Record) -> Event:
+def _note(row: Row) -> Event:
     """Of what refers to another event, as a result does to its call: nobody can tell to which."""
     return _said(row, f"[The content of a {row.type!r} was erased.]", "tool_use")
 
 
-def _said(row: Record, text: str, stop_reason: str) -> Message:
+def _said(row: Row, text: str, stop_reason: str) -> Message:
     return Message(
         message_id=row.event_id,
         blocks=[{"type": "text", "text": text}],
@@ -67,7 +68,7 @@ def _said(row: Record, text: str, stop_reason: str) -> Message:
     )
 
 
-_STANDS_FOR: dict[str, Callable[[Record], Event]] = {
+_STANDS_FOR: dict[str, Callable[[Row], Event]] = {
     "user_message_sent": _question,
     "message": _answer,
     "thinking": _thought,

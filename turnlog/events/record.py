@@ -12,7 +12,7 @@ by guessing.
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,7 @@ NO_SEAL = b""  # what the first row of a session is sealed onto
 ERASED = b""  # the body of an event whose content was destroyed
 _SALT_BYTES = 16
 _ENVELOPE = 10  # so many fields, and whether it is internal
+_BARE = 12  # so many fields, without the proof
 
 
 class Record(NamedTuple):
@@ -59,6 +60,37 @@ class Record(NamedTuple):
     def is_archived(self) -> bool:
         """Whether its body is in an archive: the salt stays, or nobody could tell it again."""
         return not self.body and bool(self.digest) and bool(self.salt)
+
+    @property
+    def bare(self) -> "BareRecord":
+        fields: tuple[Any, ...] = self[:_BARE]
+        return BareRecord(*fields)
+
+
+class BareRecord(msgspec.Struct, frozen=True, gc=False):
+    """A record without its proof, to be shown: the first fields, in the same order.
+
+    A struct, because a page has a thousand of them: a tuple with names takes three times as long.
+    """
+
+    session_id: str
+    seq: int
+    turn_id: str
+    event_id: str
+    type: str
+    version: int
+    at: str
+    agent_id: str
+    agent_name: str
+    event_index: int | None
+    is_internal: bool
+    body: bytes  # empty: it was erased
+
+    is_archived: ClassVar[bool] = False  # then it is not read like this
+
+    @property
+    def is_erased(self) -> bool:
+        return not self.body
 
     @property
     def cursor(self) -> str:
@@ -127,7 +159,7 @@ def has_its_body(row: Record) -> bool:
     return row.salt is not None and digest_of(row.body, row.salt) == row.digest
 
 
-def stamped(row: Record) -> Stamped:
+def stamped(row: Record | BareRecord) -> Stamped:
     """The event that the row holds, with its place. Raises UnknownEvent where it was erased."""
     if row.is_archived:
         raise UnknownEvent(f"The content of number {row.seq} is in an archive.")
@@ -136,7 +168,7 @@ def stamped(row: Record) -> Stamped:
     return placed(row, codec.decode(row.type, row.version, row.body))
 
 
-def placed(row: Record, event: Event) -> Stamped:
+def placed(row: Record | BareRecord, event: Event) -> Stamped:
     """The event in the place of the row."""
     return numbered(_envelope(row, event), row.session_id, row.turn_id, row.seq)
 
@@ -146,7 +178,7 @@ def numbered(placed: Envelope, session_id: str, turn_id: str, seq: int) -> Stamp
     return Stamped(session_id=session_id, turn_id=turn_id, envelope=placed, seq=seq, position=seq)
 
 
-def _envelope(row: Record, event: Event) -> Envelope:
+def _envelope(row: Record | BareRecord, event: Event) -> Envelope:
     return Envelope(
         event=event,
         event_id=row.event_id,

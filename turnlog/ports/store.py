@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 
 from turnlog.events.base import Envelope, Stamped, Value
 from turnlog.events.kinds import Complete
-from turnlog.events.record import Record
+from turnlog.events.record import BareRecord
 from turnlog.events.seal import Seals
 from turnlog.ports.audit import Audit, AuditTrail
 from turnlog.ports.billing import Billing
@@ -135,7 +135,7 @@ class EventLog(Excerpts, Protocol):
 
     async def tail(
         self, user_id: str, session_id: str, *, limit: int, before: int | None = None
-    ) -> list[Record]:
+    ) -> list[BareRecord]:
         """The newest `limit` rows (numbered below `before`), oldest first; `stamped` reads one."""
         ...
 

@@ -17,13 +17,13 @@ from msgspec import UNSET, Raw, UnsetType
 from turnlog.events.content import TokenUsage
 from turnlog.events.erasure import shown
 from turnlog.events.kinds import KINDS
-from turnlog.events.record import Record
+from turnlog.events.record import BareRecord
 from turnlog.transports import wire
 
 NULL, EMPTY = Raw(b"null"), Raw(b"[]")
 
 
-class Part(msgspec.Struct, rename="camel", tag_field="type", kw_only=True):
+class Part(msgspec.Struct, rename="camel", tag_field="type", kw_only=True, gc=False):
     """What a client sees of a row: the fields of its kind, and its envelope, which is added.
 
     No event has the values that stand here.
@@ -71,7 +71,7 @@ class Result(Part, tag="tool_result", omit_defaults=True):
     in_doubt: bool = False  # said only where it is so
 
 
-class Block(msgspec.Struct):
+class Block(msgspec.Struct, gc=False):
     """A block of an answer."""
 
     type: str
@@ -79,13 +79,13 @@ class Block(msgspec.Struct):
     citations: Raw = NULL
 
 
-class Details(msgspec.Struct, frozen=True):
+class Details(msgspec.Struct, frozen=True, gc=False):
     """Of the API's message, what is shown where it is there."""
 
     stop_details: Raw = NULL
 
 
-class Span(msgspec.Struct, rename="camel"):
+class Span(msgspec.Struct, rename="camel", gc=False):
     """Where a text block stands in the text of its answer."""
 
     block_index: int
@@ -126,7 +126,7 @@ _decoders = {
 }
 
 
-def encode(rows: Iterable[Record]) -> bytes:
+def encode(rows: Iterable[BareRecord]) -> bytes:
     """The events of the rows as a client sees them, in a JSON list.
 
     Raises UnknownEvent as `erasure.shown` does.
@@ -134,21 +134,20 @@ def encode(rows: Iterable[Record]) -> bytes:
     return wire.encode_all([_part(row) or Raw(wire.encode(shown(row))) for row in rows])
 
 
-def _part(row: Record) -> Part | None:
+def _part(row: BareRecord) -> Part | None:
     """None: it must be decoded."""
-    session_id, seq, turn_id, event_id, kind, version, at, agent_id, agent, index, _, body, *_ = row
-    decode = _decoders.get((kind, version))
-    if decode is None or not body:
+    decode = _decoders.get((row.type, row.version))
+    if decode is None or not row.body:
         return None
     try:
-        stored = decode(body)
+        stored = decode(row.body)
     except msgspec.ValidationError:  # an answer with a block of another shape
         return None
     part = _answer(stored) if type(stored) is StoredAnswer else stored
     if part is not None:
-        part.event_id, part.session_id, part.turn_id = event_id, session_id, turn_id
-        part.timestamp, part.event_index, part.sequence_number = at, index, seq
-        part.agent, part.cursor = _agent(agent_id, agent), f"{seq}.{-1 if index is None else index}"
+        part.event_id, part.session_id, part.turn_id = row.event_id, row.session_id, row.turn_id
+        part.timestamp, part.event_index, part.sequence_number = row.at, row.event_index, row.seq
+        part.agent, part.cursor = _agent(row.agent_id, row.agent_name), row.cursor
         part.persistence_state = "persisted"
     return part
 

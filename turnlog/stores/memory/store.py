@@ -19,7 +19,7 @@ from turnlog.events.base import Envelope, Stamped
 from turnlog.events.clock import now
 from turnlog.events.erasure import shown, what_is_left
 from turnlog.events.kinds import Complete
-from turnlog.events.record import ERASED, NO_SEAL, Record, records, stamped
+from turnlog.events.record import ERASED, NO_SEAL, BareRecord, Record, records, stamped
 from turnlog.ports import (
     OPEN,
     Approval,
@@ -96,9 +96,9 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
 
     async def tail(
         self, user_id: str, session_id: str, *, limit: int, before: int | None = None
-    ) -> list[Record]:
+    ) -> list[BareRecord]:
         await self.get_session(user_id, session_id)
-        return self._log.get(session_id, [])[:before][-limit:]
+        return [row.bare for row in self._log.get(session_id, [])[:before][-limit:]]
 
     async def last_number(self, user_id: str, session_id: str) -> int:
         await self.get_session(user_id, session_id)

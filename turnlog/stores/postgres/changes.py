@@ -123,6 +123,9 @@ class Rehearsal:
         note(self.change, values)
         return iter(())  # type: ignore[return-value]  # nobody looks at the rows of a write
 
+    def tuples(self, sql: str, values: Mapping[str, Any], /) -> Sequence[tuple[Any, ...]]:
+        raise NeedsAnswer
+
     def append_events(self, rows: Sequence[Record], beside: NewRows) -> None:
         if not rows or self.change.events or beside.keys() - _BESIDE:
             raise NeedsAnswer

@@ -51,6 +51,9 @@ class StepConnection:
         except asyncpg.IntegrityConstraintViolationError as error:
             raise Conflict(str(error)) from error
 
+    def tuples(self, sql: str, values: Mapping[str, Any], /) -> Sequence[Any]:
+        return [*self.execute(sql, values)]
+
     def append_events(self, rows: Sequence[Record], beside: NewRows) -> None:
         """All of it in one statement, but for an answer with very many citations."""
         along, rest = parted(beside)

@@ -35,6 +35,10 @@ class Connection(Protocol):
         """Raises Conflict."""
         ...
 
+    def tuples(self, sql: str, values: Mapping[str, Any], /) -> Sequence[tuple[Any, ...]]:
+        """The rows of a statement that reads many, all at once and without names."""
+        ...
+
     def append_events(self, rows: Sequence[Record], beside: NewRows) -> None:
         """Rows of the log, and new ones of other tables with them.
 

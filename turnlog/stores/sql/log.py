@@ -1,12 +1,13 @@
 """The log on a connection: each function is one step of one transaction."""
 
 from collections.abc import Sequence
+from itertools import starmap
 from typing import Any, NamedTuple
 
 from turnlog.errors import AlreadyDecided, NotFound
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.erasure import shown, what_is_left
-from turnlog.events.record import NO_SEAL, Record, numbered, records
+from turnlog.events.record import NO_SEAL, BareRecord, Record, numbered, records
 from turnlog.events.seal import Seals
 from turnlog.ports import SILENT, Announcer, Evidence, Excerpt, Turn
 from turnlog.projections import tables
@@ -104,7 +105,7 @@ def open_turn(
 def read(db: Connection, user_id: str, session_id: str, after: int, limit: int | None) -> Found:
     sessions.find(db, user_id, session_id)
     bounds = {"after": after, "limit": _END if limit is None else limit}
-    return _found(list(db.execute(SQL["read_events"], bounds | {"session_id": session_id})))
+    return _found(db.tuples(SQL["read_events"], bounds | {"session_id": session_id}))
 
 
 def read_few(
@@ -116,15 +117,15 @@ def read_few(
     place = {"session_id": session_id, "after": after, "limit": most}
     if not _are_few(db, place):
         return None
-    found = _found(list(db.execute(SQL["read_events"], place)))
+    found = _found(db.tuples(SQL["read_events"], place))
     return None if found.rows else found.entries
 
 
 def excerpt(db: Connection, user_id: str, session_id: str, anchor: int, after: int) -> Found:
     sessions.refuse_unknown(db, user_id, session_id)
     place = {"session_id": session_id, "anchor": anchor, "after": after}
-    rows = list(db.execute(SQL["read_excerpt"], place))
-    kept = [Record._make(tuple(row)[1:]) for row in rows]
+    rows = db.tuples(SQL["read_excerpt"], place)
+    kept = [Record._make(row[1:]) for row in rows]
     emptied = rows[0][0] if rows else 0
     if any(row.is_archived for row in kept):
         return Found([], kept, emptied)
@@ -157,7 +158,7 @@ def records_of(
     db: Connection, session_id: str, *, after: int = -1, limit: int = _END
 ) -> list[Record]:
     place = {"session_id": session_id, "after": after, "limit": limit}
-    return [Record._make(row) for row in db.execute(SQL["read_events"], place)]
+    return [*map(Record._make, db.tuples(SQL["read_events"], place))]
 
 
 def _found(rows: Sequence[Any]) -> Found:
@@ -173,11 +174,26 @@ def has_message(db: Connection, message_id: str) -> bool:
 
 def tail(
     db: Connection, user_id: str, session_id: str, limit: int, before: int | None
+) -> list[BareRecord]:
+    place = _end_of(db, user_id, session_id, limit, before)
+    return [*starmap(BareRecord, db.tuples(SQL["read_newest_bare"], place))][::-1]
+
+
+def tail_of_records(
+    db: Connection, user_id: str, session_id: str, limit: int, before: int | None
 ) -> list[Record]:
-    sessions.find(db, user_id, session_id)
-    bounds = {"before": _END if before is None else before, "limit": limit}
-    rows = db.execute(SQL["read_newest_events"], bounds | {"session_id": session_id})
-    return [Record._make(row) for row in rows][::-1]
+    """The same with what says where a body is that is not there."""
+    place = _end_of(db, user_id, session_id, limit, before)
+    return [*map(Record._make, db.tuples(SQL["read_newest_events"], place))][::-1]
+
+
+def _end_of(db: Connection, user_id: str, session_id: str, limit: int, before: int | None) -> Row:
+    sessions.refuse_unknown(db, user_id, session_id)
+    return {
+        "session_id": session_id,
+        "before": _END if before is None else before,
+        "limit": limit,
+    }
 
 
 def last_number(db: Connection, user_id: str, session_id: str) -> int:

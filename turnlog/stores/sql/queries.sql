@@ -61,6 +61,12 @@ SELECT count(*), coalesce(sum(size), 0) FROM (
     FROM events WHERE session_id = :session_id AND seq > :after ORDER BY seq LIMIT :limit
 ) AS these
 
+-- read_newest_bare --
+-- Up to a number, newest first, without the proof.
+SELECT session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
+       is_internal, body
+FROM events WHERE session_id = :session_id AND seq < :before ORDER BY seq DESC LIMIT :limit
+
 -- read_newest_events --
 -- Up to a number, newest first.
 SELECT session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,

@@ -8,7 +8,7 @@ from typing import TypeVar
 from turnlog.errors import ArchiveMissing, ContentLost
 from turnlog.events.base import Stamped
 from turnlog.events.erasure import shown, what_is_left
-from turnlog.events.record import Record
+from turnlog.events.record import BareRecord, Record
 from turnlog.ports import Excerpt
 from turnlog.stores.sql import log
 from turnlog.stores.sql.archives import SqlArchives, archives_of
@@ -40,16 +40,17 @@ class SqlReading:
 
     async def tail(
         self, user_id: str, session_id: str, *, limit: int, before: int | None = None
-    ) -> list[Record]:
-        def read(db: Connection) -> list[Record]:
-            return log.tail(db, user_id, session_id, limit, before)
-
+    ) -> list[BareRecord]:
+        place = (user_id, session_id, limit, before)
+        bare = await self._look(lambda db: log.tail(db, *place))
+        if all(row.body for row in bare):
+            return bare
         for _ in range(2):
-            rows = await self._look(read)
+            rows = await self._look(lambda db: log.tail_of_records(db, *place))
             if any(row.is_archived for row in rows):
                 rows = await self.archives.filled(rows)
             if not any(row.is_archived for row in rows):
-                return rows
+                return [row.bare for row in rows]
         raise await self._missing(rows)
 
     async def last_number(self, user_id: str, session_id: str) -> int:

@@ -56,6 +56,11 @@ class SqliteConnection(sqlite3.Connection):
         except sqlite3.IntegrityError as error:
             raise Conflict(str(error)) from error
 
+    def tuples(self, sql: str, values: Any, /) -> Sequence[tuple[Any, ...]]:
+        cursor = self.execute(sql, values)
+        cursor.row_factory = None
+        return cursor.fetchall()
+
     def append_events(self, rows: Sequence[Record], beside: NewRows) -> None:
         """A message is in the log by its id."""
         ids = {row["seq"]: row["message_id"] for row in beside.get("messages", ())}

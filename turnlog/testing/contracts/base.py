@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from turnlog.events.base import Envelope, Event, Stamped
-from turnlog.events.record import Record
+from turnlog.events.record import BareRecord
 from turnlog.ports import Store, Turn
 from turnlog.testing import samples as s
 
@@ -49,5 +49,5 @@ def said(times: int) -> list[Envelope]:
     return s.placed(*(s.said("Something.") for _ in range(times)))
 
 
-def numbers(log: Sequence[Stamped | Record]) -> list[int | None]:
+def numbers(log: Sequence[Stamped | BareRecord]) -> list[int | None]:
     return [entry.seq for entry in log]
