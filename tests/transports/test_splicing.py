@@ -8,6 +8,7 @@ from msgspec.structs import fields, replace
 
 from turnlog.errors import UnknownEvent
 from turnlog.events import kinds as k
+from turnlog.events.erasure import ERASED_TEXT, shown
 from turnlog.events.record import NO_SEAL, records, stamped
 from turnlog.testing import samples as s
 from turnlog.transports import splicing, wire
@@ -113,6 +114,12 @@ def test_most_rows_are_not_decoded(monkeypatch):
 
 def test_what_cannot_be_read_is_refused_as_ever():
     row = row_of(s.asked())
-    for unknown in (row._replace(body=b""), row._replace(version=99), row._replace(type="odd")):
+    for unknown in (row._replace(version=99), row._replace(type="odd")):
         with pytest.raises(UnknownEvent):
             splicing.encode([unknown.bare])
+
+
+def test_what_was_erased_says_so():
+    row = row_of(s.asked("A secret."))._replace(body=b"", salt=None)
+    assert read(splicing.encode([row.bare])[1:-1]) == read(wire.encode(shown(row)))
+    assert ERASED_TEXT.encode() in splicing.encode([row.bare])
