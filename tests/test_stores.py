@@ -41,6 +41,8 @@ class OurStoreContract(StoreContract):
         for search, found in (("hello", asked), ("goose", answered)):
             listed = await store.list_sessions("alice", limit=9, search=search)
             assert "".join(session.id for session in listed) == found
+        assert await store.reaches_all("alice") == (not bounds)
+        assert await store.reaches_all("nobody")
 
 
 @pytest.mark.parametrize(

@@ -110,9 +110,12 @@ class Archives(Archived):
         assert await store.list_sessions("bob", limit=9, archived=True, search="goose") == []
         assert await store.list_sessions("alice", limit=9, search="goose") == []
         (newest,) = await store._look(lambda db: archives.archives_of(db, "c"))
+        assert await store.reaches_all("alice", archived=True)
         for bound in ({"archives": 1}, {"size": newest.unpacked + 9}, {"sessions": 1}):
             monkeypatch.setattr(texts, "BOUNDS", BOUNDS | bound)
             assert await found("goose") == "c"
+            assert not await store.reaches_all("alice", archived=True)
+            assert await store.reaches_all("alice")
 
     async def test_nobody_changes_a_log_in_the_name_of_its_archive(self, store, closed):
         await store.archives.make("s", "eve")

@@ -1,6 +1,7 @@
 """GET /api/sessions: what is found, and of whom."""
 
 from turnlog.simulator import Reply
+from turnlog.stores import texts
 from turnlog.testing.apps import SECRET, STREAM, as_user, is_problem, served
 
 
@@ -27,6 +28,20 @@ async def test_what_was_said_is_found_by_its_user_and_nobody_else():
             assert [session["id"] for session in page.json()["sessions"]] == [
                 said[o] for o in found
             ]
+
+
+async def test_a_search_says_whether_older_texts_were_left_out(monkeypatch):
+    async with served(Reply("A goose."), Reply("A duck.")) as server:
+        for _ in range(2):
+            await server.ask(await server.session(), headers=STREAM)
+        plain = (await server.http.get("/api/sessions")).json()
+        whole = (await server.http.get("/api/sessions?search=goose")).json()
+        monkeypatch.setattr(texts, "BOUNDS", texts.BOUNDS | {"sessions": 1})
+        bounded = (await server.http.get("/api/sessions?search=goose")).json()
+    assert "searchedAll" not in plain
+    assert [(len(p["sessions"]), p["searchedAll"]) for p in (whole, bounded)] == [
+        (1, True), (0, False)
+    ]  # fmt: skip
 
 
 async def test_nul_is_refused_before_a_database_is_asked():

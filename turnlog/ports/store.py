@@ -16,6 +16,7 @@ from turnlog.ports.excerpts import Excerpts
 from turnlog.ports.files import FileTable
 from turnlog.ports.line import Line
 from turnlog.ports.outbox import Outbox
+from turnlog.ports.reach import Reach
 from turnlog.ports.tickets import Tickets
 from turnlog.ports.tool_runs import ToolRun
 from turnlog.ports.tools import ToolStarted
@@ -144,7 +145,7 @@ class EventLog(Excerpts, Protocol):
         ...
 
 
-class Sessions(Protocol):
+class Sessions(Reach, Protocol):
     """Who owns which conversation. Every question names the user who asks."""
 
     async def create_session(self, session: Session) -> None: ...
@@ -164,8 +165,7 @@ class Sessions(Protocol):
     ) -> list[Session]:
         """The user's sessions, newest first; those that come after the one with id `after`.
 
-        `search`: whose titles hold these words, in whatever case, or whose questions and
-        answers do: the newest ones, within the bounds of the store.
+        `search`: whose titles, or newest questions and answers, hold these words in any case.
         """
         ...
 

@@ -56,15 +56,14 @@ def _text(body: bytes) -> str:
         return ""
 
 
+def is_said(row: Record) -> bool:
+    return row.type in SAID and not row.is_internal
+
+
 def newest(logs: Iterable[Sequence[Record]]) -> Iterator[Text]:
     """Of logs in memory, the newest session's first: as `list_newest_texts` has it in SQL."""
     bounded = list(logs)[: BOUNDS["sessions"]]
-    rows = [
-        row
-        for log in bounded
-        for row in reversed(log[-BOUNDS["events"] :])
-        if row.type in SAID and not row.is_internal
-    ]
+    rows = [row for log in bounded for row in reversed(log[-BOUNDS["events"] :]) if is_said(row)]
     for row, size in zip(rows, accumulate(len(row.body) for row in rows), strict=True):
         if size <= BOUNDS["size"]:
             yield row.session_id, row.body

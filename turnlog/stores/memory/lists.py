@@ -45,6 +45,11 @@ class MemoryLists:
         mine.sort(key=_active, reverse=True)
         return [s for s in mine if below is None or _active(s) < below][:limit]
 
+    async def reaches_all(self, user_id: str, *, archived: bool = False) -> bool:
+        logs = [self._log.get(s.id, []) for s in self._fitting(user_id, archived, "")]
+        said = [row for log in logs for row in log if texts.is_said(row)]
+        return len(list(texts.newest(logs))) == len(said)
+
     def _fitting(self, user_id: str, archived: bool, search: str) -> list[Session]:
         """Newest first."""
         wanted = (user_id, archived)

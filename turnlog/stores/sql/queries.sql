@@ -196,6 +196,25 @@ SELECT session_id, first_seq, last_seq, place, size, unpacked, made_at FROM (
 ) AS newest JOIN archives ON archives.session_id = newest.id
 ORDER BY newest.created_at DESC, newest.id DESC, archives.first_seq DESC LIMIT :archives
 
+-- reaches_all --
+-- Whether the bounds of a search leave nothing out: see stores/texts.py.
+WITH newest AS (
+    SELECT id FROM sessions WHERE user_id = :user_id AND archived = :archived
+    ORDER BY created_at DESC, id DESC LIMIT cast(:sessions AS bigint) + 1
+), said AS (
+    SELECT seq, (SELECT max(seq) FROM events AS last WHERE last.session_id = newest.id) AS newest_seq,
+           length(body) AS size
+    FROM newest JOIN events ON events.session_id = newest.id
+    WHERE type IN ('user_message_sent', 'message') AND is_internal = 0
+), files AS (
+    SELECT unpacked FROM newest JOIN archives ON archives.session_id = newest.id
+)
+SELECT (SELECT count(*) FROM newest) <= cast(:sessions AS bigint)
+   AND NOT EXISTS (SELECT 1 FROM said WHERE seq <= newest_seq - :events AND size > 0)
+   AND (SELECT coalesce(sum(size), 0) FROM said) <= cast(:size AS bigint)
+   AND (SELECT count(*) FROM files) <= cast(:archives AS bigint)
+   AND (SELECT coalesce(sum(unpacked), 0) FROM files) <= cast(:size AS bigint)
+
 -- name_session --
 -- A title for a session that has none.
 UPDATE sessions SET title = :title WHERE id = :id AND title = ''

@@ -84,6 +84,11 @@ def _fitting(
     }
 
 
+def reaches_all(db: Connection, user_id: str, archived: bool) -> bool:
+    asked = {"user_id": user_id, "archived": archived} | texts.BOUNDS
+    return bool(db.execute(SQL["reaches_all"], asked).fetchone()[0])
+
+
 def _said(db: Connection, user_id: str, archived: bool, search: str) -> set[str]:
     """Sessions of the user in whose questions and answers the words are."""
     asked = {"user_id": user_id, "archived": archived} | texts.BOUNDS

@@ -164,6 +164,9 @@ class SqlStore(SqlReading):
         asked = (user_id, limit, below, archived, search, said)
         return await self._look(lambda db: sessions.active(db, *asked))
 
+    async def reaches_all(self, user_id: str, *, archived: bool = False) -> bool:
+        return await self._look(lambda db: sessions.reaches_all(db, user_id, archived))
+
     async def update_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
         return await self._change(lambda db: sessions.change(db, user_id, session_id, changes))
 

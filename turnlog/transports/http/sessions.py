@@ -55,7 +55,12 @@ async def find(request: UserRequest) -> Response:
     more = len(sessions) > limit
     page = sessions[:limit]
     cursor = (_place(page[-1]) if by_activity else page[-1].id) if more else None
-    return json_response({"sessions": [shown(session) for session in page], "cursor": cursor})
+    answer: dict[str, Any] = {"sessions": [shown(session) for session in page], "cursor": cursor}
+    wanted = _wanted(request)
+    if wanted["search"]:
+        reaches = request.backend.store.reaches_all(request.user.id, archived=wanted["archived"])
+        answer["searchedAll"] = await reaches
+    return json_response(answer)
 
 
 async def _created(request: UserRequest, limit: int) -> list[Session]:

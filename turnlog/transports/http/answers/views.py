@@ -61,6 +61,7 @@ class SessionView(Value, frozen=True, kw_only=True):
 class SessionPage(Value, frozen=True, kw_only=True):
     sessions: list[SessionView]
     cursor: str | None
+    searched_all: bool | msgspec.UnsetType = msgspec.UNSET  # false: of older texts, titles alone
 
 
 class ThinkingSet(Value, frozen=True, kw_only=True):
