@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from turnlog.config import Settings
 from turnlog.config.reading import ENVIRONMENT
 from turnlog.telemetry.metrics import Metrics
 from turnlog.transports.http.routes import ROUTES
@@ -36,3 +37,23 @@ def test_every_probe_asks_a_route_that_is_open():
 def test_the_dashboard_is_json():
     panels = json.loads((DEPLOY / "grafana.json").read_text())["panels"]
     assert all(panel["targets"][0]["expr"] for panel in panels)
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "kubernetes.yaml"])
+def test_several_nodes_share_the_files_of_their_users(name):
+    """Or what one of them has received, the next one does not find."""
+    text = (DEPLOY / name).read_text()
+    (place,) = re.findall(r"file:(/[\w/]+)", text)
+    assert f"mountPath: {place}}}" in text or f"volumes: [files:{place}]" in text
+    assert place in (DEPLOY / "Dockerfile").read_text()  # made there, for the user who runs it
+
+
+def test_a_node_that_stops_gets_the_time_that_its_turns_need():
+    grace = Settings().grace
+    told = {
+        "compose.yaml": r"stop_grace_period: (\d+)s",
+        "kubernetes.yaml": r"terminationGracePeriodSeconds: (\d+)",
+    }
+    for name, pattern in told.items():
+        (seconds,) = re.findall(pattern, (DEPLOY / name).read_text())
+        assert int(seconds) >= 2 * grace, name
