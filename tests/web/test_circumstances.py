@@ -48,7 +48,7 @@ async def test_a_message_written_without_a_network_is_sent_when_it_is_back(brows
         await field(one).fill("Are you there?")
         await pictures.check(one, "offline", request, among=FEW)
         await one.page.get_by_role("button", name="Send when back").click()
-        assert await one.page.locator(".bubble").last.inner_text() == "Are you there?"
+        await one.page.locator(".bubble").get_by_text("Are you there?", exact=True).wait_for()
         await one.page.context.set_offline(False)
         await one.page.get_by_text("Here I am.", exact=True).wait_for()
         await one.page.locator('[data-state="live"]').wait_for()

@@ -101,7 +101,7 @@ async def test_a_decision_in_one_tab_takes_the_buttons_from_the_other(browser, r
             await mine.ask("Create it")
             await mine.page.locator(".approval").wait_for()
             await other.page.locator(".approval").wait_for()
-            assert await other.page.title() == "(1) turnlog"
+            await other.page.wait_for_function("() => document.title === '(1) turnlog'")
             await other.page.get_by_role("button", name="Reject…").click()
             await other.page.get_by_label("Reason").fill("It exists already.")
             await other.page.get_by_role("button", name="Reject", exact=True).click()
@@ -115,7 +115,7 @@ async def test_a_decision_in_one_tab_takes_the_buttons_from_the_other(browser, r
 
 
 async def test_stop_keeps_what_was_written(browser, request):
-    story = Reply("Once upon a time there was", chunk=4, ending=Stall(after=6, seconds=60))
+    story = Reply("Once upon a time there was", chunk=4, ending=Stall(after=6, seconds=600))
     async with office(story) as here:
         session = await here.session()
         async with tab(browser, here.url) as one:

@@ -18,7 +18,7 @@ export function ReplayBar({ events, replay }: { events: LogEvent[]; replay: Repl
         Event <b>{at}</b> of {Math.max(0, events.length - 1)}
       </span>
       <span className="replay-slider">
-        <input type="range" min={0} max={Math.max(0, events.length - 1)} value={at} onChange={(change) => go(Number(change.target.value))} aria-label="Place in the log" aria-valuetext={`Event ${at}, ${event?.type ?? ""}`} />
+        <input type="range" min={0} max={Math.max(0, events.length - 1)} value={at} disabled={events.length === 0} onChange={(change) => go(Number(change.target.value))} aria-label="Place in the log" aria-valuetext={`Event ${at}, ${event?.type ?? ""}`} />
         {marks.length > 0 && (
           <svg className="ticks" height={6} role="img" aria-label={`Approvals in the log: ${marks.length} events`}>
             {marks.map(({ id, place, title }) => <rect key={id} x={`${place * 100}%`} width={2} height={6} className="tick"><title>{title}</title></rect>)}

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from "react";
 import { useLocation } from "wouter";
 import { CircleAlert } from "lucide-react";
 import type { Turn } from "../fold/screen";
-import { list } from "../wire/sessions";
+import { list, load } from "../wire/sessions";
 import { useActions } from "./Actions";
 import { prepare } from "./continuation";
 import { useSessionId } from "./SessionContext";
@@ -16,8 +16,11 @@ export function Ending({ turn, reason }: { turn: Turn; reason: string }): ReactN
   const [preparing, setPreparing] = useState(false);
   const summarize = async (): Promise<void> => {
     setPreparing(true);
-    const title = list.get().sessions.find((one) => one.id === sessionId)?.title ?? "";
-    await prepare(sessionId, title).then(() => go("/")).catch(() => setPreparing(false));
+    const known = list.get().sessions.find((one) => one.id === sessionId);
+    await Promise.resolve(known ?? load(sessionId))
+      .then((session) => prepare(sessionId, session.title ?? ""))
+      .then(() => go("/"))
+      .catch(() => setPreparing(false));
   };
   if (turn.failure && reason === "error") {
     return (
