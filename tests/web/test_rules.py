@@ -213,7 +213,9 @@ async def test_a_message_is_sent_once_however_often_the_answer_is_lost(browser):
 
             await one.page.route("**/messages", lose)
             await one.go(f"/s/{session}")
-            await one.ask("Once")
+            async with one.page.expect_response("**/messages") as repeated:
+                await one.ask("Once")
+            assert (await repeated.value).status == 202  # it is sent again, though the socket stood
             await one.ended()
             await one.page.reload()
             await one.ended()

@@ -25,6 +25,7 @@ export interface Outgoing extends Draft {
   at: string;
 }
 
+const AGAIN = 2_000; // ms until a request is repeated that was lost while the socket stands
 export const EMPTY_DRAFT: Draft = { text: "", files: [] };
 
 /** Of one session. `null` is the session that is not made yet. */
@@ -102,10 +103,14 @@ export class Outbox {
   }
 
   private whenBack(message: Outgoing): void {
+    const again = (): void => {
+      if (this.sending.get()?.requestId === message.requestId) void this.send(message);
+    };
+    if (connection.get() === "live") return void setTimeout(again, AGAIN); // back already, or never away
     const stop = connection.subscribe(() => {
       if (connection.get() !== "live") return;
       stop();
-      if (this.sending.get()?.requestId === message.requestId) void this.send(message);
+      again();
     });
   }
 
