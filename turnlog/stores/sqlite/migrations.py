@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 
 from turnlog.errors import StoreUnusable
@@ -29,19 +29,33 @@ def migrate(
 ) -> list[int]:
     """Bring the database up to date and return the numbers applied. Safe to call again.
 
-    Raises StoreUnusable where a newer program has written it.
+    As many as can share a transaction do: each commit waits for the disk, and a new database
+    would wait for all of them. Raises StoreUnusable where a newer program has written it.
     """
-    applied = []
     known = migrations(package)
     refuse_newer(db, known[-1][0])
-    for number, sql in known:
-        if number > version(db):
-            db.executescript(SQL["migrate"].format(sql=sql, number=number))
-            if number in afterwards:
-                afterwards[number](db)
-            db.execute(SQL["commit"])
-            applied.append(number)
-    return applied
+    present = version(db)
+    missing = [each for each in known if each[0] > present]
+    for group in _groups(missing, afterwards):
+        number = group[-1][0]
+        sql = ";\n".join(sql for _, sql in group)
+        db.executescript(SQL["migrate"].format(sql=sql, number=number))
+        if number in afterwards:
+            afterwards[number](db)
+        db.execute(SQL["commit"])
+    return [number for number, _ in missing]
+
+
+def _groups(
+    missing: list[tuple[int, str]], afterwards: Mapping[int, Step]
+) -> Iterator[list[tuple[int, str]]]:
+    """Each ends with a migration that has a step after it, or with the last one."""
+    group: list[tuple[int, str]] = []
+    for number, sql in missing:
+        group.append((number, sql))
+        if number in afterwards or number == missing[-1][0]:
+            yield group
+            group = []
 
 
 def version(db: sqlite3.Connection) -> int:

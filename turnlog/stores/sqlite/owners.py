@@ -7,7 +7,7 @@ One more lock is for the server, of which a folder has one.
 import contextlib
 import fcntl
 import os
-import uuid
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class Owners:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.me = uuid.uuid4().hex
+        self.me = secrets.token_hex(8)  # short: each row of `turns` keeps one
 
     def enter(self) -> None:
         """From now on this process counts as living. Sweeps up after those that died.

@@ -28,7 +28,7 @@ PRAGMA quick_check(1)
 PRAGMA user_version
 
 -- migrate --
--- One migration, as the start of a transaction.
+-- One migration or several, as the start of a transaction.
 BEGIN IMMEDIATE; {sql}; PRAGMA user_version = {number};
 
 -- ── a transaction ──
