@@ -32,6 +32,17 @@ async def test_the_answer_streams():
         assert (types[0], types[-2:]) == ("user_message_sent", ["message", "complete"])
 
 
+async def test_large_answers_are_packed_and_streams_are_not():
+    packs = {"accept-encoding": "gzip"}
+    async with served(Reply("Hello you. " * 500)) as server:
+        session = await server.session()
+        streamed = await server.ask(session, headers=STREAM | packs)
+        assert "content-encoding" not in streamed.headers
+        assert events(streamed)[-1]["type"] == "complete"
+        reload = await server.http.get(f"/api/sessions/{session}/messages", headers=packs)
+        assert reload.headers["content-encoding"] == "gzip"
+
+
 async def test_the_id_of_a_frame_is_the_cursor_of_its_event():
     async with served(Reply("Hello you.")) as server:
         response = await server.ask(await server.session(), headers=STREAM)

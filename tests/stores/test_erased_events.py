@@ -9,6 +9,7 @@ from contextlib import aclosing, asynccontextmanager, closing
 import asyncpg
 import pytest
 
+from turnlog.errors import NotFound
 from turnlog.events import kinds as k
 from turnlog.events.erasure import ERASED_TEXT, shown
 from turnlog.events.record import ERASED, NO_SEAL, records
@@ -144,15 +145,30 @@ async def test_the_numbers_without_content_are_counted_from_the_anchor_on(place)
     await place.store.close()
 
 
-async def test_the_count_is_looked_up_in_an_index(tmp_path):
+@pytest.mark.parametrize("statement", ["read_excerpt", "read_few_of_excerpt"])
+async def test_the_count_is_looked_up_in_an_index(tmp_path, statement):
     """So it costs the same however long the window is."""
     store = SqliteStore(tmp_path)
     await store.open()
     place = {"session_id": "s", "anchor": 0, "after": 5}
-    plan = f"EXPLAIN QUERY PLAN {SQL['read_excerpt']}"
+    place |= {"user_id": "alice", "largest": 9, "limit": 9}
+    plan = f"EXPLAIN QUERY PLAN {SQL[statement]}"
     steps = [row[3] for row in await store._look(lambda db: list(db.execute(plan, place)))]
     await store.close()
     assert [step for step in steps if "INDEX emptied (session_id=? AND seq>?)" in step]
+
+
+@pytest.mark.parametrize("words", [["Hi."], ["Hi."] * 30, ["x" * 100_000], ["x" * 5_000] * 19])
+async def test_an_excerpt_is_whole_however_much_it_is(place, words):
+    await place.store.open()
+    await place.store.create_session(s.new_session())
+    turn = await place.store.begin_turn(s.new_turn(), s.placed(s.asked("One.")))
+    await place.store.append(turn, s.placed(*[s.said(each) for each in words]))
+    read = await place.store.excerpt("alice", "s", anchor=0, after=0)
+    assert [entry.event.content for entry in read.entries] == words
+    with pytest.raises(NotFound):
+        await place.store.excerpt("bob", "s", anchor=0, after=0)
+    await place.store.close()
 
 
 # what people see

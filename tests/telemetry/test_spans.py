@@ -87,11 +87,19 @@ async def test_the_span_of_a_failed_turn_has_its_error():
     assert WORD not in str(ended)
 
 
+def test_nothing_is_traced_until_somebody_listens(monkeypatch):
+    provider = trace.ProxyTracerProvider()
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+    assert spans.listening_tracer() is None
+    provider = TracerProvider()
+    assert spans.listening_tracer() is not None
+
+
 async def test_spans_arrive_in_opentelemetry(monkeypatch):
     provider, exporter = TracerProvider(), InMemorySpanExporter()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     tracer = spans.OpenTelemetry(trace, provider)
-    monkeypatch.setattr("turnlog.turns.active.installed_tracer", lambda: tracer)
+    monkeypatch.setattr("turnlog.turns.active.listening_tracer", lambda: tracer)
     async with running(Reply(*CALLS), invalid_request(WORD)) as (app, _):
         await app.run_turn(WORD)
         await app.end_turns()

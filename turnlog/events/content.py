@@ -50,16 +50,17 @@ def usage_of(reported: dict[str, Any]) -> TokenUsage:
     So an answer that was compacted or advised counts also what the compaction and the advisor
     used, which the API reports beside its own sums.
     """
-    parts = parts_of("", reported)
-    thinking = [part.thinking_tokens for part in parts if part.thinking_tokens is not None]
-    return TokenUsage(
-        input_tokens=sum(part.input_tokens for part in parts),
-        output_tokens=sum(part.output_tokens for part in parts),
-        cache_write_tokens=sum(part.write_5m_tokens + part.write_1h_tokens for part in parts),
-        cache_read_tokens=sum(part.read_tokens for part in parts),
-        thinking_tokens=sum(thinking) if thinking else None,
-        total_tokens=sum(part.total_tokens for part in parts),
-    )
+    used = TokenUsage()
+    for part in parts_of("", reported):
+        used += TokenUsage(
+            input_tokens=part.input_tokens,
+            output_tokens=part.output_tokens,
+            cache_write_tokens=part.write_5m_tokens + part.write_1h_tokens,
+            cache_read_tokens=part.read_tokens,
+            thinking_tokens=part.thinking_tokens,
+            total_tokens=part.total_tokens,
+        )
+    return used
 
 
 def hash_of(args: dict[str, Any]) -> str:

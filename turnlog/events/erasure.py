@@ -29,7 +29,11 @@ def what_is_left(rows: Iterable[Record]) -> list[Stamped]:
     """The events of the rows without those that were erased. A question says that it was: its
     turn begins with it. Raises UnknownEvent where the content is in an archive.
     """
-    return [shown(row) for row in rows if not _is_gone(row) or row.type == "user_message_sent"]
+    return [shown(row) for row in rows if row.body or _stays(row)]
+
+
+def _stays(row: Row) -> bool:
+    return not _is_gone(row) or row.type == "user_message_sent"
 
 
 def _is_gone(row: Row) -> bool:

@@ -161,9 +161,9 @@ def has_its_body(row: Record) -> bool:
 
 def stamped(row: Record | BareRecord) -> Stamped:
     """The event that the row holds, with its place. Raises UnknownEvent where it was erased."""
-    if row.is_archived:
+    if not row.body and row.is_archived:
         raise UnknownEvent(f"The content of number {row.seq} is in an archive.")
-    if row.is_erased:
+    if not row.body and row.is_erased:
         raise UnknownEvent(f"The content of number {row.seq} was erased.")
     return placed(row, codec.decode(row.type, row.version, row.body))
 

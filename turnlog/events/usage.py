@@ -9,7 +9,10 @@ must not cost anybody an answer.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeGuard
+
+import msgspec
 
 Reported = dict[str, Any]  # the usage object of the Messages API, as it was sent
 MOST_TOKENS = 100_000_000  # of one kind in one part: no call comes near
@@ -43,20 +46,28 @@ class UsagePart(NamedTuple):
 
 def parts_of(model: str, reported: Reported) -> list[UsagePart]:
     """One part for each model call that the report lists; without a list, one for all of it."""
+    parts = _read(msgspec.json.encode(reported))
+    return [part if part.model else part._replace(model=model) for part in parts]
+
+
+@lru_cache(
+    maxsize=100
+)  # an answer is counted, priced, billed and measured: its report is read once
+def _read(report: bytes) -> tuple[UsagePart, ...]:
+    """The same for a report as JSON. A part that names no model has none."""
+    reported: Reported = msgspec.json.decode(report)
     iterations = [each for each in _list(reported.get("iterations")) if isinstance(each, dict)]
-    if not iterations:
-        return [_part(model, reported, reported)._replace(**_beside(reported))]
-    parts = [_part(model, each, reported) for each in iterations]
+    parts = [_part(each, reported) for each in iterations or [reported]]
     answered = _last(parts)
     parts[answered] = parts[answered]._replace(**_beside(reported))
-    return parts
+    return tuple(parts)
 
 
-def _part(model: str, counts: Reported, reported: Reported) -> UsagePart:
+def _part(counts: Reported, reported: Reported) -> UsagePart:
     five_minutes, hour = _writes(counts)
     return UsagePart(
         kind=_word(counts, "type", "message"),
-        model=_word(counts, "model", model),
+        model=_word(counts, "model", ""),
         input_tokens=_count(counts, "input_tokens"),
         output_tokens=_count(counts, "output_tokens"),
         write_5m_tokens=five_minutes,

@@ -18,7 +18,8 @@ async def admitted_files(
     """
     admit(question, limits)
     files = [await attachments.get(user_id, file_id) for file_id in question.file_ids]
-    admit_files(files, limits)
+    if files:
+        admit_files(files, limits)
     return files
 
 

@@ -84,9 +84,7 @@ def set_up(
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # "Avoid calling sys._getframe(), which may help to speed up your code": Python's logging HOWTO
     logging._srcfile = None
-    handler = logging.StreamHandler(to or sys.stderr)
-    handler.setFormatter(FORMS[form](content))
-    handler.addFilter(_Own(tools, development))
+    handler = _Lines(to or sys.stderr, FORMS[form](content), tools, development)
     logging.getLogger().handlers[:] = [handler]
     least = logging.getLevelNamesMapping()[level.upper()]
     logging.getLogger().setLevel(min(max(least, logging.INFO), logging.WARNING))
@@ -96,16 +94,27 @@ def set_up(
     return handler
 
 
-class _Own(logging.Filter):
-    """Drops what other packages say below `warning`, and marks the lines that may be shown with
-    content: those of tools, and of what they raised."""
+class _Lines(logging.StreamHandler[TextIO]):
+    """One line a record. What needs no hook has none: every turn writes a few lines."""
 
-    def __init__(self, modules: Collection[str], development: bool) -> None:
-        super().__init__()
+    def __init__(
+        self, to: TextIO, form: logging.Formatter, modules: Collection[str], development: bool
+    ) -> None:
+        super().__init__(to)
+        self._form = form
         self._modules = frozenset(modules)
         self._development = development
 
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self.stream.write(f"{self._form.format(record)}\n")
+            self.stream.flush()
+        except Exception:
+            self.handleError(record)
+
     def filter(self, record: logging.LogRecord) -> bool:
+        """Drops what other packages say below `warning`, and marks the lines that may be shown
+        with content: those of tools, and of what they raised."""
         package, prefixes = _prefixes(record.name)
         of_tools = not prefixes.isdisjoint(self._modules) or (
             _IN_TOOL.get() and not _installed(package)
@@ -155,7 +164,7 @@ class Text(logging.Formatter):
         message = facts.pop("message").replace("\n", "\\n")  # a value cannot fake a line
         head = f"{facts.pop('time')} {facts.pop('level'):7} {message}"
         trace = facts.pop("trace", ())
-        rest = "".join(f" {name}={value}" for name, value in facts.items())
+        rest = "".join([f" {name}={value}" for name, value in facts.items()])
         return "\n    ".join([head + rest, *trace])
 
 

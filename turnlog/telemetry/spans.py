@@ -32,8 +32,14 @@ class Tracer(Protocol):
         ...
 
 
+def listening_tracer() -> Tracer | None:
+    """None: `opentelemetry` is not installed, or nobody has told it where spans go."""
+    tracer = _installed()
+    return tracer if tracer is not None and tracer.is_heard else None
+
+
 @cache
-def installed_tracer() -> Tracer | None:
+def _installed() -> "OpenTelemetry | None":
     try:
         return OpenTelemetry(import_module("opentelemetry.trace"))
     except ImportError:
@@ -46,6 +52,12 @@ class OpenTelemetry:
     def __init__(self, trace: Any, provider: Any = None) -> None:
         self._trace = trace
         self._tracer = trace.get_tracer("turnlog", tracer_provider=provider)
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether the operator has set up an SDK; that may come later than the first turn."""
+        provider = self._trace.get_tracer_provider()
+        return not isinstance(provider, self._trace.ProxyTracerProvider)
 
     def start(self, name: str, kind: str, at: int, attributes: Attributes, under: Any) -> Any:
         context = None if under is None else self._trace.set_span_in_context(under)

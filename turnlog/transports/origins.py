@@ -6,6 +6,7 @@ under its own name), and a page's origin must be ours.
 """
 
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -57,7 +58,7 @@ def why_refused(scope: Scope) -> str:
 def welcome(scope: Scope, origins: Collection[str] = ()) -> bool:
     host = Headers(scope=scope).get("host", "")
     try:
-        asked_here = is_on_loopback(f"//{host}")
+        asked_here = _is_here(host)
     except ValueError:  # not even an address
         return False
     return asked_here and is_same_site(scope, origins) and _comes_from_here(scope)
@@ -76,7 +77,17 @@ def is_same_site(scope: Scope, origins: Collection[str] = ()) -> bool:
 def _comes_from_here(scope: Scope) -> bool:
     """Also when somebody else's start command has put the server on the network."""
     client = scope.get("client")
+    return client is None or _is_local(client[0])
+
+
+@lru_cache(maxsize=100)  # every request comes by
+def _is_here(host: str) -> bool:
+    return is_on_loopback(f"//{host}")
+
+
+@lru_cache(maxsize=100)
+def _is_local(client: str) -> bool:
     try:
-        return client is None or ip_address(client[0]).is_loopback
+        return ip_address(client).is_loopback
     except ValueError:  # a socket file, or a test
         return True

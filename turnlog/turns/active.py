@@ -33,7 +33,7 @@ from turnlog.ports import (
 from turnlog.ports.backend import OnLine, unheard
 from turnlog.telemetry.logs import belonging_to
 from turnlog.telemetry.metrics import Metrics
-from turnlog.telemetry.spans import installed_tracer
+from turnlog.telemetry.spans import listening_tracer
 from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.turns.limits import UserLimits
 from turnlog.turns.line import WaitingLines
@@ -282,7 +282,7 @@ class RunningTurns:
         self, live: LiveTurn, session: Session, roles: Sequence[str]
     ) -> tuple[TurnWatch, Parts]:
         show = partial(self._bus.publish, session.id)
-        watch = TurnWatch(session.id, live.turn_id, self._metrics, show, installed_tracer())
+        watch = TurnWatch(session.id, live.turn_id, self._metrics, show, listening_tracer())
         parts = self._parts_for(session, watch.show, roles)
         over = partial(self._over, live, watch)
         return watch, replace(parts, note=watch.note, over=over, windows=self._windows)

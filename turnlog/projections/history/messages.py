@@ -304,6 +304,8 @@ def refused_turns(log: Sequence[Stamped]) -> dict[str, bool]:
     tools did was done: the calls and their results stay, or the model might do it again.
     """
     refused = {entry.turn_id: False for entry in log if is_refusal(entry)}
+    if not refused:  # nearly always
+        return {}
     done = {entry.turn_id for entry in log if isinstance(entry.event, k.ToolResult)}
     return {turn_id: turn_id in done for turn_id in refused}
 

@@ -6,6 +6,7 @@ Sonnet 5 and 5.5, Haiku 5.5, Fable 5), and for 4.6 to 4.8 from reported 400s.
 """
 
 import re
+from functools import lru_cache
 
 from turnlog.events.content import Sampling
 
@@ -55,6 +56,7 @@ def is_known(model: str) -> bool:
     return _NAME.search(model) is not None
 
 
+@lru_cache(maxsize=1000)
 def has(model: str, fact: str) -> bool | None:
     """Whether a row of the table holds for the model; None for a model that is not known."""
     name = _NAME.search(model)

@@ -127,7 +127,7 @@ def excerpt(db: Connection, user_id: str, session_id: str, anchor: int, after: i
     rows = db.tuples(SQL["read_excerpt"], place)
     kept = [Record._make(row[1:]) for row in rows]
     emptied = rows[0][0] if rows else 0
-    if any(row.is_archived for row in kept):
+    if _archived(kept):
         return Found([], kept, emptied)
     return Found(what_is_left(kept), [], emptied)
 
@@ -135,11 +135,15 @@ def excerpt(db: Connection, user_id: str, session_id: str, anchor: int, after: i
 def few_of_excerpt(
     db: Connection, user_id: str, session_id: str, anchor: int, after: int
 ) -> Excerpt | None:
-    """The same, where it is little; None: see `read_few`."""
-    if not _are_few(db, {"session_id": session_id, "after": after, "limit": FEW + 1}):
+    """The same, where it is little; None: see `read_few`, or there is nothing."""
+    place = {"user_id": user_id, "session_id": session_id, "anchor": anchor, "after": after}
+    most = {"largest": SMALL, "limit": FEW + 1}
+    rows = db.tuples(SQL["read_few_of_excerpt"], place | most)
+    kept = [Record._make(row[1:]) for row in rows]
+    sizes = [SMALL if row.body is None else len(row.body) for row in kept]
+    if not kept or len(kept) > FEW or sum(sizes) >= SMALL or _archived(kept):
         return None
-    found = excerpt(db, user_id, session_id, anchor, after)
-    return None if found.rows else Excerpt(found.entries, found.emptied)
+    return Excerpt(what_is_left(kept), rows[0][0])
 
 
 def _are_few(db: Connection, place: Row) -> bool:
@@ -163,9 +167,14 @@ def records_of(
 
 def _found(rows: Sequence[Any]) -> Found:
     kept = [Record._make(row) for row in rows]
-    if any(row.is_archived for row in kept):
+    if _archived(kept):
         return Found([], kept)
     return Found([shown(row) for row in kept], [])
+
+
+def _archived(rows: Sequence[Record]) -> list[Record]:
+    """Those whose bodies are in archives."""
+    return [row for row in rows if not row.body and row.is_archived]
 
 
 def has_message(db: Connection, message_id: str) -> bool:

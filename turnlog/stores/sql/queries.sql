@@ -54,6 +54,16 @@ SELECT (SELECT count(*) FROM events WHERE session_id = :session_id AND seq >= :a
        is_internal, body, salt, digest, seal
 FROM events WHERE session_id = :session_id AND seq > :after ORDER BY seq
 
+-- read_few_of_excerpt --
+-- The first of them, where the session is the user's. What is too large to be read is NULL.
+SELECT (SELECT count(*) FROM events WHERE session_id = :session_id AND seq >= :anchor
+        AND length(body) = 0),
+       session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
+       is_internal, CASE WHEN length(body) <= :largest THEN body END, salt, digest, seal
+FROM events WHERE session_id = :session_id AND seq > :after
+  AND EXISTS (SELECT 1 FROM sessions WHERE id = :session_id AND user_id = :user_id)
+ORDER BY seq LIMIT :limit
+
 -- measure_events --
 -- How many there are of these, and of how many bytes. The bytes themselves are not read.
 SELECT count(*), coalesce(sum(size), 0) FROM (

@@ -59,10 +59,11 @@ def http_app(
         by_path.setdefault(route.path, []).append(route)
     table = [_starlette_route(routes, guards, backend, mcp) for routes in by_path.values()]
     table.sort(key=lambda route: route.path != MESSAGES)  # it is searched from the top
+    messages, *others = table
     app = Streams(
         lifespan=lifespan,
         middleware=_middleware(auth, origins),
-        routes=[*Site(origins).routes(), *table],
+        routes=[messages, *Site(origins).routes(), *others],
         exception_handlers={
             TurnlogError: problem.explained,
             HTTPException: problem.http,
@@ -160,7 +161,7 @@ class Guards:
 
 
 def _middleware(auth: Auth, origins: Sequence[str]) -> list[Middleware]:
-    """From the outside in. GZip leaves event streams alone."""
+    """From the outside in."""
     cors = Middleware(
         CORSMiddleware,
         allow_origins=list(origins),
@@ -178,8 +179,18 @@ def _middleware(auth: Auth, origins: Sequence[str]) -> list[Middleware]:
         Middleware(Shield),
         *([] if auth.required else [Middleware(Door, origins=origins)]),
         *([cors] if origins else []),
-        Middleware(GZipMiddleware, minimum_size=1000),
+        Middleware(GZip, minimum_size=1000),
     ]
+
+
+class GZip(GZipMiddleware):
+    """Packs large answers. It leaves event streams alone, so who asks for nothing else goes by."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if (b"accept", b"text/event-stream") in scope.get("headers", ()):
+            await self.app(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 class Shield:

@@ -5,6 +5,9 @@ from sys import getsizeof
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
+
+_ALONE = (str, int, type(None))  # most values: they hold no others
 
 
 def bytes_of(values: Iterable[Any]) -> int:
@@ -15,12 +18,12 @@ def bytes_of(values: Iterable[Any]) -> int:
     while left:
         value = left.pop()
         total += getsizeof(value)
-        if isinstance(value, str):
+        if isinstance(value, _ALONE):
             continue
         if isinstance(value, dict):
             left += value.values()
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             left += value
         elif isinstance(value, msgspec.Struct):
-            left += [getattr(value, name) for name in value.__struct_fields__]
+            left += astuple(value)
     return total
