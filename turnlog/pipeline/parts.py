@@ -1,8 +1,9 @@
 """What a turn works with: the session, the team, who answers, where it is kept and shown."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from turnlog.errors import NotFound
 from turnlog.events.base import Envelope
@@ -48,8 +49,7 @@ class DraftKeeper(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """What a turn works with. Many turns share these, and no turn changes them."""
 
     session: Session
@@ -68,7 +68,7 @@ class Parts:
     over: Callable[[TurnState], None] = lambda state: None  # its end is stored, and was shown
     files: Attachments = NO_ATTACHMENTS
     summarizer: Summarizer = NOBODY  # of what leaves a long conversation's window
-    windows: Windows = field(default_factory=Windows)  # what agents were told before
+    windows: Windows = msgspec.field(default_factory=Windows)  # what agents were told before
 
     @property
     def agent(self) -> Agent:

@@ -7,8 +7,9 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from turnlog.errors import AlreadyAsked, Busy, Closing
 from turnlog.events import kinds as k

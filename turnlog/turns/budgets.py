@@ -54,8 +54,10 @@ class Budgets:
 
     def guard(self, turn: Turn) -> CallGuard:
         """The guard of one turn. Without budgets it costs nothing."""
+        if not self.rows or self.billing is None:
+            return NO_GUARD
         mine = budgets_of(turn.user_id, self.rows)
-        if not mine or self.billing is None:
+        if not mine:
             return NO_GUARD
         return _Guard(self, mine, turn)
 

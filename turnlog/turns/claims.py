@@ -19,6 +19,7 @@ from turnlog.projections.claims import MOST_BEFORE, may_claim, unfounded
 from turnlog.turns.server_event import server_envelope
 
 _log = logging.getLogger(__name__)
+SHORT = 10_000  # characters of a turn's answers that are looked at when it ends
 MOST_WAITING = 1_000  # turns; what comes on top is not checked
 PATIENCE = 5.0  # seconds that the last checks get when the server stops
 Publish = Callable[[str, Sequence[Stamped]], None]
@@ -64,11 +65,14 @@ class ClaimNotes:
             await self._task
 
     def add(self, state: TurnState) -> None:
-        """Check this turn, soon. It is over."""
-        if not state.texts:
+        """Check this turn, soon. It is over. Most turns say little and claim nothing: for these
+        nobody is woken.
+        """
+        ended = EndedTurn(state.turn, state.texts)
+        if sum(map(len, ended.texts)) <= SHORT and not ended.may_claim:
             return
         try:
-            self._waiting.put_nowait(EndedTurn(state.turn, state.texts))
+            self._waiting.put_nowait(ended)
         except asyncio.QueueFull:
             _log.warning("the claims of turn %s are not checked: too many wait", state.turn.id)
 

@@ -205,6 +205,8 @@ class Sources:
         return await self._tools(agent, shared, NOBODY)
 
     async def _tools(self, agent: Agent, sources: Sequence[Source], user_id: str) -> list[Tool]:
+        if not sources:
+            return _distinct(agent.tools, ())
         found = await asyncio.gather(*(source.tools(user_id) for source in sources))
         pairs = zip(sources, found, strict=True)
         return _distinct(agent.tools, ((s.server, tool) for s, tools in pairs for tool in tools))
