@@ -289,12 +289,7 @@ class RunningTurns:
         return watch, replace(parts, note=watch.note, over=over, windows=self._windows)
 
     def _set_off(
-        self,
-        live: LiveTurn,
-        watch: TurnWatch,
-        question: Question,
-        state: TurnState,
-        parts: Parts,
+        self, live: LiveTurn, watch: TurnWatch, question: Question, state: TurnState, parts: Parts
     ) -> None:
         """Let the turn run by itself."""
         live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))
