@@ -34,7 +34,8 @@ TABLE = [(route.method, route.path) for route in ROUTES]
 
 def served():
     """What the application answers, beside the files of the web UI."""
-    routes = made()._asgi.routes[len(Site().routes()) :]
+    messages, *others = made()._asgi.routes
+    routes = [messages, *others[len(Site().routes()) :]]
     return [(method, route.path) for route in routes for method in route.methods - {"HEAD"}]
 
 
