@@ -1,7 +1,7 @@
 // The npm client as an application uses it. Arguments: folder with node_modules, mode, url,
 // transports (with commas), session. Writes one JSON line a report.
 //   use    joins, asks, loses its connection twice, stops
-//   watch  joins, and connects anew after every 30 events until the answer is complete
+//   watch  joins, and connects anew after the third and every 30 events until the answer is complete
 //   stay   joins, tells of the first tool, and reads on until the answer is complete
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -27,7 +27,8 @@ socket.on("agent:event", (event) => {
   waiting = waiting.filter(({ is, done }) => !(is(event) && (done(), true)));
 });
 socket.on("connect", async () => {
-  const joined = await ask("session:join", { sessionId, after: cursor });
+  const lost = () => ({ ok: true }); // it broke before the answer; the next connection joins
+  const joined = await ask("session:join", { sessionId, after: cursor }).catch(lost);
   if (!joined.ok) report("not_joined", joined);
 });
 
@@ -74,7 +75,7 @@ async function watch() {
   let seen = 0;
   socket.on("agent:event", (event) => {
     seen += 1;
-    if (seen % 30 === 0 && event.type !== "complete") socket.io.engine.close();
+    if (seen % 30 === 3 && event.type !== "complete") socket.io.engine.close();
   });
   await next("session_start");
   report("joined");
