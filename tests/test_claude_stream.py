@@ -2,12 +2,14 @@
 
 import json
 from itertools import pairwise
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from raw_events import CITED, HELLO, TOOL, block, json_piece, read, start, stop
 
+from turnlog.engines.claude import sse
 from turnlog.engines.claude.sse import SseSplitter
 from turnlog.engines.claude.stream import Call
 from turnlog.events import kinds as k
@@ -63,6 +65,43 @@ def test_a_stream_may_come_byte_by_byte(end):
     raws = said(ANSWER)
     stream = framed(raws, end)
     assert split(stream, range(len(stream))) == raws
+
+
+PIECES = st.lists(st.tuples(st.integers(0, 1), st.text(max_size=3)), min_size=2, max_size=8)
+BESIDE = st.sampled_from([{}, {}, {}, {"more": 1}])  # what a piece may have that is no text
+
+
+@settings(deadline=None)
+@given(pieces=PIECES, beside=BESIDE, ascii=st.booleans(), data=st.data())
+def test_pieces_that_are_joined_say_the_same(pieces, beside, ascii, data):
+    begun = [start(), *(block({"type": "text", "text": ""}, index=i)[0] for i in (0, 1))]
+    deltas = [
+        {"type": "content_block_delta", "index": i, "delta": {"type": "text_delta", "text": t}}
+        for i, t in pieces
+    ]
+    deltas[-1]["delta"] |= beside
+    stream = framed([*begun, *deltas, {"type": "message_stop"}], ascii=ascii)
+    cut = data.draw(st.integers(0, len(stream)))
+    one_by_one, joined = Call(), Call()
+    one_by_one.feed(split(stream))
+    with mock.patch.object(sse, "FEW", 0):
+        splitter = SseSplitter(joins=True)
+        raws = [raw for piece in (stream[:cut], stream[cut:]) for raw in splitter.feed(piece)]
+    joined.feed(raws)
+    assert joined.finished
+    assert joined.blocks == one_by_one.blocks
+    assert joined._details() == one_by_one._details()
+
+
+def test_a_run_of_pieces_is_one_event_and_what_is_broken_in_it_stays_broken():
+    deltas = [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "ab"}}
+    ] * 50
+    (whole,) = SseSplitter(joins=True).feed(framed(deltas))
+    assert whole["delta"] == {"type": "text_delta", "text": "ab" * 50}
+    halves = framed(deltas) + b"event: content_block_delta\ndata: {}, {}\n\n"
+    with pytest.raises(ValueError, match="JSON"):
+        list(SseSplitter(joins=True).feed(halves))
 
 
 NOISE = {

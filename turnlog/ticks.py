@@ -4,7 +4,12 @@ Sessions that wake up together find the processor's caches warm: ten of them cos
 than ten that wake it one by one, and what they write shares a commit.
 """
 
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
 EARLY = 0.002  # seconds that a timer may be early
+BREATH = 0.01  # seconds that the calls of one tick are made on end
 
 
 def tick_of(moment: float, seconds: float) -> int:
@@ -15,3 +20,34 @@ def tick_of(moment: float, seconds: float) -> int:
 def next_tick(moment: float, seconds: float) -> float:
     """When the next one begins."""
     return (tick_of(moment, seconds) + 1) * seconds
+
+
+class Ticks:
+    """Calls many at the next tick, with one timer for all of them."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: list[Callable[[], None]] = []
+
+    def call_next(self, call: Callable[[], None]) -> None:
+        """Call it once, when the next tick begins. It must not raise."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting or self._loop is not loop:
+            self._loop, self._waiting = loop, []
+            loop.call_at(next_tick(loop.time(), self._seconds), self._begin)
+        self._waiting.append(call)
+
+    def _begin(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        self._call(deque(waiting))
+
+    def _call(self, waiting: deque[Callable[[], None]]) -> None:
+        """Some of them; where that takes long, others have their turn before the rest."""
+        assert self._loop is not None
+        until = self._loop.time() + BREATH
+        while waiting:
+            waiting.popleft()()
+            if waiting and self._loop.time() > until:
+                self._loop.call_soon(self._call, waiting)
+                return

@@ -18,6 +18,11 @@ def is_chunk(outputs: Sequence[object]) -> TypeGuard[Sequence[Chunk]]:
     return len(outputs) == 1 and type(outputs[0]) in CHUNKS
 
 
+def are_chunks(outputs: Sequence[object]) -> TypeGuard[Sequence[Chunk]]:
+    """Whether these are chunks, and nothing else."""
+    return bool(outputs) and all(type(output) in CHUNKS for output in outputs)
+
+
 def as_one(last: object, event: object) -> Event | None:
     """Both pieces as one, when `event` is the next piece of what `last` is a piece of."""
     match last, event:

@@ -117,6 +117,13 @@ async def work(question: Question, state: TurnState, parts: Parts) -> None:
 
 async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
     """Stages 1 and 2, then stages 3 to 5 for each batch."""
+    drafts = parts.drafts_for(state)
+    pacer = parts.pacer_for(lambda batch: show_chunks(batch, state, parts, drafts))
+
+    def straight(batch: Batch) -> bool:
+        pacer.add(batch)
+        return True
+
     ask = Ask(
         speaker=state.agent.id,
         team=_Team(question, state, parts),
@@ -129,9 +136,8 @@ async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
         paused=state.paused,
         user_id=state.turn.user_id,
         session_id=state.turn.session_id,
+        straight=straight,
     )
-    drafts = parts.drafts_for(state)
-    pacer = parts.pacer_for(lambda batch: show_chunks(batch, state, parts, drafts))
     try:
         async with aclosing(execute(ask, parts.engine, parts.claim_id)) as batches:
             async for batch in batches:

@@ -52,7 +52,15 @@ from turnlog.ports.files import (
 )
 from turnlog.ports.guard import NO_GUARD, CallGuard, Verdict
 from turnlog.ports.line import MOST_IN_LINE, Line, Question, Waiting, too_many_in_line
-from turnlog.ports.model import CallOutput, CallStarted, KeepRaw, Model, Prompt, UnreadableCall
+from turnlog.ports.model import (
+    CallOutput,
+    CallStarted,
+    KeepRaw,
+    Model,
+    Prompt,
+    Straight,
+    UnreadableCall,
+)
 from turnlog.ports.outbox import SILENT, Announcer, Notice, Outbox
 from turnlog.ports.store import (
     Approval,
@@ -161,6 +169,7 @@ __all__ = [
     "StartedTurn",
     "Store",
     "Stored",
+    "Straight",
     "Summarizer",
     "Summary",
     "Team",

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
@@ -69,7 +70,7 @@ class Agent:
         check_rule(self.approval, f"agent {self.id!r}")
         check_approver(self.approver, f"agent {self.id!r}")
 
-    @property
+    @cached_property
     def ref(self) -> AgentRef:
         return AgentRef(id=self.id, name=self.name or self.id.replace("_", " ").title())
 
@@ -131,6 +132,8 @@ class Ask:
     paused: EnginePaused | None = None  # where this engine waits for people
     user_id: str = ""  # who asks
     session_id: str = ""
+    # Shows a batch of chunks at once. False: it has to be yielded.
+    straight: Callable[["Batch"], bool] = lambda batch: False
 
 
 class SpeakerChanged(msgspec.Struct, frozen=True, kw_only=True):

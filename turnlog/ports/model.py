@@ -1,14 +1,23 @@
 """One call of a model: what it is told, and what comes of it."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
 
 from turnlog.events.base import Event
+from turnlog.events.chunks import Chunk
 from turnlog.events.content import Sampling
 from turnlog.ports.tools import ToolSpec
+
+# Shows chunks at once, and wakes nobody for them. False: they have to be yielded.
+Straight = Callable[[Sequence[Chunk]], bool]
+
+
+def not_straight(chunks: Sequence[Chunk]) -> bool:
+    """Everything has to be yielded."""
+    return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +39,8 @@ class Prompt:
     output_schema: Mapping[str, Any] | None = None  # what the answer must be, as JSON
     container: str | None = None  # of the provider's own tools, to go back to
     compaction: str | None = None  # how to summarize the messages; instead of an answer
+    # Where chunks may go whenever all that was yielded before them has been taken.
+    straight: Straight = field(default=not_straight, compare=False, repr=False)
 
 
 class CallStarted(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +65,8 @@ class Model(Protocol):
 
     Promises: a call yields CallStarted first, then its pieces; its last batch has an
     UnreadableCall for each such call, then `thinking`*, `message`. Ids are the provider's. The
-    call goes on only when the next batch is asked for. It raises EngineFailed, and nothing else,
-    for what the provider did.
+    call goes on only when the next batch is asked for; until then only chunks may come of it,
+    by `prompt.straight`. It raises EngineFailed, and nothing else, for what the provider did.
     """
 
     def call(self, prompt: Prompt) -> AsyncGenerator[Sequence[CallOutput], None]: ...

@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import count
 
 from turnlog.errors import EngineFailed, TooManyCalls
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
-from turnlog.events.chunks import is_chunk
+from turnlog.events.chunks import Chunk, is_chunk
 from turnlog.events.grammar import GOES_ON
 from turnlog.ports import (
     Ask,
@@ -92,7 +93,7 @@ class Speakers:
     ) -> AsyncGenerator[Sequence[CallOutput], None]:
         """Call the model. If it rejects the prompt, call it once more with a changed one."""
         try:
-            async with aclosing(self._model.call(prompt)) as batches:
+            async with aclosing(self._model.call(self._live(part, prompt))) as batches:
                 async for outputs in batches:
                     yield outputs
             return
@@ -101,9 +102,20 @@ class Speakers:
             if not records:
                 raise
         yield records
-        async with aclosing(self._model.call(part.prompt())) as batches:
+        async with aclosing(self._model.call(self._live(part, part.prompt()))) as batches:
             async for outputs in batches:
                 yield outputs
+
+    def _live(self, part: Part, prompt: Prompt) -> Prompt:
+        """With a way for chunks that wakes nobody. Those who work on a task have none: others
+        work at the same time, and what they say waits in line."""
+
+        def straight(chunks: Sequence[Chunk]) -> bool:
+            shown = self._ask.straight(part.batch(chunks))
+            part.shown = part.shown or shown
+            return shown
+
+        return prompt if part.delegated else replace(prompt, straight=straight)
 
     async def _changed(self, part: Part, failure: EngineFailed) -> Sequence[Event]:
         """Change the prompt so that the model accepts it. Returns the records; none: no change."""

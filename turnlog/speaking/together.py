@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from turnlog.events.chunks import is_chunk
-from turnlog.ports import Batch
+from turnlog.ports import Ask, Batch
 
 Batches = AsyncGenerator[Batch, None]
 MOST_CHUNKS = 64  # that wait for the reader
@@ -35,6 +36,11 @@ class Outlet:
     def __init__(self) -> None:
         self._queue: asyncio.Queue[tuple[Batch, asyncio.Future[None] | None] | None]
         self._queue = asyncio.Queue()
+
+    def in_order(self, ask: Ask) -> Ask:
+        """The same question, for who puts batches here: while any of them wait, no chunk goes
+        straight, because it would overtake them."""
+        return replace(ask, straight=lambda batch: self._queue.empty() and ask.straight(batch))
 
     async def put(self, batch: Batch) -> None:
         """Returns when the batch was stored: the reader has come for the next one. Chunks are not

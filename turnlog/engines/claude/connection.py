@@ -16,9 +16,10 @@ from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 
+from turnlog.engines.claude.body import Body, Take
 from turnlog.engines.claude.bounds import MOST_ERROR
 from turnlog.net import is_on_loopback
-from turnlog.ticks import next_tick
+from turnlog.ticks import Ticks
 
 if TYPE_CHECKING:  # imported in a thread when the server opens: it takes a moment
     from aiohttp import ClientResponse, ClientSession
@@ -27,7 +28,6 @@ ANTHROPIC = "https://api.anthropic.com"
 VERSION = "2026-10-21"  # of the API, as the SDK asks for it; a test compares them
 CONNECTS_WITHIN = 10.0  # seconds
 STAYS_OPEN = 60.0  # seconds that a connection waits for the next call
-ENDS_WITHIN = 0.5  # seconds between the end of an answer and the end of its response
 UNPACKED = ("", "identity")
 
 
@@ -58,9 +58,9 @@ class Response(Protocol):
         """What has come, or the next that comes; empty at the end. Raises what breaks it."""
         ...
 
-    async def pile_up(self, seconds: float) -> None:
-        """Let bytes come in until the next window of so many seconds, without waking anybody; or
-        until the body has ended."""
+    async def pile_up(self, ticks: Ticks, take: Take) -> None:
+        """Let bytes come in, and give them to `take` at each tick, without waking anybody. Returns
+        when `take` returns False, when the body has ended, or at once where it cannot be done."""
         ...
 
     async def finish(self) -> None:
@@ -157,7 +157,7 @@ class Api:
         except BaseException:
             response.close()
             raise
-        return _Body(response)
+        return Body(response)
 
     async def _connect(self) -> "ClientSession":
         await self._library.loaded()
@@ -176,69 +176,6 @@ class Api:
                 auto_decompress=False,
             )
         return self._session
-
-
-class _Body:
-    """The body of a response of aiohttp, whose reader collects what nobody waits for."""
-
-    def __init__(self, response: "ClientResponse") -> None:
-        self._response = response
-        self._content = response.content
-        self._ended: asyncio.Task[None] | None = None
-        self._pause: asyncio.Future[None] | None = None
-
-    async def read(self) -> bytes:
-        if len(self._content._buffer) > 1:
-            self._join()
-        try:
-            return await self._content.readany()
-        except Exception:
-            # aiohttp says what broke a body before it gives what had piled up of it.
-            if piece := self._content._read_nowait(-1):
-                return piece
-            raise
-
-    def _join(self) -> None:
-        """What piled up becomes one piece: aiohttp asks its transport for more after each."""
-        pieces = self._content._buffer
-        whole = b"".join(pieces)
-        pieces.clear()
-        pieces.append(whole)
-
-    async def pile_up(self, seconds: float) -> None:
-        if self._content.is_eof() or self._content.exception() is not None:
-            return
-        if self._ended is None:  # by its end or by what breaks it
-            self._ended = asyncio.create_task(self._content.wait_eof())
-            self._ended.add_done_callback(self._wake)
-        loop = asyncio.get_running_loop()
-        self._pause = loop.create_future()
-        timer = loop.call_at(next_tick(loop.time(), seconds), self._wake)
-        try:
-            await self._pause
-        finally:
-            timer.cancel()
-
-    def _wake(self, ended: "asyncio.Task[None] | None" = None) -> None:
-        if ended is not None and not ended.cancelled():
-            ended.exception()  # whoever reads gets it
-        if self._pause is not None and not self._pause.done():
-            self._pause.set_result(None)
-
-    async def finish(self) -> None:
-        from aiohttp import ClientError
-
-        try:
-            async with asyncio.timeout(ENDS_WITHIN):
-                while await self.read():
-                    pass
-        except (ClientError, OSError, TimeoutError):
-            pass
-
-    async def aclose(self) -> None:
-        if self._ended is not None:
-            self._ended.cancel()
-        self._response.close()  # one that was read to its end has given its connection back
 
 
 async def _check(response: "ClientResponse") -> None:

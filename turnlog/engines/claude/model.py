@@ -26,7 +26,7 @@ from turnlog.engines.claude.connection import (
     Unreachable,
 )
 from turnlog.engines.claude.models import betas
-from turnlog.engines.claude.platforms import Platform
+from turnlog.engines.claude.platforms import Platform, Splitter
 from turnlog.engines.claude.platforms.connection import Cloud
 from turnlog.engines.claude.provider_files import ProviderFiles
 from turnlog.engines.claude.request import body_of, counted, without_thoughts
@@ -34,13 +34,13 @@ from turnlog.engines.claude.search import paused, with_searches
 from turnlog.engines.claude.sse import SseSplitter
 from turnlog.engines.claude.stream import Call
 from turnlog.errors import EngineFailed
-from turnlog.events.chunks import CHUNKS
+from turnlog.events.chunks import CHUNKS, are_chunks
 from turnlog.net import back_off, seconds_asked, spread
-from turnlog.ports import CallOutput, KeepRaw, Prompt
+from turnlog.ports import CallOutput, KeepRaw, Prompt, Straight
 from turnlog.telemetry.metrics import Metrics
+from turnlog.ticks import BREATH, Ticks
 
 _log = logging.getLogger(__name__)
-BREATH = 0.01  # seconds that the pieces of one answer are read on end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class ClaudeModel:
         self._platform = platform
         self._files = files
         self._cache = cache
-        self._window = window
+        self._ticks = Ticks(window) if window else None
         self._metrics = metrics or Metrics()
         self._patience = patience or Patience()
         silence = self._patience.silence
@@ -96,7 +96,10 @@ class ClaudeModel:
         before = paused(prompt.messages)
         response = await self._begin(await self._body(prompt) | {"stream": True})
         try:
-            async with aclosing(response), aclosing(self._outputs(response, call)) as batches:
+            async with (
+                aclosing(response),
+                aclosing(self._outputs(response, call, prompt.straight)) as batches,
+            ):
                 async for outputs in batches:
                     yield with_searches(outputs, before) if call.finished else outputs
                 if call.finished:
@@ -108,30 +111,29 @@ class ClaudeModel:
             raise
 
     async def _outputs(
-        self, response: Response, call: Call
+        self, response: Response, call: Call, straight: Straight
     ) -> AsyncGenerator[Sequence[CallOutput], None]:
         """What comes of the pieces of the body, until the answer ends. However it ends, what
         there was of it is kept, if that is wanted.
         """
-        splitter = self._platform.splitter() if self._platform else SseSplitter()
-        raw: list[bytes] = []
-        piece, speaks, rested = b"-", False, time.monotonic()
+        splitter = self._platform.splitter() if self._platform else SseSplitter(joins=True)
+        reading = _Reading(call, splitter, straight, keeps_raw=self._keep_raw is not None)
+        rested = time.monotonic()
         try:
-            while piece and not call.finished and not call.failure:
-                piece = await _read(response)
-                raw.append(piece)
-                call.meter.read(len(piece))
-                if outputs := call.feed(splitter.feed(piece) if piece else splitter.close()):
-                    yield outputs
-                    speaks = speaks or any(type(output) in CHUNKS for output in outputs)
-                if speaks and self._window and not call.finished:
-                    await response.pile_up(self._window)
+            while not reading.is_over:
+                reading.feed(await _read(response))
+                if reading.outputs:
+                    yield reading.taken()
+                if reading.speaks and self._ticks and not reading.is_over:
+                    await response.pile_up(self._ticks, reading.shows)
+                    if reading.outputs:
+                        yield reading.taken()
                 elif time.monotonic() - rested > BREATH:  # others want their turn, or to stop this
                     await asyncio.sleep(0)
                     rested = time.monotonic()
         finally:
             if self._keep_raw is not None:
-                self._keep_raw(call.message_id, raw)
+                self._keep_raw(call.message_id, reading.raw)
 
     async def count(self, prompt: Prompt) -> int:
         """How many tokens the model would be told. Asked for at most twice."""
@@ -226,6 +228,45 @@ class ClaudeModel:
             return retry_after
         patience = self._patience
         return spread(back_off(attempt + 1, patience.first_wait, patience.longest_wait))
+
+
+class _Reading:
+    """An answer that is being read: bytes in, outputs out."""
+
+    def __init__(
+        self, call: Call, splitter: Splitter, straight: Straight, *, keeps_raw: bool
+    ) -> None:
+        self.raw: list[bytes] = []  # of the body, if they are kept
+        self.outputs: list[CallOutput] = []  # that nobody has taken
+        self.speaks = False  # something of it was shown
+        self.is_over = False
+        self._call = call
+        self._splitter = splitter
+        self._straight = straight
+        self._keeps_raw = keeps_raw
+
+    def feed(self, piece: bytes) -> None:
+        """The next bytes; none: there are no more."""
+        if self._keeps_raw:
+            self.raw.append(piece)
+        call, splitter = self._call, self._splitter
+        call.meter.read(len(piece))
+        self.outputs += call.feed(splitter.feed(piece) if piece else splitter.close())
+        self.is_over = not piece or call.finished or call.failure is not None
+
+    def taken(self) -> list[CallOutput]:
+        outputs, self.outputs = self.outputs, []
+        self.speaks = self.speaks or any(type(output) in CHUNKS for output in outputs)
+        return outputs
+
+    def shows(self, piece: bytes) -> bool:
+        """The bytes of a window: chunks go straight to those who watch. False: they are more than
+        that, and the outputs are for the one who asked the model."""
+        self.feed(piece)
+        if self.is_over or not are_chunks(self.outputs) or not self._straight(self.outputs):
+            return not self.outputs and not self.is_over
+        self.outputs = []
+        return True
 
 
 class _Again(Exception):

@@ -1,7 +1,7 @@
 """Server-sent events: bytes that are cut anywhere become JSON objects. Linear and bounded."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -10,8 +10,10 @@ from turnlog.engines.claude.bounds import MOST_FRAME
 from turnlog.engines.claude.errors import TOO_MUCH, failed
 
 Raw = dict[str, Any]
+FEW = 1_000  # bytes: to join the pieces in so few costs more than to take them one by one
 _decoder = msgspec.json.Decoder()
 _PIECE = b"event: content_block_delta\ndata: "
+_RUN = re.compile(rb"(?:\A|(?<=\n\n))(?:event: content_block_delta\ndata: [^\n]+\n\n){2,}")
 # A pair of surrogates, one that has lost the other, and any other escape, which is passed over.
 _HALVES = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -19,10 +21,26 @@ _HALVES = re.compile(
 )
 
 
+class _Text(msgspec.Struct, tag="text_delta", forbid_unknown_fields=True):
+    text: str
+
+
+class _Delta(msgspec.Struct, tag="content_block_delta", forbid_unknown_fields=True):
+    """A piece of text, with nothing beside it that would have to be kept."""
+
+    index: int
+    delta: _Text
+
+
+_texts = msgspec.json.Decoder(list[_Delta])
+
+
 class SseSplitter:
     """Bytes, cut anywhere, to the JSON objects of a server-sent event stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, joins: bool = False) -> None:
+        """`joins`: adjacent pieces of one text come as one. Most of an answer is such pieces."""
+        self._joins = joins
         self._tail = bytearray()  # of an event that is not whole
         self._carriage_return = False  # the piece before ended between the two of a line end
 
@@ -41,10 +59,11 @@ class SseSplitter:
                 self._refuse_too_long()
                 return ()
             piece = bytes(self._tail)
-        *frames, rest = piece.split(b"\n\n")
-        self._tail = bytearray(rest)
+        end = piece.rfind(b"\n\n") + 2 if b"\n\n" in piece else 0
+        self._tail = bytearray(piece[end:])
         self._refuse_too_long()
-        return (decode(data) for data in map(_data_of, frames) if data)
+        frames = piece[:end]
+        return _joined(frames) if self._joins and end > FEW else _events(frames)
 
     def close(self) -> list[Raw]:
         """What was left without a blank line after it, when it is whole."""
@@ -62,6 +81,35 @@ class SseSplitter:
     def _refuse_too_long(self) -> None:
         if len(self._tail) > MOST_FRAME:
             raise failed(TOO_MUCH)
+
+
+def _events(frames: bytes) -> Iterator[Raw]:
+    return (decode(data) for data in map(_data_of, frames.split(b"\n\n")) if data)
+
+
+def _joined(frames: bytes) -> Iterator[Raw]:
+    """The same, with what runs of text pieces say together."""
+    at = 0
+    for run in _RUN.finditer(frames):
+        yield from _events(frames[at : run.start()])
+        text = _text(run[0])
+        yield from _events(run[0]) if text is None else (text,)
+        at = run.end()
+    yield from _events(frames[at:])
+
+
+def _text(run: bytes) -> Raw | None:
+    """The pieces as one. None: there is more to them than text, or they are of several blocks."""
+    lines = run[len(_PIECE) : -2].split(b"\n\n" + _PIECE)
+    try:
+        pieces = _texts.decode(b"[%b]" % b",".join(lines))
+    except (msgspec.DecodeError, UnicodeError):
+        return None
+    index = pieces[0].index
+    if len(pieces) != len(lines) or any(piece.index != index for piece in pieces):
+        return None
+    delta = {"type": "text_delta", "text": "".join([piece.delta.text for piece in pieces])}
+    return {"type": "content_block_delta", "index": index, "delta": delta}
 
 
 def decode(data: bytes | str) -> Any:

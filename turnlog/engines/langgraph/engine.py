@@ -37,7 +37,7 @@ class LangGraphEngine:
         team = await asyncio.to_thread(_imported)
         outlet = Outlet()
         steps = STEPS_A_CALL * ask.max_calls + STEPS_A_CALL
-        turn = team.Turn(Speakers(ask, self.model), outlet.put, steps)
+        turn = team.Turn(Speakers(outlet.in_order(ask), self.model), outlet.put, steps)
         work = _as_ours(team.run(self._graph(team, ask.team.agents), ask, turn))
         async with aclosing(outlet.batches(work)) as batches:
             async for batch in batches:

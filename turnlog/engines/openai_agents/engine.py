@@ -41,7 +41,8 @@ class OpenAIAgentsEngine:
     async def answer(self, ask: Ask) -> Batches:
         team = await asyncio.to_thread(_imported)
         outlet = Outlet()
-        turn = team.Turn(ask, Speakers(ask, self.model), outlet.put, *self._guardrails)
+        speakers = Speakers(outlet.in_order(ask), self.model)
+        turn = team.Turn(ask, speakers, outlet.put, *self._guardrails)
         async with aclosing(outlet.batches(turn.run())) as batches:
             async for batch in batches:
                 yield batch

@@ -6,8 +6,8 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
+from turnlog.engines.claude.body import ENDS_WITHIN, Take
 from turnlog.engines.claude.connection import (
-    ENDS_WITHIN,
     Library,
     Packed,
     Refused,
@@ -16,6 +16,7 @@ from turnlog.engines.claude.connection import (
 )
 from turnlog.engines.claude.platforms.clients import Platform
 from turnlog.engines.claude.platforms.sdk import http_client
+from turnlog.ticks import Ticks
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ class _Body:
     async def read(self) -> bytes:
         return await anext(self._pieces, b"")
 
-    async def pile_up(self, seconds: float) -> None:
+    async def pile_up(self, ticks: Ticks, take: Take) -> None:
         """The SDK does not say how a body ends before it is read: chunks are joined later."""
 
     async def finish(self) -> None:
