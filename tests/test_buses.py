@@ -21,7 +21,7 @@ from turnlog.events.cursor import BEGINNING, Cursor
 from turnlog.testing import samples as s
 from turnlog.testing.contracts import BusContract
 from turnlog.testing.contracts.bus import SMALL
-from turnlog.testing.shown_turns import chunk, deaf, refused, turn, until
+from turnlog.testing.shown_turns import chunk, deaf, refused, turn, until, waits
 from turnlog.transports import sse, wire
 
 
@@ -272,3 +272,42 @@ async def test_many_watched_sessions_are_not_looked_at_for_each_new_one(monkeypa
     for number in range(2000):
         assert house[f"s{number}"]
     assert looks < 2000 * 30  # not two million
+
+
+# chunks that are given in the sleep
+
+
+async def test_a_chunk_is_given_to_one_who_sleeps_and_wakes_nobody():
+    bus, given = await opened_bus(), []
+    first, *chunks = turn(chunk("a"), chunk("b"))
+    async with aclosing(bus.follow("s", BEGINNING, lambda live: not given.append(live))) as batches:
+        await waits(batches)
+        bus.publish("s", [first])
+        assert await until(batches, first) == [first]
+        sleeping = asyncio.create_task(anext(batches))
+        while not bus.channels["s"].sleeping:
+            await asyncio.sleep(0)
+        for entry in chunks:
+            bus.publish("s", [entry])
+        assert [live.entry for live in given] == chunks
+        assert len(bus.channels["s"].sleeping) == 1
+        bus.publish("s", [])
+        assert await sleeping == []  # what was given is in no batch
+    await bus.close()
+
+
+async def test_nothing_is_given_to_one_who_has_just_left():
+    bus, given = await opened_bus(), []
+    first, piece = turn(chunk("a"))
+    async with aclosing(bus.follow("s", BEGINNING, lambda live: not given.append(live))) as batches:
+        await waits(batches)
+        bus.publish("s", [first])
+        await until(batches, first)
+        sleeping = asyncio.create_task(anext(batches))
+        while not bus.channels["s"].sleeping:
+            await asyncio.sleep(0)
+        sleeping.cancel()
+        bus.publish("s", [piece])
+        await asyncio.wait([sleeping])
+    assert given == []
+    await bus.close()

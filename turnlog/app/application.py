@@ -44,7 +44,7 @@ from turnlog.ports import (
     Store,
     User,
 )
-from turnlog.ports.backend import OnLine, unheard
+from turnlog.ports.backend import Give, OnLine, unheard
 from turnlog.ports.library import Library
 from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
@@ -285,8 +285,10 @@ class Turnlog(RunsTurns):
     ) -> None:
         await self._decisions.settle(user_id, session_id, tool_use_id, happened=happened, note=note)
 
-    def follow(self, user_id: str, session_id: str, after: Cursor | None) -> Live:
-        return self._following.session(user_id, session_id, after)
+    def follow(
+        self, user_id: str, session_id: str, after: Cursor | None, give: Give | None = None
+    ) -> Live:
+        return self._following.session(user_id, session_id, after, give)
 
     def follow_turn(self, user_id: str, turn: StartedTurn) -> Live:
         return self._following.turn(user_id, turn)

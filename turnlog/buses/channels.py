@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from turnlog.events.base import Stamped
-from turnlog.events.chunks import as_one
+from turnlog.events.chunks import CHUNKS, as_one
 from turnlog.events.cursor import Cursor, cursor_of
 from turnlog.events.kinds import Complete, Error, UserMessageSent
-from turnlog.ports import Batches, Encode, LiveEvent
+from turnlog.ports import Batches, Encode, Give, LiveEvent
 
 MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
 OVERHEAD = 300  # bytes that an event costs besides its JSON, about
@@ -26,6 +26,30 @@ class Line:
     closed = True
 
 
+class Follower:
+    """One who watches a session, and how far it has read."""
+
+    __slots__ = ("give", "place", "position", "sleep")
+
+    def __init__(self, place: int, position: int) -> None:
+        self.place = place  # how many events it has got, counted from the first ever
+        self.position = position  # the newest number of the log that it knows
+        self.sleep: asyncio.Future[None] | None = None
+        self.give: Give | None = None  # while it sleeps: takes chunks without waking it
+
+    def takes(self, chunk: LiveEvent) -> bool:
+        """Whether it got the chunk in its sleep."""
+        if self.give is None or self.sleep is None or self.sleep.done() or not self.give(chunk):
+            return False
+        self.place += 1
+        self.position = chunk.entry.position
+        return True
+
+    def wake(self) -> None:
+        if self.sleep is not None and not self.sleep.done():
+            self.sleep.set_result(None)
+
+
 class Channel:
     """What a session shows: the events of its newest turn."""
 
@@ -35,7 +59,7 @@ class Channel:
         self.dropped = 0  # how many events came before these
         self.watchers = 0
         self.calls = 0  # how often watchers were woken
-        self.sleeping: set[asyncio.Future[None]] = set()  # watchers who have read all there is
+        self.sleeping: set[Follower] = set()  # they have read all there is
         self.reaches = -1  # who has seen the log up to this number has missed nothing before them
         self._encode = encode
         self._hidden = 0  # how many internal events came since the last one that was shown
@@ -72,10 +96,14 @@ class Channel:
             self.size += OVERHEAD + len(json)
         self.calls += 1
         self._quiet = False
-        sleeping, self.sleeping = self.sleeping, set()
-        for sleep in sleeping:
-            if not sleep.done():
-                sleep.set_result(None)
+        if len(batch) == 1 and type(batch[0].envelope.event) in CHUNKS:
+            newest = self.events[-1]
+            woken = {follower for follower in self.sleeping if not follower.takes(newest)}
+        else:
+            woken = self.sleeping
+        self.sleeping = self.sleeping - woken
+        for follower in woken:
+            follower.wake()
 
     def _begin(self, first: Stamped) -> None:
         known = _known_before(first)
@@ -202,45 +230,45 @@ class Channels(OrderedDict[str, Channel]):
         self.size -= self[session_id].size
         self[session_id].lose()
 
-    async def follow(self, session_id: str, after: Cursor, line: Line) -> Batches:
+    async def follow(
+        self, session_id: str, after: Cursor, line: Line, give: Give | None = None
+    ) -> Batches:
         """What came after the cursor and what comes; None where some of it is not here."""
         channel = self[session_id]
         if not channel.covers(after):
             yield None
             return
         loop = asyncio.get_running_loop()
-        place, position, fresh = channel.place_of(after), after.position, True
-        from_nothing = not channel.events
-        calls, sleep = -1, loop.create_future()
+        me, fresh = Follower(channel.place_of(after), after.position), True
+        from_nothing, calls = not channel.events, -1
         channel.watchers += 1
         try:
-            while place >= channel.dropped:
+            while me.place >= channel.dropped:
                 if fresh:  # the client may know more than was shown here: it has read the log
-                    place = channel.place_of(after)
+                    me.place = channel.place_of(after)
                 woken, calls = calls != channel.calls, channel.calls
-                if place < channel.dropped + len(channel.events):
-                    batch = channel.read(place)
+                if me.place < channel.dropped + len(channel.events):
+                    batch = channel.read(me.place)
                     begins = type(batch[0].entry.envelope.event) is UserMessageSent
-                    if (begins or from_nothing) and channel.skips(batch[0].entry, position):
+                    if (begins or from_nothing) and channel.skips(batch[0].entry, me.position):
                         break
-                    place, position = (
-                        channel.dropped + len(channel.events),
-                        batch[-1].entry.position,
-                    )
+                    me.place = channel.dropped + len(channel.events)
+                    me.position = batch[-1].entry.position
                     fresh = from_nothing = False
+                    me.give = give  # not before: where it is in the turn is known only now
                     yield batch
                 elif line.closed:
                     return
                 elif woken:
                     yield []
                 else:
-                    sleep = loop.create_future()
-                    channel.sleeping.add(sleep)
-                    await sleep
+                    me.sleep = loop.create_future()
+                    channel.sleeping.add(me)
+                    await me.sleep
             yield None
         finally:
             channel.watchers -= 1
-            channel.sleeping.discard(sleep)
+            channel.sleeping.discard(me)
 
     def clear(self) -> None:
         super().clear()

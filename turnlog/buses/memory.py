@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from turnlog.buses.channels import Channels, Line
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor
-from turnlog.ports import Batches, Encode, OnSignal, Signal
+from turnlog.ports import Batches, Encode, Give, OnSignal, Signal
 
 MOST_BYTES = 64_000_000  # of all channels together
 HEARTBEAT = 10.0  # seconds; proxies and browsers give up on a silent connection after 30 to 60
@@ -57,8 +57,8 @@ class MemoryBus:
     def publish(self, session_id: str, batch: Sequence[Stamped]) -> None:
         self.channels.add(session_id, batch)
 
-    def follow(self, session_id: str, after: Cursor) -> Batches:
-        return self.channels.follow(session_id, after, self._line)
+    def follow(self, session_id: str, after: Cursor, give: Give | None = None) -> Batches:
+        return self.channels.follow(session_id, after, self._line, give)
 
     def signal(self, session_id: str, signal: Signal) -> None:
         for on_signal in list(self._listeners.values()):

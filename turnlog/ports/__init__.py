@@ -7,7 +7,7 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 from turnlog.ports.audit import OPEN, Audit, AuditRead, AuditTrail, Evidence
 from turnlog.ports.backend import Backend, Estimate, Estimating, StartedTurn
 from turnlog.ports.billing import Billing, Charge, Rate, Spent, no_price
-from turnlog.ports.bus import Batches, Bus, Encode, LiveEvent, OnSignal, Signal
+from turnlog.ports.bus import Batches, Bus, Encode, Give, LiveEvent, OnSignal, Signal
 from turnlog.ports.consent import (
     ASKER,
     RULES,
@@ -131,6 +131,7 @@ __all__ = [
     "Evidence",
     "File",
     "FileTable",
+    "Give",
     "Hidden",
     "KeepRaw",
     "Files",

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from turnlog.events.base import Value
 from turnlog.events.cursor import Cursor, before
 from turnlog.ports.bus import Bus, LiveEvent
+from turnlog.ports.bus import Give as Give  # for those who are asked
 from turnlog.ports.files import Files
 from turnlog.ports.library import Library
 from turnlog.ports.line import Question
@@ -92,11 +93,12 @@ class Backend(Protocol):
         ...
 
     def follow(
-        self, user_id: str, session_id: str, after: Cursor | None
+        self, user_id: str, session_id: str, after: Cursor | None, give: Give | None = None
     ) -> AsyncGenerator[Sequence[LiveEvent], None]:
         """What came after the cursor and then what happens, or one resync_required.
 
-        Without a cursor it begins with the newest turn, from its start.
+        Without a cursor it begins with the newest turn, from its start. `give` takes chunks that
+        come while nothing else is on its way: they are in no batch.
         """
         ...
 

@@ -21,6 +21,7 @@ class LiveEvent(msgspec.Struct, frozen=True):
 
 
 Batches = AsyncGenerator[Sequence[LiveEvent] | None, None]
+Give = Callable[[LiveEvent], bool]  # to one who watches; False: it has no room for more
 
 
 class Bus(Protocol):
@@ -28,7 +29,8 @@ class Bus(Protocol):
 
     Promises: a follower gets every event after its cursor, once and in order, or None, once,
     when some of them are no longer there. Its first batch comes at once and may be empty; a
-    later empty batch is a sign of life. Chunks that wait for a slow follower are joined.
+    later empty batch is a sign of life. Chunks that wait for a slow follower are joined. A chunk
+    that comes while the follower waits for one may be given to it (`give`), without waking it.
     Internal events reach nobody. `publish` and `signal` return at once, whoever listens.
     """
 
@@ -49,7 +51,7 @@ class Bus(Protocol):
         """Show the events to all who follow the session. An empty batch is a sign of life."""
         ...
 
-    def follow(self, session_id: str, after: Cursor) -> Batches: ...
+    def follow(self, session_id: str, after: Cursor, give: Give | None = None) -> Batches: ...
 
     def signal(self, session_id: str, signal: Signal) -> None:
         """Tell every process. A signal may get lost: who needs its effect checks, and repeats it.

@@ -15,7 +15,7 @@ from turnlog.events.clock import seconds_until
 from turnlog.events.cursor import BEGINNING, Cursor, cursor_of
 from turnlog.events.kinds import Complete, Error, ResyncRequired
 from turnlog.pipeline.ending import completed_again
-from turnlog.ports import OPEN, Batches, Bus, Encode, LiveEvent, StartedTurn, Store, Turn
+from turnlog.ports import OPEN, Batches, Bus, Encode, Give, LiveEvent, StartedTurn, Store, Turn
 from turnlog.turns.live_turn import LiveTurn
 from turnlog.turns.server_event import server_envelope
 
@@ -74,18 +74,21 @@ class Following:
         self._bus = bus
         self._encode = encode
 
-    async def session(self, user_id: str, session_id: str, after: Cursor | None) -> Live:
+    async def session(
+        self, user_id: str, session_id: str, after: Cursor | None, give: Give | None = None
+    ) -> Live:
         """What came after the cursor, then what happens; or one resync_required.
 
-        Without a cursor it begins with the newest turn, from its start.
+        Without a cursor it begins with the newest turn, from its start. `give` takes chunks that
+        come while nothing else is on its way: they are in no batch.
         """
         opening: Sequence[LiveEvent] = []
         patience = inf
         if after is None:
-            opening, batches = await self._newest_turn(user_id, session_id)
+            opening, batches = await self._newest_turn(user_id, session_id, give)
         else:
             patience = await self._patience(user_id, session_id, after)
-            batches = self._bus.follow(session_id, after)
+            batches = self._bus.follow(session_id, after, give)
         last = opening[-1].entry if opening else None
         silence = Silence(self._store, user_id, session_id)
         async with aclosing(batches):
@@ -202,18 +205,18 @@ class Following:
         return 1 if self._bus.shared and _has_just_ended(turn, missed) else 0
 
     async def _newest_turn(
-        self, user_id: str, session_id: str
+        self, user_id: str, session_id: str, give: Give | None
     ) -> tuple[Sequence[LiveEvent], Batches]:
         turn = await self._store.newest_turn(user_id, session_id)
         if turn is None:
-            return [], self._bus.follow(session_id, BEGINNING)
-        return await self._from_start(user_id, StartedTurn.of(turn))
+            return [], self._bus.follow(session_id, BEGINNING, give)
+        return await self._from_start(user_id, StartedTurn.of(turn), give)
 
     async def _from_start(
-        self, user_id: str, started: StartedTurn
+        self, user_id: str, started: StartedTurn, give: Give | None = None
     ) -> tuple[Sequence[LiveEvent], Batches]:
         """How the turn begins, and what follows on it: all from the bus, or first from the log."""
-        batches = self._bus.follow(started.session_id, started.after)
+        batches = self._bus.follow(started.session_id, started.after, give)
         opening = await anext(batches, None)
         if opening and opening[0].entry.seq == started.first_seq:
             return opening, batches
@@ -231,7 +234,7 @@ class Following:
         # Not the end of the log: the next turn may have begun since the newest one was looked up.
         after = max(cursor_of(kept[-1]), cursor_of(turn[-1]))
         opening = [LiveEvent(entry, self._encode(entry)) for entry in kept]
-        return opening, self._bus.follow(started.session_id, after)
+        return opening, self._bus.follow(started.session_id, after, give)
 
     def _resync(self, session_id: str) -> LiveEvent:
         """The cursor of this event is empty, so a client that ignores it is told again."""

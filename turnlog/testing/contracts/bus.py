@@ -18,9 +18,9 @@ import pytest
 from msgspec.structs import replace
 
 from turnlog.events import kinds as k
-from turnlog.events.base import Event
+from turnlog.events.base import Event, Stamped
 from turnlog.events.cursor import BEGINNING, Cursor, before, cursor_of
-from turnlog.ports import Bus, OnSignal
+from turnlog.ports import Bus, LiveEvent, OnSignal
 from turnlog.testing import samples as s
 from turnlog.testing.shown_turns import (
     WHOLE,
@@ -120,6 +120,33 @@ class BusContract:
             for shown in (first, second):
                 bus.publish("s", shown)
                 assert await until(following, shown[-1]) == shown
+
+    async def test_what_is_given_and_what_is_in_batches_is_all_once_and_in_order(
+        self, bus: Bus
+    ) -> None:
+        shown = turn(*map(chunk, "abc"), thought("d"), s.said("abc"), chunk("e"))
+        got: list[Stamped] = []
+
+        def give(live: LiveEvent) -> bool:
+            has_room = live.entry != shown[2]
+            if has_room:
+                got.append(live.entry)
+            return has_room
+
+        async def listen() -> None:
+            async for batch in following:
+                got.extend(live.entry for live in batch or ())
+
+        async with aclosing(bus.follow("s", BEGINNING, give)) as following:
+            listening = asyncio.create_task(listen())
+            async with asyncio.timeout(60):
+                for entry in shown:
+                    bus.publish("s", [entry])
+                    while got[-1:] != [entry]:  # noqa: ASYNC110  # in whichever way it comes
+                        await asyncio.sleep(0.001)
+            listening.cancel()
+            await asyncio.wait([listening])
+        assert got == shown
 
     async def test_nothing_comes_from_another_session(self, bus: Bus) -> None:
         mine, other = turn(s.said("Mine.")), turn(s.said("Other."))

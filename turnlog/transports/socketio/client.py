@@ -67,6 +67,13 @@ class Client:
         if number:
             self.connection.put(packets.answer(number, answer))
 
+    def give(self, chunk: LiveEvent) -> bool:
+        """Send a chunk of a session that it has joined. False: it has to read first."""
+        if self.connection.is_full:
+            return False
+        self.connection.put(self._parcels.of(chunk))
+        return True
+
     @asynccontextmanager
     async def in_line(self, session_id: str) -> AsyncIterator[Callable[[], None]]:
         """For messages that wait until their session is free: they join its line in order.

@@ -179,7 +179,7 @@ class Sockets:
         if session.id not in client.joined and len(client.joined) >= MOST_JOINED:
             raise BadInput(f"A socket can join {MOST_JOINED} sessions. Leave one first.")
         if self._clients.get(client.connection) is client:  # it may have gone in the meantime
-            batches = self._backend.follow(client.user.id, session.id, after)
+            batches = self._backend.follow(client.user.id, session.id, after, client.give)
             client.join(session, request.after, batches)
         return {}
 
