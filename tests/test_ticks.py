@@ -16,6 +16,14 @@ async def test_all_are_called_at_one_tick_and_once():
     assert calls == ["a", "b", "c"]
 
 
+async def test_one_that_fails_leaves_the_others_their_tick(caplog):
+    shared, done = Ticks(0.01), asyncio.Event()
+    shared.call_next(lambda: 1 / 0)
+    shared.call_next(done.set)
+    await asyncio.wait_for(done.wait(), 60)
+    assert "ZeroDivisionError" in caplog.text
+
+
 async def test_who_asks_at_a_tick_is_called_at_the_next_one():
     shared, calls = Ticks(0.01), []
     done = asyncio.Event()

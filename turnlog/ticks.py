@@ -5,9 +5,12 @@ than ten that wake it one by one, and what they write shares a commit.
 """
 
 import asyncio
+import logging
+import time
 from collections import deque
 from collections.abc import Callable
 
+_log = logging.getLogger(__name__)
 EARLY = 0.002  # seconds that a timer may be early
 BREATH = 0.01  # seconds that the calls of one tick are made on end
 
@@ -31,7 +34,7 @@ class Ticks:
         self._waiting: list[Callable[[], None]] = []
 
     def call_next(self, call: Callable[[], None]) -> None:
-        """Call it once, when the next tick begins. It must not raise."""
+        """Call it once, when the next tick begins."""
         loop = asyncio.get_running_loop()
         if not self._waiting or self._loop is not loop:
             self._loop, self._waiting = loop, []
@@ -44,10 +47,12 @@ class Ticks:
 
     def _call(self, waiting: deque[Callable[[], None]]) -> None:
         """Some of them; where that takes long, others have their turn before the rest."""
-        assert self._loop is not None
-        until = self._loop.time() + BREATH
+        began = time.monotonic()  # a loop's own clock may stand still in between
         while waiting:
-            waiting.popleft()()
-            if waiting and self._loop.time() > until:
-                self._loop.call_soon(self._call, waiting)
+            try:
+                waiting.popleft()()
+            except Exception:
+                _log.exception("what was to be done at a tick failed")
+            if waiting and time.monotonic() - began > BREATH:
+                asyncio.get_running_loop().call_soon(self._call, waiting)
                 return
