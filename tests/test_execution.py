@@ -15,7 +15,6 @@ from turnlog.pipeline.execution import execute
 from turnlog.ports import (
     NO_GUARD,
     Ask,
-    Batch,
     CallStarted,
     OpenCall,
     Prompt,
@@ -24,7 +23,6 @@ from turnlog.ports import (
     Verdict,
 )
 from turnlog.simulator import RawBlock, Reply, SimulatedClaude, Thinking, ToolCall, Usage, failure
-from turnlog.speaking.together import Outlet
 from turnlog.testing import samples as s
 from turnlog.tools.runner import ToolRunner
 
@@ -310,58 +308,3 @@ async def test_an_answer_that_was_cut_off_is_no_success_of_its_task(stop, succes
         (hidden,) = (await anext(batches)).outputs
     assert hidden.event.success is success
     assert "Tea is" in (hidden.event.result if success else hidden.event.error)
-
-
-# chunks that go straight
-
-
-def piece(text):
-    return k.MessageChunk(message_id="msg_1", content=text, block_index=0)
-
-
-class Straightforward:
-    """A model that shows what it may without being asked for it."""
-
-    def __init__(self):
-        self.went = []
-
-    async def call(self, prompt):
-        first, second = (piece(text) for text in "ab")
-        yield [CallStarted(message_id="msg_1", model="m", reported={}), first]
-        self.went.append(prompt.straight([second]))
-        if not self.went[-1]:
-            yield [second]
-        yield [s.said("ab", id="msg_1")]
-
-
-async def said_and_shown(takes):
-    """The texts that were yielded, and those that went straight."""
-    shown, yielded, model = [], [], Straightforward()
-
-    def straight(batch):
-        if takes:
-            shown.extend(batch.outputs)
-        return takes
-
-    ask = Ask(speaker="a", team=Alone(), straight=straight)
-    async with aclosing(execute(ask, model, given)) as batches:
-        async for batch in batches:
-            yielded += of(k.MessageChunk, batch.outputs)
-    return "".join(c.content for c in yielded), "".join(c.content for c in shown)
-
-
-async def test_a_chunk_goes_straight_or_is_yielded():
-    assert await said_and_shown(takes=True) == ("a", "b")
-    assert await said_and_shown(takes=False) == ("ab", "")
-
-
-async def test_no_chunk_goes_straight_past_those_that_wait_in_line():
-    outlet, shown = Outlet(), []
-    ask = outlet.in_order(
-        Ask(speaker="a", team=Alone(), straight=lambda batch: not shown.append(batch))
-    )
-    first, second = (Batch([piece(text)]) for text in "ab")
-    assert ask.straight(first)
-    await outlet.put(first)
-    assert not ask.straight(second)
-    assert shown == [first]
