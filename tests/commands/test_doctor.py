@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from turnlog.cli import main
+from turnlog.commands import doctor
+from turnlog.config import Settings
 from turnlog.stores.sqlite.owners import ServerLock
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.servers.process import free_port
@@ -146,3 +148,12 @@ async def test_a_sound_database_in_a_folder_without_rights_needs_no_backup(
     code, found = await asyncio.to_thread(examined, capsys, module, "--data=data")
     assert code == 1 and "cannot be written: Permission denied" in found["folder"][1]
     assert found["database"][0] == "warn" and "backup" not in found["database"][1]
+
+
+def test_nodes_that_share_a_database_are_told_to_share_their_files():
+    shared = {"database_url": "postgresql://db/turnlog", "data": "here"}
+    (found,) = doctor._files(doctor.Subject(None, Settings(**shared)))
+    assert (found.state, found.name) == ("warn", "files")
+    assert "'here/files'" in found.sentence and "'files_url'" in found.sentence
+    for well in (Settings(), Settings(**shared, files_url="file:/everywhere")):
+        assert doctor._files(doctor.Subject(None, well)) == []

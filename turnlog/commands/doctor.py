@@ -93,6 +93,16 @@ def _folder(subject: Subject) -> list[Finding]:
     return [Finding("ok", "disk", sentence)]
 
 
+def _files(subject: Subject) -> list[Finding]:
+    """Nodes share a PostgreSQL, and not their disks."""
+    settings = subject.settings
+    if settings.files_url or not settings.store_url.startswith("postgresql:"):
+        return []
+    place = str(Path(settings.data) / "files")
+    why = f"they are in {place!r}, which other nodes do not see. Set 'files_url' for all of them."
+    return [Finding("warn", "files", why)]
+
+
 def _existing(folder: Path) -> Path:
     """The folder, or the one in which it would be made."""
     folder = folder.absolute()
@@ -257,6 +267,7 @@ async def _ask(url: str) -> tuple[int, str] | None:
 CHECKS: tuple[Check, ...] = (
     _configuration,
     _folder,
+    _files,
     _database,
     _port,
     _prices,
