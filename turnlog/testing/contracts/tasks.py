@@ -90,7 +90,8 @@ class TasksContract:
         assert [task.title for task in await tasks.list_tasks("alice")] == ["hers"]
 
     async def test_nobody_has_tasks_without_end(self, tasks: Tasks) -> None:
-        await asyncio.gather(*(added(tasks, "a") for _ in range(MOST_TASKS)))
+        for _ in range(0, MOST_TASKS, 20):  # a pool lets nobody wait for long
+            await asyncio.gather(*(added(tasks, "a") for _ in range(20)))
         with pytest.raises(TooLarge):
             await added(tasks, "one more")
         await added(tasks, "bob has room", "bob")
