@@ -23,7 +23,7 @@ AT_THE_END = f"() => ({FROM_END})() <= 24"
 STANDS = f"""() => {{ const top = ({TOP})();
     window.frames_there = top === window.top_before ? window.frames_there + 1 : 0;
     window.top_before = top;
-    return window.frames_there >= 10 ? top : null; }}"""
+    return window.frames_there >= 10 ? [top] : null; }}"""
 
 
 async def growing(one, least):
@@ -39,16 +39,16 @@ async def test_the_end_is_followed_until_the_user_scrolls_up_and_again_after(bro
         async with tab(browser, here.url) as one:
             await one.go(f"/s/{session}")
             await one.ask("Tell me")
-            await growing(one, 20)
+            await growing(one, 35)  # higher than the page and a turn of the wheel
             await one.page.wait_for_function(AT_THE_END)
             await one.page.locator(".scroll").hover()
             await one.page.mouse.wheel(0, -300)
             await one.page.get_by_role("button", name="To the end").wait_for()
-            top = await (await one.page.wait_for_function(STANDS)).json_value()
-            await growing(one, 45)
+            (top,) = await (await one.page.wait_for_function(STANDS)).json_value()
+            await growing(one, 60)
             assert await one.page.evaluate(TOP) == top
             await one.page.get_by_role("button", name="To the end").click()
-            await growing(one, 60)
+            await growing(one, 70)
             await one.page.wait_for_function(AT_THE_END)
             await one.ended()
             await one.page.wait_for_function(AT_THE_END)
