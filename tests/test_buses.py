@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 import redis.asyncio as redis
+from msgspec.structs import replace
 from redis_servers import REDIS_SERVERS
 
 from turnlog.buses import channels
@@ -277,6 +278,14 @@ async def test_many_watched_sessions_are_not_looked_at_for_each_new_one(monkeypa
 # chunks that are given in the sleep
 
 
+async def asleep(bus, batches):
+    """Who follows has read all there is, and waits."""
+    sleeping = asyncio.create_task(anext(batches))
+    while not bus.channels["s"].sleeping:
+        await asyncio.sleep(0)
+    return sleeping
+
+
 async def test_a_chunk_is_given_to_one_who_sleeps_and_wakes_nobody():
     bus, given = await opened_bus(), []
     first, *chunks = turn(chunk("a"), chunk("b"))
@@ -284,9 +293,7 @@ async def test_a_chunk_is_given_to_one_who_sleeps_and_wakes_nobody():
         await waits(batches)
         bus.publish("s", [first])
         assert await until(batches, first) == [first]
-        sleeping = asyncio.create_task(anext(batches))
-        while not bus.channels["s"].sleeping:
-            await asyncio.sleep(0)
+        sleeping = await asleep(bus, batches)
         for entry in chunks:
             bus.publish("s", [entry])
         assert [live.entry for live in given] == chunks
@@ -303,11 +310,42 @@ async def test_nothing_is_given_to_one_who_has_just_left():
         await waits(batches)
         bus.publish("s", [first])
         await until(batches, first)
-        sleeping = asyncio.create_task(anext(batches))
-        while not bus.channels["s"].sleeping:
-            await asyncio.sleep(0)
+        sleeping = await asleep(bus, batches)
         sleeping.cancel()
         bus.publish("s", [piece])
         await asyncio.wait([sleeping])
+    assert given == []
+    await bus.close()
+
+
+async def test_one_who_fails_at_what_is_given_fails_alone():
+    bus, first, piece = await opened_bus(), *turn(chunk("a"))
+    bus.publish("s", [first])
+
+    def fail(live):
+        raise OSError("the line is broken")
+
+    async with (
+        aclosing(bus.follow("s", BEGINNING, fail)) as bad,
+        aclosing(bus.follow("s", BEGINNING)) as good,
+    ):
+        assert await until(bad, first) == await until(good, first) == [first]
+        failing = await asleep(bus, bad)
+        bus.publish("s", [piece])
+        with pytest.raises(OSError, match="broken"):
+            await failing
+        assert await until(good, piece) == [piece]
+    await bus.close()
+
+
+async def test_an_internal_chunk_is_given_to_nobody():
+    bus, given, (first, piece) = await opened_bus(), [], turn(chunk("a"))
+    hidden = replace(piece, envelope=replace(piece.envelope, internal=True))
+    bus.publish("s", [first])
+    async with aclosing(bus.follow("s", BEGINNING, lambda live: not given.append(live))) as batches:
+        assert await until(batches, first) == [first]
+        sleeping = await asleep(bus, batches)
+        bus.publish("s", [hidden])
+        assert await sleeping == []
     assert given == []
     await bus.close()

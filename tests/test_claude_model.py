@@ -11,6 +11,7 @@ from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.net import seconds_asked
 from turnlog.ports import CallStarted, Prompt, ToolSpec, UnreadableCall
+from turnlog.ports.model import not_straight
 from turnlog.simulator import (
     Break,
     Cut,
@@ -65,9 +66,9 @@ def of(kind, outputs):
     return [each for each in outputs if isinstance(each, kind)]
 
 
-async def outcome(*entries, patience=QUICK, **more):
+async def outcome(*entries, patience=QUICK, window=0.0, **more):
     """What happens with this script. The API must have taken every request."""
-    async with model_on(*entries, patience=patience) as (model, sim):
+    async with model_on(*entries, patience=patience, window=window) as (model, sim):
         outputs, failed = await heard(model, **more)
     assert sim.refused == []
     return outputs, failed, sim
@@ -158,10 +159,12 @@ async def test_what_came_before_the_cut_was_said():
     assert of(k.MessageChunk, outputs)
 
 
-async def test_a_stream_that_goes_silent_is_given_up():
+@pytest.mark.parametrize("window", [0.0, 0.05])
+@pytest.mark.parametrize("straight", [not_straight, bool])
+async def test_a_stream_that_goes_silent_is_given_up(window, straight):
     silent = Reply("Hello you.", chunk=5, ending=Stall(4, FOR_EVER))
     patience = Patience(tries=1, silence=1.0)
-    outputs, failed, _ = await outcome(silent, patience=patience)
+    outputs, failed, _ = await outcome(silent, patience=patience, window=window, straight=straight)
     assert (failed.code, failed.retryable) == ("stalled", True)
     assert of(k.MessageChunk, outputs)
 

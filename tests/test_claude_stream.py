@@ -102,6 +102,13 @@ def test_a_run_of_pieces_is_one_event_and_what_is_broken_in_it_stays_broken():
     halves = framed(deltas) + b"event: content_block_delta\ndata: {}, {}\n\n"
     with pytest.raises(ValueError, match="JSON"):
         list(SseSplitter(joins=True).feed(halves))
+    cut = framed(deltas[:1]).replace(b"ab", b"a\n\nevent: content_block_delta\ndata: b")
+    twice = framed(deltas[:1]).replace(b"data: ", b"data: " + json.dumps(deltas[0]).encode() + b",")
+    with pytest.raises(ValueError, match="truncated"):  # with a comma between it were "a,b"
+        list(SseSplitter(joins=True).feed(framed(deltas) + cut + twice))
+    untold = framed(deltas).replace(b'"type": "text_delta", ', b"", 1)
+    raws = list(SseSplitter(joins=True).feed(untold))
+    assert raws[0]["delta"] == {"text": "ab"}
 
 
 NOISE = {

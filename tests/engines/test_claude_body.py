@@ -110,6 +110,16 @@ async def test_text_waits_for_the_tick_and_comes_as_one(reading):
     await reading.body.aclose()
 
 
+async def test_text_that_comes_with_the_end_of_the_body_does_not_wait(reading):
+    piling = await reading.begin()
+    await reading.waits(0)
+    reading.send(chunk(text("a")) + LAST)
+    async with asyncio.timeout(60):
+        await piling
+    assert reading.taken == [text("a")]
+    await reading.body.aclose()
+
+
 async def test_after_a_quiet_window_the_next_piece_comes_at_once(reading):
     piling = await reading.begin()
     await reading.waits(0)

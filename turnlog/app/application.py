@@ -37,6 +37,7 @@ from turnlog.ports import (
     Approval,
     Bus,
     Decision,
+    Give,
     Question,
     Session,
     Show,
@@ -44,7 +45,7 @@ from turnlog.ports import (
     Store,
     User,
 )
-from turnlog.ports.backend import Give, OnLine, unheard
+from turnlog.ports.backend import OnLine, unheard
 from turnlog.ports.library import Library
 from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
@@ -309,15 +310,14 @@ class Turnlog(RunsTurns):
         return for_clients.settings(self.settings) | {"agents": agents}
 
     def describe(self) -> dict[str, Any]:
+        connections = {"connections": ", ".join(map(str, self._connections))}
         return {
             "model": self.settings.model + (" (simulated)" if self.settings.simulated else ""),
             "store": f"{type(self.store).__name__.removesuffix('Store')} ({self.store.url})",
             "bus": type(self.bus).__name__.removesuffix("Bus"),
             "sequencer": getattr(self.store, "sequencer", "the store: number and row in one step"),
             "agents": ", ".join(self._agents),
-            **(
-                {"connections": ", ".join(map(str, self._connections))} if self._connections else {}
-            ),
+            **(connections if self._connections else {}),
             "address": self.address,
         } | ({"mcp": self._mcp.describe()} if self._mcp else {})
 

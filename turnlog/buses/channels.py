@@ -39,7 +39,13 @@ class Follower:
 
     def takes(self, chunk: LiveEvent) -> bool:
         """Whether it got the chunk in its sleep."""
-        if self.give is None or self.sleep is None or self.sleep.done() or not self.give(chunk):
+        if self.give is None or self.sleep is None or self.sleep.done():
+            return False
+        try:
+            if not self.give(chunk):
+                return False
+        except Exception as error:  # its own trouble, and nobody else's
+            self.sleep.set_exception(error)
             return False
         self.place += 1
         self.position = chunk.entry.position
@@ -86,17 +92,15 @@ class Channel:
             if entry.envelope.internal:
                 self._hidden += 1
                 continue
-            if (
-                type(entry.envelope.event) is UserMessageSent
-            ):  # a new turn: the log has the one before
-                self._begin(entry)
+            if type(entry.envelope.event) is UserMessageSent:
+                self._begin(entry)  # a new turn: the log has the one before
             self._hidden = 0
             json = self._encode(entry)
             self.events.append(LiveEvent(entry, json))
             self.size += OVERHEAD + len(json)
         self.calls += 1
         self._quiet = False
-        if len(batch) == 1 and type(batch[0].envelope.event) in CHUNKS:
+        if len(batch) == 1 and not self._hidden and type(batch[0].envelope.event) in CHUNKS:
             newest = self.events[-1]
             woken = {follower for follower in self.sleeping if not follower.takes(newest)}
         else:

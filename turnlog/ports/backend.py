@@ -7,8 +7,7 @@ from typing import Any, Protocol
 
 from turnlog.events.base import Value
 from turnlog.events.cursor import Cursor, before
-from turnlog.ports.bus import Bus, LiveEvent
-from turnlog.ports.bus import Give as Give  # for those who are asked
+from turnlog.ports.bus import Bus, Give, LiveEvent
 from turnlog.ports.files import Files
 from turnlog.ports.library import Library
 from turnlog.ports.line import Question

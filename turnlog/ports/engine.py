@@ -15,7 +15,7 @@ from turnlog.events.internal import HANDOVER
 from turnlog.events.kinds import EnginePaused, Message, ToolUse
 from turnlog.ports.consent import ApprovalRule, check_approver, check_rule
 from turnlog.ports.guard import NO_GUARD, CallGuard
-from turnlog.ports.model import CallStarted, Model, Prompt
+from turnlog.ports.model import CallStarted, Model, Prompt, not_straight
 from turnlog.ports.store import Session
 from turnlog.ports.tools import Standing, ToolBox, ToolStarted
 from turnlog.ports.user import is_role
@@ -132,8 +132,8 @@ class Ask:
     paused: EnginePaused | None = None  # where this engine waits for people
     user_id: str = ""  # who asks
     session_id: str = ""
-    # Shows a batch of chunks at once. False: it has to be yielded.
-    straight: Callable[["Batch"], bool] = lambda batch: False
+    # As that of a model: while the next batch is waited for, never while one is being taken.
+    straight: Callable[["Batch"], bool] = not_straight
 
 
 class SpeakerChanged(msgspec.Struct, frozen=True, kw_only=True):

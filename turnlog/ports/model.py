@@ -11,11 +11,12 @@ from turnlog.events.chunks import Chunk
 from turnlog.events.content import Sampling
 from turnlog.ports.tools import ToolSpec
 
-# Shows chunks at once, and wakes nobody for them. False: they have to be yielded.
+# Shows chunks at once, and wakes nobody for them. False: they have to be yielded. It is used while
+# the one who asked waits for the next batch, never while a batch is being taken.
 Straight = Callable[[Sequence[Chunk]], bool]
 
 
-def not_straight(chunks: Sequence[Chunk]) -> bool:
+def not_straight(chunks: object) -> bool:
     """Everything has to be yielded."""
     return False
 
@@ -39,7 +40,6 @@ class Prompt:
     output_schema: Mapping[str, Any] | None = None  # what the answer must be, as JSON
     container: str | None = None  # of the provider's own tools, to go back to
     compaction: str | None = None  # how to summarize the messages; instead of an answer
-    # Where chunks may go whenever all that was yielded before them has been taken.
     straight: Straight = field(default=not_straight, compare=False, repr=False)
 
 
@@ -65,8 +65,8 @@ class Model(Protocol):
 
     Promises: a call yields CallStarted first, then its pieces; its last batch has an
     UnreadableCall for each such call, then `thinking`*, `message`. Ids are the provider's. The
-    call goes on only when the next batch is asked for; until then only chunks may come of it,
-    by `prompt.straight`. It raises EngineFailed, and nothing else, for what the provider did.
+    call goes on only when the next batch is asked for. While that is waited for, chunks may also
+    come by `prompt.straight`. It raises EngineFailed, and nothing else, for what the provider did.
     """
 
     def call(self, prompt: Prompt) -> AsyncGenerator[Sequence[CallOutput], None]: ...

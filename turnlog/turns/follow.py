@@ -97,7 +97,7 @@ class Following:
             async for batch in batches:
                 if batch:
                     patience = inf
-                    last = batch[-1].entry
+                    last = batch[-1].entry  # chunks that were given come after it: no log has them
                 elif batch is None and self._bus.away is not None:
                     known = cursor_of(last) if last else after or BEGINNING
                     async for polled in self._by_log(user_id, session_id, known):

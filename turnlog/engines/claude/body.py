@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Take = Callable[[bytes], bool]  # False: whoever waits for the body has to see to it
 ENDS_WITHIN = 0.5  # seconds between the end of an answer and the end of its response
+_LAST_CHUNK = (
+    b"\r\n0\r\n"  # of the body: the server has no more, whether the answer is whole or not
+)
 MOST_PILED_UP = 65_536  # bytes; more go through, and aiohttp stops reading when it has enough
 
 
@@ -78,7 +81,7 @@ class Dam(asyncio.Protocol):
 
 def _is_text(data: bytes) -> bool:
     """Whether this is sure to be pieces of a block, and nothing that anybody waits for."""
-    if b"message_" in data or b"event: error" in data:
+    if b"message_" in data or b"event: error" in data or _LAST_CHUNK in data:
         return False
     return b"content_block_delta" in data
 
@@ -101,6 +104,7 @@ class Body:
         self._dam: Dam | None = None
         self._waiter: _Waiter | None = None
         self._ticking = False  # the end of the window calls
+        self._end: asyncio.Task[None] | None = None  # also of aiohttp's patience with a silence
 
     async def read(self) -> bytes:
         try:
@@ -136,6 +140,8 @@ class Body:
     async def aclose(self) -> None:
         if self._dam is not None:
             self._dam.remove()
+        if self._end is not None:
+            self._end.cancel()
         self._response.close()  # one that was read to its end has given its connection back
 
     # inside
@@ -159,7 +165,14 @@ class Body:
         if connection is None or connection.transport is None or connection.protocol is None:
             return None
         self._dam = Dam(connection.transport, connection.protocol, self._flowed)
+        self._end = asyncio.create_task(self._content.wait_eof())
+        self._end.add_done_callback(self._ended)
         return self._dam
+
+    def _ended(self, end: asyncio.Task[None]) -> None:
+        if not end.cancelled():
+            end.exception()  # whoever reads on meets it
+            self._flowed()
 
     def _shut(self, dam: Dam) -> None:
         """Until the window ends."""

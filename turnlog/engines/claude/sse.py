@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -13,7 +13,8 @@ Raw = dict[str, Any]
 FEW = 1_000  # bytes: to join the pieces in so few costs more than to take them one by one
 _decoder = msgspec.json.Decoder()
 _PIECE = b"event: content_block_delta\ndata: "
-_RUN = re.compile(rb"(?:\A|(?<=\n\n))(?:event: content_block_delta\ndata: [^\n]+\n\n){2,}")
+# Pieces on end, from the beginning of a frame. It begins with a word, which is found quickly.
+_RUN = re.compile(rb"%b(?:(?<=\n\n%b)|(?<=\A%b))[^\n]+\n\n(?:%b[^\n]+\n\n)+" % ((_PIECE,) * 4))
 # A pair of surrogates, one that has lost the other, and any other escape, which is passed over.
 _HALVES = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -21,18 +22,20 @@ _HALVES = re.compile(
 )
 
 
-class _Text(msgspec.Struct, tag="text_delta", forbid_unknown_fields=True):
+class _Text(msgspec.Struct, forbid_unknown_fields=True):
+    type: Literal["text_delta"]
     text: str
 
 
-class _Delta(msgspec.Struct, tag="content_block_delta", forbid_unknown_fields=True):
+class _Delta(msgspec.Struct, forbid_unknown_fields=True):
     """A piece of text, with nothing beside it that would have to be kept."""
 
+    type: Literal["content_block_delta"]
     index: int
     delta: _Text
 
 
-_texts = msgspec.json.Decoder(list[_Delta])
+_delta = msgspec.json.Decoder(_Delta)
 
 
 class SseSplitter:
@@ -102,11 +105,11 @@ def _text(run: bytes) -> Raw | None:
     """The pieces as one. None: there is more to them than text, or they are of several blocks."""
     lines = run[len(_PIECE) : -2].split(b"\n\n" + _PIECE)
     try:
-        pieces = _texts.decode(b"[%b]" % b",".join(lines))
+        pieces = [_delta.decode(line) for line in lines]
     except (msgspec.DecodeError, UnicodeError):
         return None
     index = pieces[0].index
-    if len(pieces) != len(lines) or any(piece.index != index for piece in pieces):
+    if any(piece.index != index for piece in pieces):
         return None
     delta = {"type": "text_delta", "text": "".join([piece.delta.text for piece in pieces])}
     return {"type": "content_block_delta", "index": index, "delta": delta}
