@@ -263,10 +263,8 @@ async def test_the_first_piece_is_said_at_once_and_the_rest_when_the_answer_ends
 
 
 async def test_a_call_of_a_tool_does_not_wait_for_the_window():
-    assert await chunks_in_a_window("Wait.", ToolCall("look", {}, "toolu_a")) == (
-        ["Wa", "it."],
-        None,
-    )
+    said = await chunks_in_a_window("Wait.", ToolCall("look", {}, "toolu_a"))
+    assert said == (["Wa", "it."], None)
 
 
 @pytest.mark.parametrize("clean", [True, False])
