@@ -67,6 +67,9 @@ class NodesContract(BusContract):
                 bus = NodesBus(stream(), wire.encode, recall, **bounds)
                 await bus.open(on_signal)
                 stack.push_async_callback(bus.close)
+                async with asyncio.timeout(60):
+                    while bus.away is not None:  # the server was slow: it is found again
+                        await asyncio.sleep(0.01)
                 return bus
 
             yield connect
