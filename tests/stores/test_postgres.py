@@ -44,19 +44,6 @@ async def test_every_migration_has_a_way_back_and_forth_again(db):
     assert await _schema(db) == everything
 
 
-async def test_a_log_is_the_same_after_the_way_back_and_forth(db, database):
-    async with open_store(database) as store:
-        turn = await begun(store)
-        await store.append(turn, s.placed(*EVERY_PROJECTION))
-        before = await store.evidence("s")
-    numbers = [change.number for change in migrations()]
-    for number in reversed(numbers[1:]):
-        await go_back(db, number - 1)
-        assert await migrate(db) == numbers[number - 1 :]
-        async with open_store(database, read_only=True) as store:
-            assert await store.evidence("s") == before
-
-
 async def test_nodes_that_start_at_once_migrate_once(db, database):
     await go_back(db, 0)
     stores = [PostgresStore(database) for _ in range(4)]

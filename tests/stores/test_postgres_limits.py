@@ -2,11 +2,13 @@
 
 import asyncio
 
+import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from turnlog.errors import TooMany
+from turnlog.errors import NotStored, TooMany
 from turnlog.events.clock import now
+from turnlog.stores.postgres.pool import Pool
 from turnlog.stores.postgres.store import PostgresStore
 from turnlog.testing import samples as s
 from turnlog.transports.limits import WriteLimits
@@ -72,11 +74,29 @@ async def test_a_turn_that_began_in_the_future_is_not_counted_as_one_of_this_min
     await store.finish_turn(await store.begin_turn(on_time, s.placed(s.asked())))
 
 
-async def test_nodes_count_the_changes_of_a_user_together(database, db):
-    """The clock of the bucket is set by hand: so it fills up when the test says so."""
-    nodes = [PostgresStore(database) for _ in range(3)]
+CLOCK = """
+DROP SCHEMA IF EXISTS by_hand CASCADE;
+CREATE SCHEMA by_hand;
+CREATE TABLE by_hand.clock AS SELECT TIMESTAMPTZ '2026-11-17 12:00+0' AS moment;
+CREATE FUNCTION by_hand.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+AS $$ SELECT moment FROM by_hand.clock $$;
+"""
+
+
+@pytest.fixture
+async def nodes(database, db):
+    """Three stores, for which the database has a clock that the test sets."""
+    await db.execute(CLOCK)
+    nodes = [PostgresStore(f"{database}?search_path=public,by_hand,pg_catalog") for _ in range(3)]
     for node in nodes:
         await node.open()
+    yield nodes
+    for node in nodes:
+        await node.close()
+    await db.execute("DROP SCHEMA by_hand CASCADE")
+
+
+async def test_nodes_count_the_changes_of_a_user_together(nodes, db):
     limits = [WriteLimits(60, shared=node.shared_writes) for node in nodes]  # they take 3 at once
 
     async def changes(user):
@@ -84,13 +104,34 @@ async def test_nodes_count_the_changes_of_a_user_together(database, db):
         results = await asyncio.gather(*counted, return_exceptions=True)
         return sum(result is None for result in results)
 
-    tomorrow = "clock_timestamp() + interval '1 day'"
-    await db.execute(f"INSERT INTO writes VALUES ('alice', 11.5, 0, {tomorrow})")
+    await db.execute("INSERT INTO writes SELECT 'alice', 11.5, 0, moment FROM by_hand.clock")
     assert [await changes("alice"), await changes("alice")] == [11, 0]
-    await db.execute("UPDATE writes SET at = clock_timestamp() - interval '10 minutes'")
+    await db.execute("UPDATE by_hand.clock SET moment = moment + interval '10 minutes'")
     assert await limits[0].count("alice") is None  # it is full again
     (row,) = await db.fetch("SELECT remaining, taken FROM writes")
     assert tuple(row) == (57, 3)
     assert await limits[1].count("bob") is None  # and everybody has one
-    for node in nodes:
-        await node.close()
+
+
+async def test_a_clock_that_is_set_back_locks_nobody_out(nodes, db):
+    writes = nodes[0].shared_writes
+
+    async def taken(later):
+        await db.execute(f"UPDATE by_hand.clock SET moment = moment + interval '{later}'")
+        return await writes.take_writes("alice", wanted=60, most=60)
+
+    assert [await taken("0 s"), await taken("-1 day"), await taken("5 s")] == [60, 0, 5]
+
+
+@pytest.mark.parametrize("error", [asyncpg.DiskFullError, asyncpg.OutOfMemoryError, IOError])
+async def test_a_node_counts_by_itself_where_the_database_cannot_write(store, monkeypatch, error):
+    async def full(*_):
+        raise error("No space left on device.")
+
+    monkeypatch.setattr(Pool, "fetch", full)
+    with pytest.raises(NotStored, match="cannot be counted"):
+        await store.shared_writes.take_writes("alice", wanted=1, most=1)
+    limits = WriteLimits(1, clock=lambda: 0.0, shared=store.shared_writes)
+    assert await limits.count("alice") is None
+    with pytest.raises(TooMany):
+        await limits.count("alice")

@@ -36,9 +36,15 @@ async def test_a_search_says_whether_older_texts_were_left_out(monkeypatch):
             await server.ask(await server.session(), headers=STREAM)
         plain = (await server.http.get("/api/sessions")).json()
         whole = (await server.http.get("/api/sessions?search=goose")).json()
+        both = "/api/sessions?search=hi&limit=1"
+        first = (await server.http.get(both)).json()
+        second = (await server.http.get(f"{both}&cursor={first['cursor']}")).json()
         monkeypatch.setattr(texts, "BOUNDS", texts.BOUNDS | {"sessions": 1})
         bounded = (await server.http.get("/api/sessions?search=goose")).json()
     assert "searchedAll" not in plain
+    assert [(len(p["sessions"]), p.get("searchedAll")) for p in (first, second)] == [
+        (1, True), (1, None)  # the first page tells it for all
+    ]  # fmt: skip
     assert [(len(p["sessions"]), p["searchedAll"]) for p in (whole, bounded)] == [
         (1, True), (0, False)
     ]  # fmt: skip

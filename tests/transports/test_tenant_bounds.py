@@ -12,10 +12,11 @@ from turnlog.events import kinds as k
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import SECRET, as_user, is_problem, served
 from turnlog.testing.office import office
+from turnlog.transports import limits as limits_module
 from turnlog.transports.http import head_deadline
 from turnlog.transports.http.app import WRITING
 from turnlog.transports.http.routes import ROUTES
-from turnlog.transports.limits import MINUTE, MOST_USERS, WriteLimits
+from turnlog.transports.limits import MINUTE, MOST_USERS, TAKEN, WriteLimits
 from turnlog.turns import approvals
 
 PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))
@@ -75,6 +76,30 @@ async def test_a_node_that_cannot_ask_for_what_is_left_counts_by_itself():
         await limits.count("alice")
     with pytest.raises(TooMany):
         await limits.count("alice")
+
+
+class Plenty:
+    """Gives what is wanted, and notes who wanted it."""
+
+    def __init__(self):
+        self.asked = []
+
+    async def take_writes(self, user_id, *, wanted, most):
+        self.asked.append(user_id)
+        return wanted
+
+
+async def test_what_a_node_has_taken_for_users_who_are_active_is_not_dropped(monkeypatch):
+    monkeypatch.setattr(limits_module, "MOST_USERS", 2)
+    shared = Plenty()
+    limits = WriteLimits(3 * TAKEN, shared=shared)  # three are taken at once
+    for user in ("busy", "quiet", "busy", "new"):
+        await limits.count(user)
+    assert limits._taken == {"busy": 1, "new": 2}  # and not those of "quiet"
+    for user in ("busy", "other", "new"):  # what is used up leaves its place to others
+        await limits.count(user)
+    assert limits._taken == {"other": 2, "new": 1}
+    assert shared.asked == ["busy", "quiet", "new", "other"]
 
 
 async def test_answers_that_do_not_count_do_not_fill_the_log():

@@ -47,7 +47,8 @@ class WriteLimits:
             await self._count_together(self._shared, user_id)
 
     async def _count_together(self, shared: SharedWrites, user_id: str) -> None:
-        if not self._taken.get(user_id):
+        taken = self._taken.pop(user_id, 0)
+        if not taken:
             wanted = max(1, self._most // TAKEN)
             try:
                 taken = await shared.take_writes(user_id, wanted=wanted, most=self._most)
@@ -57,10 +58,10 @@ class WriteLimits:
             taken += self._taken.pop(user_id, 0)  # somebody else may have taken some meanwhile
             if taken < 1:
                 raise self._too_many(1.0)
-            self._taken[user_id] = taken
+        if taken > 1:
+            self._taken[user_id] = taken - 1  # the newest is last
             if len(self._taken) > MOST_USERS:
                 del self._taken[next(iter(self._taken))]
-        self._taken[user_id] -= 1
 
     def _count_here(self, user_id: str) -> None:
         now = self._clock()

@@ -45,7 +45,7 @@ AWAY: tuple[type[BaseException], ...] = (
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.CannotConnectNowError,
 )
-_FULL = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError)
+FULL = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError)
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]  # it has no types
@@ -228,7 +228,7 @@ async def patiently(attempt: Callable[[], Awaitable[T]], *, since: float | None 
                 raise _unstored(error) from error
             tries += 1
             await asyncio.sleep(spread(back_off(tries, 0.05, 1.0)))
-        except _FULL as error:
+        except FULL as error:
             raise _unstored(error) from error
 
 

@@ -64,9 +64,10 @@ VALUES (:user_id, cast(:most AS integer) - :wanted, cast(:wanted AS integer), cl
 ON CONFLICT (user_id) DO UPDATE SET (remaining, taken, at) = (
     SELECT there - least(floor(there), cast(:wanted AS integer)),
            least(floor(there), cast(:wanted AS integer)), moment
-    FROM (SELECT greatest(clock_timestamp(), bucket.at) AS moment) AS clock,
+    FROM (SELECT clock_timestamp() AS moment) AS clock,
     LATERAL (SELECT least(cast(:most AS integer), bucket.remaining
-             + extract(epoch FROM moment - bucket.at) * cast(:most AS integer) / 60) AS there) AS filled
+             + greatest(extract(epoch FROM moment - bucket.at), 0) -- 0: the clock was set back
+             * cast(:most AS integer) / 60) AS there) AS filled
 )
 RETURNING taken
 

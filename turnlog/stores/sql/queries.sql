@@ -207,20 +207,30 @@ SELECT session_id, first_seq, last_seq, place, size, unpacked, made_at FROM (
 ORDER BY newest.created_at DESC, newest.id DESC, archives.first_seq DESC LIMIT :archives
 
 -- reaches_all --
--- Whether the bounds of a search leave nothing out: see stores/texts.py.
+-- Whether the bounds of a search leave nothing out: see stores/texts.py. What is older is not read.
 WITH newest AS (
-    SELECT id FROM sessions WHERE user_id = :user_id AND archived = :archived
+    SELECT id, (SELECT max(seq) FROM events WHERE session_id = sessions.id) - :events AS older,
+           CASE WHEN (SELECT length(body) FROM events WHERE session_id = sessions.id AND seq = 0) > 0
+                THEN -1 -- rows of an old form stay in the log
+                ELSE (SELECT coalesce(max(last_seq), -1) FROM archives WHERE session_id = sessions.id)
+           END AS moved
+    FROM sessions WHERE user_id = :user_id AND archived = :archived
     ORDER BY created_at DESC, id DESC LIMIT cast(:sessions AS bigint) + 1
+), left_out AS ( -- the first text of each session, or the first behind its archives, erased or not
+    SELECT (SELECT seq FROM events
+             WHERE session_id = newest.id AND seq > moved AND seq <= older
+               AND type IN ('user_message_sent', 'message') AND is_internal = 0
+             ORDER BY seq LIMIT 1) AS seq
+    FROM newest
 ), said AS (
-    SELECT seq, (SELECT max(seq) FROM events AS last WHERE last.session_id = newest.id) AS newest_seq,
-           length(body) AS size
-    FROM newest JOIN events ON events.session_id = newest.id
+    SELECT length(body) AS size
+    FROM newest JOIN events ON events.session_id = newest.id AND events.seq > older
     WHERE type IN ('user_message_sent', 'message') AND is_internal = 0
 ), files AS (
     SELECT unpacked FROM newest JOIN archives ON archives.session_id = newest.id
 )
 SELECT (SELECT count(*) FROM newest) <= cast(:sessions AS bigint)
-   AND NOT EXISTS (SELECT 1 FROM said WHERE seq <= newest_seq - :events AND size > 0)
+   AND (SELECT count(seq) FROM left_out) = 0
    AND (SELECT coalesce(sum(size), 0) FROM said) <= cast(:size AS bigint)
    AND (SELECT count(*) FROM files) <= cast(:archives AS bigint)
    AND (SELECT coalesce(sum(unpacked), 0) FROM files) <= cast(:size AS bigint)

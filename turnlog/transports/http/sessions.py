@@ -57,7 +57,7 @@ async def find(request: UserRequest) -> Response:
     cursor = (_place(page[-1]) if by_activity else page[-1].id) if more else None
     answer: dict[str, Any] = {"sessions": [shown(session) for session in page], "cursor": cursor}
     wanted = _wanted(request)
-    if wanted["search"]:
+    if wanted["search"] and request.cursor() is None:  # the first page tells it for all
         reaches = request.backend.store.reaches_all(request.user.id, archived=wanted["archived"])
         answer["searchedAll"] = await reaches
     return json_response(answer)

@@ -1,5 +1,7 @@
-UPDATE usage SET reported = convert_from(body, 'UTF8')::json -> 'reported'
+-- An erased event has no body, and one whose usage object is empty does not say so.
+UPDATE usage SET reported = nullif(convert_from(body, 'UTF8'), '')::json -> 'reported'
 FROM events WHERE events.session_id = usage.session_id AND events.seq = usage.seq AND reported IS NULL;
+UPDATE usage SET reported = '{}' WHERE reported IS NULL;
 ALTER TABLE usage ALTER COLUMN reported SET NOT NULL;
 CREATE TABLE messages_before (
     message_id         TEXT PRIMARY KEY, -- an answer's is the model's own
@@ -21,7 +23,11 @@ CREATE TABLE messages_before (
     thinking_tokens    BIGINT,
     cost_picousd       BIGINT
 );
-INSERT INTO messages_before SELECT * FROM messages;
+INSERT INTO messages_before
+SELECT message_id, session_id, user_id, turn_id, seq, created_at, role, coalesce(content, '[]'),
+       stop_reason, model, agent_id, is_internal, input_tokens, output_tokens, cache_write_tokens,
+       cache_read_tokens, thinking_tokens, cost_picousd
+FROM messages;
 DROP VIEW messages;
 DROP FUNCTION keep_message_id;
 DROP TABLE message_ids;
