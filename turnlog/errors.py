@@ -173,6 +173,15 @@ class AlreadyDecided(TurnlogError):
     code = "already_decided"
 
 
+class ContentErased(TurnlogError):
+    """A turn is not gone on with where something of it was erased: nobody can tell what it did."""
+
+    code = "content_erased"
+
+    def __init__(self) -> None:
+        super().__init__("A part of this turn was erased, so it cannot go on. Please ask again.")
+
+
 class TurnOver(TurnlogError):
     """Somebody else has ended this turn, or has taken it over."""
 

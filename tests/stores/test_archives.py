@@ -128,6 +128,23 @@ class Archives(Archived):
         await store.archives.restore("s", "eve")
         assert await store.evidence("s") == closed
 
+    async def test_what_was_erased_comes_back_from_no_archive(self, store, closed):
+        """Whether its salt is NULL or empty, and whether it was in the archive or not."""
+        await self.erase(store, erased(0, self.NOTHING, "NULL"))
+        await self.erase(store, erased(1, "''", self.NOTHING))
+        await store.archives.make("s", "eve")
+        await self.erase(store, erased(2, self.NOTHING, "NULL"))
+        await self.erase(store, erased(3, self.NOTHING, self.NOTHING))
+        for number in range(4):
+            with pytest.raises(self.REFUSED, match="append-only"):
+                sql = f"UPDATE events SET body = 'other' WHERE seq = {number}"
+                await self.execute(store, sql)
+        assert len(await store.archives.restore("s", "eve")) == 1
+        rows = await self.rows(store)
+        assert [row.is_erased for row in rows] == [True] * 4 + [False] * 3
+        assert rows[4:] == closed.log[4:]
+        assert prove(await store.evidence("s")).problems == []
+
     async def test_an_archive_that_is_not_there_is_told(self, store, closed, tmp_path):
         await store.archives.make("s", "eve")
         (file,) = (tmp_path / "archives").rglob("original")
@@ -194,6 +211,10 @@ class Archives(Archived):
         assert main(["archive", "--restore"]) == 0
         assert "1 sessions, 1 archives: everything is in the database" in capsys.readouterr().out
         assert answers() == before
+
+
+def erased(number, body, salt):
+    return f"UPDATE events SET body = {body}, salt = {salt} WHERE seq = {number}"
 
 
 async def everything(store):

@@ -166,6 +166,25 @@ async def test_nothing_is_drawn_that_who_looks_and_what_is_there_would_change_la
             await one.page.locator(".suggestion").nth(2).wait_for()
 
 
+async def test_a_page_that_waits_for_the_facts_of_the_server_says_why(browser):
+    async with office(Reply("Here I am.")) as here:
+        session = await here.session()
+        await here.app.run_turn("Hi", session_id=session, user_id=USER)
+        problem = {"type": "urn:turnlog:problem:stopping", "detail": "The server is about to stop."}
+        async with tab(browser, here.url) as one:
+
+            async def fails(route):
+                await route.fulfill(status=503, json=problem)
+
+            await one.page.route("**/api/config", fails)
+            await one.go(f"/s/{session}")
+            told = one.page.get_by_role("alert").filter(has_text="The server is about to stop.")
+            await told.wait_for()
+            await one.page.unroute("**/api/config", fails)
+            await one.page.get_by_text("Here I am.", exact=True).wait_for()
+            await told.wait_for(state="detached")
+
+
 async def test_a_model_that_is_silent_is_waited_for_in_words(browser):
     async with office(Reply("Late.", ending=Stall(after=0, seconds=600))) as here:
         session = await here.session()

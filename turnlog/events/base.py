@@ -81,6 +81,7 @@ class Stamped(msgspec.Struct, frozen=True, kw_only=True):
     envelope: Envelope
     seq: int | None  # kept events only: the order in the log
     position: int  # the number of the last kept event up to here
+    erased: str = ""  # the type of what was destroyed; the event only stands in its place
 
     @property
     def event(self) -> Event:

@@ -1,10 +1,13 @@
 """What is left of a log where the content of events was destroyed.
 
 People see in its place that something was erased; a model is told of questions alone. What stands
-there has the number, the time and the speaker of the event, and nothing of what it said.
+there has the number, the time and the speaker of the event, and nothing of what it said. It is
+there to be shown: whoever acts on a log looks at `Stamped.erased` first.
 """
 
 from collections.abc import Callable, Iterable
+
+from msgspec.structs import replace
 
 from turnlog.events.base import Event, Stamped
 from turnlog.events.content import TokenUsage
@@ -22,7 +25,7 @@ def shown(row: Row) -> Stamped:
     """
     if row.body or not _is_gone(row):
         return stamped(row)
-    return placed(row, _STANDS_FOR.get(row.type, _note)(row))
+    return replace(placed(row, _STANDS_FOR.get(row.type, _note)(row)), erased=row.type)
 
 
 def what_is_left(rows: Iterable[Record]) -> list[Stamped]:

@@ -50,9 +50,8 @@ def parts_of(model: str, reported: Reported) -> list[UsagePart]:
     return [part if part.model else part._replace(model=model) for part in parts]
 
 
-@lru_cache(
-    maxsize=100
-)  # an answer is counted, priced, billed and measured: its report is read once
+# An answer is counted, priced, billed and measured: its report is read once.
+@lru_cache(maxsize=100)
 def _read(report: bytes) -> tuple[UsagePart, ...]:
     """The same for a report as JSON. A part that names no model has none."""
     reported: Reported = msgspec.json.decode(report)

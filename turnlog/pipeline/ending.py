@@ -83,7 +83,10 @@ def complete_with(last: Sequence[Attributed], state: TurnState) -> k.Complete | 
 
 
 def completed_again(kept: Sequence[Stamped]) -> Stamped:
-    """The `complete` of a turn that is over, made again from its kept events."""
+    """The `complete` of a turn that is over, made again from its kept events.
+
+    It is there to be shown: an answer that was erased ends the turn all the same.
+    """
     first, last = kept[0], kept[-1]
     turn = Turn(
         id=last.turn_id,
@@ -94,7 +97,9 @@ def completed_again(kept: Sequence[Stamped]) -> Stamped:
         started_at=first.envelope.time,
     )
     state = resumed(turn, kept)
-    placed = place([Attributed(complete(state), state.agent, False, False)], state)
+    answers = [(entry.event, entry.erased) for entry in kept if isinstance(entry.event, k.Message)]
+    answer = answers[-1][0] if answers and answers[-1][1] else None
+    placed = place([Attributed(complete(state, answer), state.agent, False, False)], state)
     return stamp(placed[0], None, state)
 
 

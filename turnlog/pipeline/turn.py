@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from turnlog.errors import Archived, TurnOver
+from turnlog.errors import Archived, ContentErased, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Attributed, Envelope
 from turnlog.pipeline.asking import admitted_files, sent
@@ -82,9 +82,14 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
 
 
 async def resume(turn: Turn, store: Store) -> tuple[Question, TurnState]:
-    """The turn where the log left it, and the question that it began with."""
+    """The turn where the log left it, and the question that it began with.
+
+    Raises ContentErased: what stands in the place of an event is there to be shown.
+    """
     log = await store.read(turn.user_id, turn.session_id, after=turn.first_seq - 1)
     events = [entry for entry in log if entry.turn_id == turn.id]
+    if any(entry.erased for entry in events):
+        raise ContentErased
     first = events[0].event
     assert isinstance(first, k.UserMessageSent)
     question = Question(

@@ -294,12 +294,13 @@ class TurnState:
 
 
 def resumed(turn: Turn, kept: Sequence[Stamped]) -> TurnState:
-    """The state of a turn, rebuilt from its kept events."""
+    """The state of a turn, rebuilt from its kept events. Of an erased one only the place counts."""
     shown = [entry.envelope.index + 1 for entry in kept if entry.envelope.index is not None]
     state = TurnState(turn, kept[0].envelope.agent, index=max(shown))
     for entry in kept:
         state.position = entry.position
-        state.kept(entry.event, entry.envelope.agent, entry.envelope.internal)
+        if not entry.erased:
+            state.kept(entry.event, entry.envelope.agent, entry.envelope.internal)
     return state
 
 

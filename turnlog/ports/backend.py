@@ -123,7 +123,7 @@ class Backend(Protocol):
     ) -> Approval:
         """The first answer counts. A user that is only named has no role.
 
-        Raises NotFound, Forbidden, AlreadyDecided or BadInput.
+        Raises NotFound, Forbidden, AlreadyDecided, BadInput or ContentErased.
         """
         ...
 

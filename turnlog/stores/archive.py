@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.events.record import Record
+from turnlog.events.record import ERASED, Record
 
 FORM = 1
 _GZIP = 31  # zlib's word for the format
@@ -55,5 +55,5 @@ def unpack(packed: bytes, length: int, types: Collection[str] = ()) -> dict[int,
 
 
 def _line(row: Record) -> dict[str, Any]:
-    values = row._asdict() | {"body": row.body.decode()}
+    values = row._asdict() | {"body": (row.body or ERASED).decode()}
     return values | {name: values[name] and values[name].hex() for name in _HASHES}

@@ -20,6 +20,7 @@ STATUS: dict[type[errors.TurnlogError], tuple[int, str]] = {
     errors.BeingDeleted: (409, "Busy"),
     errors.Reused: (409, "Conflict"),
     errors.AlreadyDecided: (409, "Already decided"),
+    errors.ContentErased: (409, "Content erased"),
     errors.TooMany: (429, "Too many"),
     errors.NotStored: (503, "Not stored"),
     errors.Closing: (503, "Stopping"),

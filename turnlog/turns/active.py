@@ -11,7 +11,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from turnlog.errors import AlreadyAsked, Busy, Closing
+from turnlog.errors import AlreadyAsked, Busy, Closing, ContentErased
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.pipeline import turn as pipeline
@@ -78,7 +78,7 @@ class RunningTurns:
         self._claiming = asyncio.Lock()  # held until a claimed turn is in `_live`
         self._wakes = Wakes()
         self._lines = WaitingLines(store, self._wakes, self._begin_waiting, self.heal)
-        self.stop = Stopping(store, bus, self._wakes, self._of, self._withdraw, self.heal).stop
+        self.stop = Stopping(store, bus, self._wakes, self._of, self.withdraw, self.heal).stop
         self._leaving = False
         self._starting = 0  # turns that are being written down, and run as soon as they are
         self.asked = asyncio.Event()  # a turn waits: what it asks may expire
@@ -124,7 +124,7 @@ class RunningTurns:
             return await self._start(user_id, session_id, question)
         except Busy as busy:
             if busy.waiting:
-                await self._withdraw(user_id, session_id)
+                await self.withdraw(user_id, session_id)
             else:
                 await self.heal(session_id)
         try:
@@ -234,6 +234,8 @@ class RunningTurns:
             if goes_on(state):
                 await self.go_on(turn, k.TurnResumed())
                 return
+        except ContentErased:
+            _log.warning("turn %s cannot go on: a part of it was erased", turn.id)
         except Exception:
             _log.exception("turn %s cannot go on", turn.id)
         await self.give_up(turn)
@@ -260,7 +262,7 @@ class RunningTurns:
         for follow_up in self._on_end:
             await follow_up.done()
 
-    async def _withdraw(self, user_id: str, session_id: str) -> bool:
+    async def withdraw(self, user_id: str, session_id: str) -> bool:
         """End the turn that waits, and with it the questions that it waits for."""
         turn = await self.claim(user_id, session_id)
         if turn is None:
@@ -273,6 +275,8 @@ class RunningTurns:
             _, parts = self._prepared(live, session, question.roles)
             parts = replace(parts, over=lambda state: None)  # it did not run
             await pipeline.end(state, asyncio.CancelledError(), parts)
+        except ContentErased:
+            await self.give_up(turn)
         finally:
             self._rest(live)
         return True

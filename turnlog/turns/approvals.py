@@ -7,10 +7,19 @@ process, wherever it ran before. An answer that may not count is refused and rec
 import asyncio
 import contextlib
 import logging
+from typing import Any
 
 from msgspec import UNSET
 
-from turnlog.errors import AlreadyDecided, BadInput, Busy, Forbidden, NotFound, TurnOver
+from turnlog.errors import (
+    AlreadyDecided,
+    BadInput,
+    Busy,
+    ContentErased,
+    Forbidden,
+    NotFound,
+    TurnOver,
+)
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.clock import now, seconds_until
@@ -54,7 +63,7 @@ class Decisions:
     async def decide(self, user: User, approval_id: str, decision: Decision) -> Approval:
         """The first answer counts, and only it.
 
-        Raises NotFound, Forbidden, AlreadyDecided or BadInput.
+        Raises NotFound, Forbidden, AlreadyDecided, BadInput or ContentErased.
         """
         _check_words(decision.reason or "", "reason")
         check_texts(decision.args or {}, "args")
@@ -71,7 +80,7 @@ class Decisions:
         try:
             _refuse_late(approval)
             if decision.args is not None:
-                await check_edit(self._store, self._parts_for, asker, approval, decision.args)
+                await self._check_edit(asker, approval, decision.args)
             await self._resolve(asker, approval, _resolved(user.id, approval, decision))
         except AlreadyDecided as refused:
             await self._record_refusal(user.id, approval, str(refused))
@@ -113,11 +122,20 @@ class Decisions:
                 await self._turns.heal(approval.session_id)  # its process may have died
         raise Busy(approval.turn_id)  # another process works on it
 
+    async def _check_edit(self, asker: str, approval: Approval, args: dict[str, Any]) -> None:
+        try:
+            await check_edit(self._store, self._parts_for, asker, approval, args)
+        except ContentErased:
+            await self._turns.withdraw(asker, approval.session_id)
+            raise
+
     async def _go_on(self, turn: Turn, event: k.ApprovalResolved) -> None:
         try:
             await self._turns.go_on(turn, event)
         except Exception as error:
-            nobody_can = isinstance(error, NotFound) and event.outcome == "expired"
+            nobody_can = isinstance(error, ContentErased) or (
+                isinstance(error, NotFound) and event.outcome == "expired"
+            )
             with contextlib.suppress(TurnOver):  # another has it, and goes on with it
                 await (self._turns.give_up(turn) if nobody_can else self._store.suspend_turn(turn))
             raise
@@ -164,8 +182,8 @@ class Decisions:
         )
         try:
             await self._resolve(user_id, approval, event)
-        except (AlreadyDecided, Busy):
-            pass  # others were quicker, or are at it
+        except (AlreadyDecided, Busy, ContentErased):
+            pass  # others were quicker, or are at it; or the turn was ended
         except Exception:  # the next one expires all the same
             _log.exception("approval %s could not be expired", approval.id)
 

@@ -94,6 +94,8 @@ class ClaimNotes:
     async def _check(self, turn: Turn) -> None:
         first = max(turn.first_seq - MOST_BEFORE, 0)
         log = await self._store.read(turn.user_id, turn.session_id, after=first - 1)
+        if any(entry.erased for entry in log):
+            return  # what a claim was founded on may be gone
         own = [entry for entry in log if entry.turn_id == turn.id]
         before = [entry for entry in log if entry.position < turn.first_seq]
         findings = await asyncio.to_thread(unfounded, own, before)

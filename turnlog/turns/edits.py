@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from turnlog.errors import BadInput, NotFound, ToolError
+from turnlog.errors import BadInput, ContentErased, NotFound, ToolError
 from turnlog.events import kinds as k
 from turnlog.events.erasure import shown
 from turnlog.pipeline.parts import PartsFor
@@ -14,7 +14,9 @@ PAGE = 100  # events that are read at once
 async def check_edit(
     store: Store, parts_for: PartsFor, user_id: str, approval: Approval, args: dict[str, Any]
 ) -> None:
-    """Raises BadInput where the tool would not take these arguments."""
+    """Raises BadInput where the tool would not take these arguments, and ContentErased where
+    nobody can tell who made the call.
+    """
     session = await store.get_session(user_id, approval.session_id)
     parts = parts_for(session, lambda batch: None, None)  # the call was made: it is there
     if getattr(parts.engine, "checks_edits", False):
@@ -30,12 +32,16 @@ async def check_edit(
 
 async def _asker(log: EventLog, user_id: str, approval: Approval) -> str:
     """The id of the agent that made the call."""
-    before = None
+    before, erased = None, False
     while page := await log.tail(user_id, approval.session_id, limit=PAGE, before=before):
         for row in reversed(page):
             if row.type == "tool_use":
-                call = shown(row).event
+                entry = shown(row)
+                erased |= bool(entry.erased) and row.turn_id == approval.turn_id
+                call = entry.event
                 if isinstance(call, k.ToolUse) and call.tool_use_id == approval.tool_use_id:
                     return row.agent_id
         before = page[0].seq
+    if erased:
+        raise ContentErased
     raise NotFound(f"The call of approval {approval.id!r} is not in the log.")

@@ -3,12 +3,17 @@
 One that died while tools were open goes on: what only reads runs again, what was allowed runs,
 a write that had begun is in doubt. One that died in mid-answer ends: what had been shown becomes
 a message, and an error says what happened; after that the session goes on as any other.
+
+One of which something was erased meanwhile ends in any case. What it did is told by what is left
+of its log, and by the rows beside it.
 """
 
 import logging
+from collections.abc import Collection, Sequence
 
 import msgspec
 
+from turnlog.errors import ContentErased
 from turnlog.events import kinds as k
 from turnlog.pipeline.ending import complete, show_unkept
 from turnlog.pipeline.normalization import normalize
@@ -16,7 +21,17 @@ from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import store_and_emit
 from turnlog.pipeline.tool_finalization import close_open_tools
 from turnlog.pipeline.turn_state import Drafts, TurnState, resumed
-from turnlog.ports import Batch, Rate, Show, Store, Turn, no_price
+from turnlog.ports import (
+    Approval,
+    ApprovalState,
+    Batch,
+    OpenCall,
+    Rate,
+    Show,
+    Store,
+    Turn,
+    no_price,
+)
 
 _log = logging.getLogger(__name__)
 INTERRUPTED = k.Error(
@@ -25,6 +40,10 @@ INTERRUPTED = k.Error(
     retryable=True,
 )
 CUT_OFF = "The server stopped before this tool answered."
+ERASED = k.Error(error=str(ContentErased()), code=ContentErased.code, retryable=False)
+TAKEN_APART = "The turn was ended, because a part of it was erased."
+UNNAMED = "erased"  # as the name of a tool whose call was erased
+MOST_PENDING = 100_000  # approvals of one user that are looked through
 MOST_RESUMPTIONS = 3  # a turn that kills every process that goes on with it is ended
 
 
@@ -39,17 +58,44 @@ async def recover(turn: Turn, store: Store, show: Show, rate: Rate = no_price) -
     events = [entry for entry in log if entry.turn_id == turn.id]
     state = resumed(turn, events)
     state.standing.started |= await store.started_tools(turn)
+    erased = {entry.erased for entry in events if entry.erased}
+    if erased:
+        pending = await store.list_approvals(turn.user_id, status="pending", limit=MOST_PENDING)
+        _mend(state, [each for each in pending if each.turn_id == turn.id], erased)
     drafts = unkept(turn, state)
     state.index = max(state.index, drafts.index)
-    if state.answered and not drafts.answers:  # only `complete` was missing, which is not kept
+    if (
+        state.answered and not drafts.answers and not erased
+    ):  # only `complete` was missing, which is not kept
         ending = complete(state)
         await store.finish_turn(turn, ending)
         show_unkept(ending, state, show)
         return
-    closing = close_open_tools(list(state.open_calls.values()), state.standing, CUT_OFF)
-    batches = [*closing, *draft_events(drafts), Batch([INTERRUPTED])]
+    why, error = (TAKEN_APART, ERASED) if erased else (CUT_OFF, INTERRUPTED)
+    closing = close_open_tools(list(state.open_calls.values()), state.standing, why)
+    batches = [*closing, *draft_events(drafts), Batch([error])]
     placed = place([e for batch in batches for e in normalize(batch, state, rate)], state)
     await store_and_emit(placed, state, lambda kept: store.append(turn, kept), show)
+
+
+def _mend(state: TurnState, pending: Sequence[Approval], erased: Collection[str]) -> None:
+    """Put in what the rows beside the log know of the turn: which writes have begun and not ended,
+    and what people are asked. Of a call that may be the one whose result was erased nothing more
+    is said, because a call has one result.
+    """
+    asked = {each.tool_use_id: each for each in pending}
+    sure = asked.keys() | state.standing.started
+    state.standing.approvals = {
+        call: ApprovalState(approval_id=each.id, args=each.args, args_hash=each.args_hash)
+        for call, each in asked.items()
+    }
+    if "tool_result" in erased:
+        for call in state.open_calls.keys() - sure:
+            del state.open_calls[call]
+    for call in sure - state.open_calls.keys():
+        name = asked[call].tool_name if call in asked else UNNAMED
+        use = k.ToolUse(tool_use_id=call, tool_name=name, args={})
+        state.open_calls[call] = OpenCall(call=use, agent=state.agent)
 
 
 def draft_events(drafts: Drafts) -> list[Batch]:

@@ -11,6 +11,8 @@ async def started_before(
     """The turn that the earlier one began. Raises Reused where that was another question."""
     after = earlier.first_seq - 1
     (first,) = await store.read(session.user_id, session.id, after=after, limit=1)
+    if first.erased:
+        raise Reused("The message of this requestId was erased. Take a new one.")
     if isinstance(first.event, k.UserMessageSent):
         files = [file["id"] for file in first.event.files]
         _refuse_other(question, first.event.content, files)

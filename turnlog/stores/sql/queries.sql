@@ -94,7 +94,7 @@ FROM archives WHERE session_id = :session_id ORDER BY first_seq
 -- They are in an archive now. A trigger wants to see its row.
 UPDATE events SET body = :nothing
 WHERE session_id = :session_id AND seq BETWEEN :first_seq AND :last_seq
-  AND digest IS NOT NULL AND salt IS NOT NULL AND length(body) > 0
+  AND digest IS NOT NULL AND length(salt) > 0 AND length(body) > 0
 
 -- bring_body_back --
 -- It is in the log again.

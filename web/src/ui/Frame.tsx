@@ -2,7 +2,7 @@
 import { useEffect, useState, type ReactNode } from "react";
 import { useLocation } from "wouter";
 import { Menu as Burger } from "lucide-react";
-import { config } from "../wire/config";
+import { config, missing } from "../wire/config";
 import { useValue } from "../wire/observable";
 import { Drawer } from "./Drawer";
 import { Help } from "./Help";
@@ -20,6 +20,7 @@ export function Frame({ title, header, children, embedded = false, active }: Pro
   const [sheet, setSheet] = useState(false);
   const [place] = useLocation();
   const simulated = useValue(config)?.simulated ?? false;
+  const why = useValue(missing);
   useEffect(() => setSheet(false), [place]);
   return (
     <div className={embedded ? "app embedded" : "app"}>
@@ -47,6 +48,11 @@ export function Frame({ title, header, children, embedded = false, active }: Pro
                 Set <code>ANTHROPIC_API_KEY</code> to use Claude.
               </span>
             </span>
+          </div>
+        )}
+        {why && (
+          <div className="banner bad" role="alert">
+            <span>This page waits for the server. {why} Trying again…</span>
           </div>
         )}
         <div className="page">{children}</div>

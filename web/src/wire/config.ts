@@ -1,5 +1,5 @@
 /** What the server says about itself and about who asks, once per page. */
-import { get } from "./http";
+import { get, sentence } from "./http";
 import { Observable } from "./observable";
 import { token, untilSignedIn } from "./token";
 
@@ -39,6 +39,8 @@ export interface Me {
 
 export const config = new Observable<Config | null>(null);
 export const me = new Observable<Me | null>(null);
+/** Why the facts are not there, while they are asked for again. */
+export const missing = new Observable("");
 let tell = (): void => {};
 /** What depends on who looks, or on the server's limits, waits for this: nothing is drawn that is wrong later. */
 export const known = new Promise<void>((resolve) => (tell = resolve));
@@ -46,8 +48,12 @@ const AGAIN = 2_000; // ms until it is asked for again
 
 export async function loadConfig(): Promise<void> {
   const shown = token.get();
-  const facts = await get<Config>("/api/config").catch(() => null);
+  const facts = await get<Config>("/api/config").catch((error: unknown) => {
+    missing.set(sentence(error));
+    return null;
+  });
   if (facts === null) return void setTimeout(() => void loadConfig(), AGAIN);
+  missing.set("");
   if (facts.user === null) {
     await untilSignedIn(shown);
     return loadConfig();
