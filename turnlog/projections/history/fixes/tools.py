@@ -20,7 +20,10 @@ from turnlog.projections.history.request import (
     word,
 )
 
-NO_RESULT = "There is no result: this call was cut off before it was answered."
+NO_RESULT = (
+    "There is no result: this call was cut off, or its result was erased."
+    " It may or may not have taken effect."
+)
 
 
 def give_input(request: Request) -> Json:
