@@ -76,6 +76,29 @@ async def test_progress_is_told_and_the_same_document_is_there_once(opened):
     assert (kept.state, kept.done, kept.passages) == ("ready", 1, 1)
 
 
+async def test_what_is_added_while_the_library_looks_for_work_is_waited_for(tmp_path):
+    library = Library(tmp_path)
+    look, looked, added = library._is_waiting, [], asyncio.Event()
+
+    async def late():
+        looked.append(await look())
+        if len(looked) == 2:  # it has found nothing twice, and is about to say so
+            await added.wait()
+        return looked[-1]
+
+    library._is_waiting = late
+    async with asyncio.timeout(60), library:
+        while len(looked) < 2:
+            await asyncio.sleep(0)
+        adding = asyncio.create_task(add(library, ALICE, "Rules", "No smoking."))
+        while not library._wake.is_set():
+            await asyncio.sleep(0)
+        added.set()
+        await adding
+        (kept,) = await library.documents([ALICE])
+    assert kept.state == "ready"
+
+
 async def test_a_document_without_text_fails_and_says_so(opened):
     async with opened() as library:
         await add(library, ALICE, "A picture", " \n ")

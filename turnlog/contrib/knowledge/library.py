@@ -138,8 +138,8 @@ class Library:
             try:
                 while await self._is_waiting() and (claim := await self._claimed()):
                     await self._index_one(claim)
-                if not await self._is_waiting():
-                    self._idle.set()
+                if not await self._is_waiting() and not self._wake.is_set():
+                    self._idle.set()  # nor was anything added since that look
             except TurnlogError as error:  # the database is away: it is looked for again
                 _log.warning("documents cannot be indexed now: %s", type(error).__name__)
             with suppress(TimeoutError):
