@@ -3,7 +3,7 @@
 import pytest
 
 from turnlog.errors import UnknownEvent
-from turnlog.events.record import NO_SEAL, records, sealed, stamped
+from turnlog.events.record import NO_SEAL, BareRecord, Record, records, sealed, stamped
 from turnlog.events.seal import KEYED, Seals
 from turnlog.testing import samples as s
 
@@ -17,6 +17,12 @@ def rows(*events, key=None):
 
 def is_sealed(row, before, owner="alice", **how):
     return Seals(**how).form(row, before, owner) is not None
+
+
+def test_a_bare_record_is_the_beginning_of_a_record():
+    bare = BareRecord.__struct_fields__
+    assert Record._fields[: len(bare)] == bare
+    assert Record._fields[len(bare) :] == ("salt", "digest", "seal")
 
 
 def test_a_row_holds_its_event_and_its_place():

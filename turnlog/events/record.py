@@ -24,7 +24,6 @@ NO_SEAL = b""  # what the first row of a session is sealed onto
 ERASED = b""  # the body of an event whose content was destroyed
 _SALT_BYTES = 16
 _ENVELOPE = 10  # so many fields, and whether it is internal
-_BARE = 12  # so many fields, without the proof
 
 
 class Record(NamedTuple):
@@ -63,7 +62,7 @@ class Record(NamedTuple):
 
     @property
     def bare(self) -> "BareRecord":
-        fields: tuple[Any, ...] = self[:_BARE]
+        fields: tuple[Any, ...] = self[: len(BareRecord.__struct_fields__)]
         return BareRecord(*fields)
 
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 Take = Callable[[bytes], bool]  # False: whoever waits for the body has to see to it
 ENDS_WITHIN = 0.5  # seconds between the end of an answer and the end of its response
-_LAST_CHUNK = (
-    b"\r\n0\r\n"  # of the body: the server has no more, whether the answer is whole or not
-)
+_LAST_CHUNK = b"\r\n0\r\n"  # of a body, also of one that was cut
 MOST_PILED_UP = 65_536  # bytes; more go through, and aiohttp stops reading when it has enough
 
 
