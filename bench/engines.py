@@ -62,7 +62,7 @@ class _Alone:
         model = _Spoken(chunks)
         answerer: Model | Engine = model if self._name == "claude" else LangGraphEngine(model)
         began = time.process_time()
-        async with aclosing(execute(Ask(speaker="a", team=_One()), answerer, _as_given)) as batches:
+        async with aclosing(execute(Ask(speaker="a", team=_One()), answerer)) as batches:
             count = sum([len(batch.outputs) async for batch in batches])
         assert count > chunks
         return time.process_time() - began
@@ -132,7 +132,3 @@ class _One:
         asked = {"role": "user", "content": [{"type": "text", "text": "Go on."}]}
         prompt = Prompt(model="m", system="", messages=[asked], max_tokens=100)
         return Seat(agent=self.agents["a"], prompt=prompt, tools=tools)
-
-
-async def _as_given(wanted: str) -> str:
-    return wanted

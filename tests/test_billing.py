@@ -62,6 +62,9 @@ def test_a_sum_with_an_unknown_in_it_is_unknown():
     assert total([Decimal("0.1")] * 3) == Decimal("0.3")
     assert total([Decimal(1), None]) is None
     assert total([]) == 0
+    assert str(total([Decimal("1.50")])) == "1.5"
+    with pytest.raises(ValueError, match="more than 12 decimals"):
+        total([Decimal("1e-13")])
 
 
 ADVISED = {

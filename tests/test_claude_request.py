@@ -5,6 +5,9 @@ import pytest
 
 from turnlog.engines.claude.request import NO_MORE_SEARCHES, body_of, counted, without_thoughts
 from turnlog.ports import Prompt, ToolSpec
+from turnlog.projections.history.lint import RULES
+from turnlog.projections.history.repair import repair
+from turnlog.projections.history.request import Request
 from turnlog.simulator import rules
 
 KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
@@ -186,3 +189,35 @@ def test_thoughts_are_left_out_and_what_remains_is_valid():
     request = taken(without_thoughts(thinking))
     assert [message["role"] for message in request["messages"]] == ["user", "assistant", "user"]
     assert "thinking" not in request
+
+
+# what a history must be like because of the model and of how it thinks
+
+RESULT = {"role": "user", "content": [result("t")]}
+THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+ENDS = {
+    "a question": [],
+    "a result": [assistant(call("t")), RESULT],
+    "a result after a thought": [assistant(THOUGHT, call("t")), RESULT],
+    "a call": [assistant(call("t"))],
+    "a word": [assistant({"type": "text", "text": "So "})],
+}
+
+
+@pytest.mark.parametrize("budget", [None, 2_000])
+@pytest.mark.parametrize("model", ["haiku-4-5", "sonnet-5", "sonnet-5-5", "opus-5", "opus-5-5"])
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+def test_the_rules_about_the_model_hold_whether_they_are_asked_or_not(model, budget, end):
+    told = [user("Hi"), assistant(THOUGHT, call("s")), {"role": "user", "content": [result("s")]}]
+    messages = [*told, assistant({"type": "text", "text": "Ho"}), user("Go"), *end]
+    made = body(*messages, model=f"claude-{model}", thinking_budget=budget, cache="off")
+    asked = Request(made | {"messages": messages})
+    of_the_model = {"thoughts-open-the-tool-loop", "thoughts-need-thinking", "prefill-is-taken",
+                    "prefill-ends-without-space"}  # fmt: skip
+    assert made["messages"] == repair(asked, RULES.keys() - of_the_model).body["messages"]
+
+
+@pytest.mark.parametrize("budget", [None, 2000])
+def test_no_messages_are_sent_as_none(budget):
+    """The API says in its own words what is wrong with that."""
+    assert body(model="claude-haiku-4-5", thinking_budget=budget)["messages"] == []

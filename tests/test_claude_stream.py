@@ -67,17 +67,60 @@ def test_a_stream_may_come_byte_by_byte(end):
     assert split(stream, range(len(stream))) == raws
 
 
-PIECES = st.lists(st.tuples(st.integers(0, 1), st.text(max_size=3)), min_size=2, max_size=8)
+FRAMES = {
+    b'event: a\ndata: {"type": "a"}\n\n': [{"type": "a"}],
+    b'event: b\ndata:{"type": "b"}   \n\n': [{"type": "b"}],
+    b'data: {"type": "c"}\n\n': [{"type": "c"}],
+    b'event: d\nid: 1\ndata: {"type": "d"}\n\n': [{"type": "d"}],
+    b'event: e\ndata: {"type":\ndata: "e"}\n\n': [{"type": "e"}],
+    b': data: {}\ndata: {"type": "f"}\n{"type": "not data"}\n\n': [{"type": "f"}],
+    b'event: ping\ndata: {"type": "ping", "more": 1}\n\n': [],
+    b'xevent: ping\ndata: {"type": "g"}\n\n': [{"type": "g"}],
+    b'data: ["event: h",\ndata: {"type": "h"}]\n\n': [["event: h", {"type": "h"}]],
+    b'event: i\ndata: {"type": "event: i"}\n\n': [{"type": "event: i"}],
+    b": still here\n\n": [],
+    b"event: done\ndata: [DONE]\n\n": [],
+    b"\n\n": [],
+}
+
+
+@given(frames=st.lists(st.sampled_from(list(FRAMES)), max_size=9), joins=st.booleans())
+def test_a_frame_says_the_same_whatever_stands_beside_it(frames, joins):
+    raws = list(SseSplitter(joins=joins).feed(b"".join(frames)))
+    assert raws == [raw for frame in frames for raw in FRAMES[frame]]
+
+
+@pytest.mark.parametrize("word", ["event: ", "event: ping", "event: a data: {"])
+def test_a_line_full_of_beginnings_is_read_once(word):
+    """If each were followed to the end of its line, this would take many minutes."""
+    words = word * (2_000_000 // len(word))
+    frame = f': {words}\ndata: "{words}"\n\n'
+    assert list(SseSplitter(joins=True).feed(frame.encode())) == [words]
+
+
+KINDS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+PIECES = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from(list(KINDS)), st.text(max_size=3)),
+    min_size=2,
+    max_size=8,
+)
+BLOCKS = [
+    {"type": "text", "text": ""},
+    {"type": "thinking", "thinking": ""},
+    {"type": "tool_use", "id": "t", "name": "n", "input": {}},
+]
 BESIDE = st.sampled_from([{}, {}, {}, {"more": 1}])  # what a piece may have that is no text
 
 
 @settings(deadline=None)
 @given(pieces=PIECES, beside=BESIDE, ascii=st.booleans(), data=st.data())
 def test_pieces_that_are_joined_say_the_same(pieces, beside, ascii, data):
-    begun = [start(), *(block({"type": "text", "text": ""}, index=i)[0] for i in (0, 1))]
+    begun = [start(), *(block(made, index=i)[0] for i, made in enumerate(BLOCKS))]
+    if data.draw(st.booleans()):  # of one block, as most are that come together
+        pieces = [(*pieces[0][:2], text) for *_, text in pieces]
     deltas = [
-        {"type": "content_block_delta", "index": i, "delta": {"type": "text_delta", "text": t}}
-        for i, t in pieces
+        {"type": "content_block_delta", "index": i, "delta": {"type": kind, KINDS[kind]: text}}
+        for i, kind, text in pieces
     ]
     deltas[-1]["delta"] |= beside
     stream = framed([*begun, *deltas, {"type": "message_stop"}], ascii=ascii)
@@ -97,8 +140,10 @@ def test_a_run_of_pieces_is_one_event_and_what_is_broken_in_it_stays_broken():
     deltas = [
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "ab"}}
     ] * 50
-    (whole,) = SseSplitter(joins=True).feed(framed(deltas))
-    assert whole["delta"] == {"type": "text_delta", "text": "ab" * 50}
+    for kind, name in KINDS.items():
+        said = [delta | {"delta": {"type": kind, name: "ab"}} for delta in deltas]
+        (whole,) = SseSplitter(joins=True).feed(framed(said))
+        assert whole["delta"] == {"type": kind, name: "ab" * 50}
     halves = framed(deltas) + b"event: content_block_delta\ndata: {}, {}\n\n"
     with pytest.raises(ValueError, match="JSON"):
         list(SseSplitter(joins=True).feed(halves))
@@ -106,9 +151,31 @@ def test_a_run_of_pieces_is_one_event_and_what_is_broken_in_it_stays_broken():
     twice = framed(deltas[:1]).replace(b"data: ", b"data: " + json.dumps(deltas[0]).encode() + b",")
     with pytest.raises(ValueError, match="truncated"):  # with a comma between it were "a,b"
         list(SseSplitter(joins=True).feed(framed(deltas) + cut + twice))
+    apart = framed(deltas[:1]).replace(b", ", b",\n\nevent: content_block_delta\ndata: ", 1)
+    with pytest.raises(ValueError, match="truncated"):  # line by line they were one
+        list(SseSplitter(joins=True).feed(framed(deltas) + apart))
+    for empty in (b"", b" "):
+        nothing = b"event: content_block_delta\ndata: " + empty + b"\n\n"
+        assert list(SseSplitter(joins=True).feed(nothing)) == []
     untold = framed(deltas).replace(b'"type": "text_delta", ', b"", 1)
     raws = list(SseSplitter(joins=True).feed(untold))
     assert raws[0]["delta"] == {"text": "ab"}
+
+
+BROKEN = {
+    "cut": b'{"a": ',
+    "too deep": b'{"a": ' + b"[" * 100_000,
+    "whole only with the next": b'{"a":\n\nevent: x\ndata: {"b": 1}}',
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_what_came_before_a_broken_event_is_read(broken):
+    hello = {"type": "hello"}
+    events = iter(SseSplitter().feed(framed([hello]) + b"event: x\ndata: " + broken + b"\n\n"))
+    assert next(events) == hello
+    with pytest.raises((RecursionError, ValueError)):
+        next(events)
 
 
 NOISE = {

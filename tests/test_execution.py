@@ -5,13 +5,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
+import msgspec
 import pytest
 
 from turnlog import Agent, ToolContext, tool
 from turnlog.engines.claude.model import ClaudeModel
 from turnlog.errors import BudgetUsedUp, EngineFailed, TurnlogError
 from turnlog.events import kinds as k
-from turnlog.pipeline.execution import execute
+from turnlog.pipeline.execution import execute, named
 from turnlog.ports import (
     NO_GUARD,
     Ask,
@@ -67,9 +68,9 @@ async def outcome(*entries, guard=NO_GUARD, claim=given, ask=None, **told):
     async with sim.serve() as url:
         model = ClaudeModel(api_key="k", base_url=url)
         try:
-            async with asyncio.timeout(60), aclosing(execute(ask, model, claim)) as batches:
+            async with asyncio.timeout(60), aclosing(execute(ask, model)) as batches:
                 async for said in batches:
-                    outputs += said.outputs
+                    outputs += (await named(said, claim)).outputs
         except TurnlogError as failed:
             return outputs, failed, sim
         finally:
@@ -275,7 +276,7 @@ async def test_an_answer_that_was_shown_is_not_asked_for_again():
     model = Breaking()
     ask = Ask(speaker="a", team=Alone(messages=[HI, poem, HI]))
     with pytest.raises(EngineFailed, match="No"):
-        async for _ in execute(ask, model, given):
+        async for _ in execute(ask, model):
             pass
     assert model.calls == 1
 
@@ -295,7 +296,7 @@ class Lead(Alone):
 
     async def seat(self, agent_id, *, shorter=False):
         agent = Agent("a", hands_over_to=["b"])
-        return replace(await super().seat(agent_id, shorter=shorter), agent=agent)
+        return msgspec.structs.replace(await super().seat(agent_id, shorter=shorter), agent=agent)
 
 
 @pytest.mark.parametrize("stop, success", [("end_turn", True), ("interrupted", False)])
@@ -304,7 +305,7 @@ async def test_an_answer_that_was_cut_off_is_no_success_of_its_task(stop, succes
     answers = {"b": s.said("Tea is", stop=stop)}
     ask = Ask(speaker="a", team=Lead(), open_calls=[opened], answers=answers)
     model = ClaudeModel(api_key="k", base_url="http://127.0.0.1:1")  # it is never asked
-    async with aclosing(execute(ask, model, given)) as batches:
+    async with aclosing(execute(ask, model)) as batches:
         (hidden,) = (await anext(batches)).outputs
     assert hidden.event.success is success
     assert "Tea is" in (hidden.event.result if success else hidden.event.error)

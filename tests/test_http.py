@@ -41,6 +41,10 @@ async def test_large_answers_are_packed_and_streams_are_not():
         assert events(streamed)[-1]["type"] == "complete"
         reload = await server.http.get(f"/api/sessions/{session}/messages", headers=packs)
         assert reload.headers["content-encoding"] == "gzip"
+        plain = {"accept-encoding": "identity"}
+        reload = await server.http.get(f"/api/sessions/{session}/messages", headers=plain)
+        assert "content-encoding" not in reload.headers
+        assert reload.headers["vary"] == "Accept-Encoding"  # or a cache gives it to everybody
 
 
 async def test_the_id_of_a_frame_is_the_cursor_of_its_event():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from turnlog.events import kinds as k
 from turnlog.events.record import stamped
 from turnlog.ports import Agent
+from turnlog.projections.history import clean
 from turnlog.projections.history.lint import lint
 from turnlog.projections.history.request import Request
 from turnlog.projections.proof import prove
@@ -76,6 +77,22 @@ async def test_a_summary_is_made_by_the_api_where_the_model_can_else_by_a_cheap_
         assert "K-4711" in await chat(app, session, FACT, *sums(1, 20), QUESTION)
         made = await records(app, session, k.HistorySummarized)
         assert {(each.how, each.model) for each in made} == {(how, by)}
+        assert sim.refused == []
+
+
+async def test_what_leaves_the_window_is_told_as_it_came_and_no_rule_is_asked(monkeypatch):
+    monkeypatch.setattr(clean, "lint", None)
+    monkeypatch.setattr(clean, "repair", None)
+    async with scripted_app(agents=[Agent("a", tools=[look])], history_tokens=300) as (app, sim):
+        session = (await app.create_session(USER)).id
+        for number in range(20):
+            calls = [Reply(Text("I look. "), ToolCall("look"))] if number % 2 else []
+            sim.queue(*calls, Reply(f"It is {number}, and there is nothing else to say. "))
+        while not (summaries := [body for body in sim.requests if "compaction" in body]):
+            assert sim.pending > 1  # or there was no summary
+            await chat(app, session, "Well?")
+        last = summaries[0]["messages"][-1]
+        assert last["role"] == "assistant" and last["content"][-1]["text"].endswith("say. ")
         assert sim.refused == []
 
 

@@ -59,6 +59,7 @@ def test_turns_of_an_older_database_are_still_there():
         assert db.execute("SELECT * FROM turns").fetchall() == [(*values[:7], "me", "")]
         assert db.execute("SELECT * FROM drafts").fetchall() == [("t", 0, b"draft")]
         db.execute("UPDATE turns SET state = 'waiting'")
+        assert db.execute("SELECT * FROM drafts").fetchall() == []
 
 
 # a database of schema 6, as that version made it: see the file

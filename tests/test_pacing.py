@@ -118,7 +118,7 @@ def test_what_is_held_goes_out_before_whatever_else_comes_and_at_the_end(clock):
     assert (out[2:], clock.due) == ([[thought("c")]], [])
 
 
-def test_only_chunks_wait():
+def test_only_chunks_wait(clock):
     pacer, _ = paced()
     assert pacer.takes(Batch([chunk("a"), thought("b")]))
     assert pacer.takes(Batch([chunk("a")], agent=s.AGENT))

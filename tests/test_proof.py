@@ -77,6 +77,14 @@ PLANTED = {
         delete("seq = 5"),
         "orphan approval: ok? was decided and never asked for",
     ),
+    "a cost that is no amount": (
+        reword(1, "0.00007", "0.00000000000007"),
+        "changed: number 1 cannot be read: 7E-14 USD has more than 12 decimals",
+    ),
+    "a cost beyond measure": (
+        reword(1, "0.00007", "7E+900000"),
+        "changed: number 1 cannot be read: a cost is beyond measure",
+    ),
     "a changed text": (reword(1, "Hi.", "Ho."), "changed: number 1 is not what was written"),
     "a body become text": (
         update(1, "body = replace(body, 'Hi.', 'Ho.')"),
@@ -309,23 +317,6 @@ async def evidence(*turns):
     store = MemoryStore()
     await s.keep(store, *turns)
     return await store.evidence("s")
-
-
-async def test_an_open_tool_of_a_running_turn_is_no_problem():
-    store = MemoryStore()
-    await store.create_session(s.new_session())
-    turn = await store.begin_turn(s.new_turn(), s.placed(s.asked()))
-    await store.append(turn, s.placed(s.said(s.call("a"), stop="tool_use"), s.used("a")))
-    assert prove(await store.evidence("s")).ok
-    await store.finish_turn(turn)
-    assert prove(await store.evidence("s")).unpaired_tools == ["a was asked for and has no result"]
-
-
-async def test_a_model_that_says_tool_use_and_asks_for_none_is_no_problem():
-    """A log from before such an answer was kept as `end_turn`."""
-    store = MemoryStore()
-    await s.keep(store, [s.asked(), s.said("Hello.", stop="tool_use")])
-    assert prove(await store.evidence("s")).problems == []
 
 
 async def test_an_empty_session_is_whole():

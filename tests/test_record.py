@@ -12,7 +12,7 @@ KEY = "a key of at least 32 characters, say"
 
 def rows(*events, key=None):
     seals = Seals(key).of("alice")
-    return list(records("s", "t", s.placed(*events), 0, NO_SEAL, seals))
+    return records("s", "t", s.placed(*events), 0, NO_SEAL, seals)
 
 
 def is_sealed(row, before, owner="alice", **how):

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.errors import NotFound, NotStored
+from turnlog.errors import NotFound
 from turnlog.projections.proof import prove
 from turnlog.stores.sql.log import FEW, SMALL
 from turnlog.stores.sql.store import SqlStore
 from turnlog.stores.sqlite.files import connect
 from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.stores.sqlite.writer import Writer
 from turnlog.testing import samples as s
 
 REST = (
@@ -93,136 +92,6 @@ async def test_every_commit_is_on_disk_before_it_is_answered(store):
         assert tuple(db.execute("PRAGMA synchronous").fetchone()) == (2,)  # FULL
 
 
-# the writer
-
-
-@pytest.fixture
-def place(tmp_path):
-    """A database with one table, and how to connect to it."""
-
-    def connect():
-        return sqlite3.connect(tmp_path / "db", isolation_level=None, check_same_thread=False)
-
-    with closing(connect()) as db:
-        db.execute("CREATE TABLE numbers (n INTEGER PRIMARY KEY)")
-    return connect
-
-
-@pytest.fixture
-def writer(place):
-    writer = Writer(place())
-    yield writer
-    writer.close()
-
-
-def write(n):
-    return lambda db: db.execute("INSERT INTO numbers VALUES (?)", [n]).lastrowid
-
-
-def written(place):
-    with closing(place()) as db:
-        return [n for (n,) in db.execute("SELECT n FROM numbers ORDER BY n")]
-
-
-async def grouped(writer, *jobs):
-    """Give the jobs while the writer is held up, so that they are one group."""
-    entered, gate = threading.Event(), threading.Event()
-    holding = asyncio.create_task(writer.run(lambda db: (entered.set(), gate.wait())))
-    await asyncio.to_thread(entered.wait)
-    waiting = asyncio.gather(*map(writer.run, jobs), return_exceptions=True)
-    await asyncio.sleep(0)  # all jobs are given now
-    gate.set()
-    await holding
-    return await waiting
-
-
-async def test_jobs_that_wait_share_one_commit(writer, place):
-    commits = []
-    await writer.run(lambda db: db.set_trace_callback(commits.append))
-    commits.clear()
-    assert await grouped(writer, *map(write, range(10))) == [*range(10)]
-    assert commits.count("COMMIT") == 2  # the one that held them up, and theirs
-    assert written(place) == [*range(10)]
-
-
-async def test_a_job_that_fails_harms_none_of_its_neighbors(writer, place):
-    def fails(db):
-        write(7)(db)
-        raise RuntimeError("no")
-
-    one, error, taken, two = await grouped(writer, write(1), fails, write(1), write(2))
-    assert (one, two) == (1, 2)
-    assert str(error) == "no"
-    assert isinstance(taken, sqlite3.IntegrityError)
-    assert written(place) == [1, 2]
-
-
-async def test_a_commit_that_fails_is_told_to_all_and_keeps_nothing(writer, place):
-    def ends_the_transaction(db):
-        db.execute("ROLLBACK")
-
-    outcomes = await grouped(writer, write(1), ends_the_transaction, write(2))
-    assert [type(outcome) for outcome in outcomes] == [sqlite3.OperationalError] * 3
-    assert written(place) == []
-
-
-async def test_a_writer_goes_on_after_a_commit_that_failed(writer, place):
-    with pytest.raises(sqlite3.OperationalError):
-        await writer.run(lambda db: db.execute("COMMIT"))
-    assert await writer.run(write(3)) == 3
-    assert written(place) == [3]
-
-
-async def test_a_database_that_is_locked_is_told_and_later_written_to(writer, place):
-    await writer.run(lambda db: db.execute("PRAGMA busy_timeout = 0"))
-    with closing(place()) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(NotStored):
-            await writer.run(write(1))
-        other.execute("ROLLBACK")
-    assert await writer.run(write(2)) == 2
-    assert written(place) == [2]
-
-
-async def test_a_database_that_cannot_be_written_is_told_to_all(writer, place):
-    await writer.run(lambda db: db.execute("PRAGMA query_only = ON"))
-    jobs = asyncio.gather(*map(writer.run, [write(1), write(2)]), return_exceptions=True)
-    assert {type(outcome) for outcome in await jobs} == {NotStored}
-    assert written(place) == []
-
-
-async def test_a_full_disk_is_no_bug_and_the_operator_reads_why(writer, place, caplog):
-    def fill(db):
-        (pages,) = db.execute("PRAGMA page_count").fetchone()
-        db.execute(f"PRAGMA max_page_count = {pages}")
-
-    await writer.run(fill)
-    with pytest.raises(NotStored, match="Try again later"):
-        await writer.run(lambda db: db.execute("CREATE TABLE more AS SELECT zeroblob(100000) AS z"))
-    assert "SQLITE_FULL" in caplog.text
-
-
-async def test_who_is_cancelled_stops_waiting_and_the_job_is_done(writer, place):
-    gate = threading.Event()
-    holding = asyncio.create_task(writer.run(lambda db: gate.wait()))
-    waiting = asyncio.create_task(writer.run(write(1)))
-    await asyncio.sleep(0)  # both are given now
-    waiting.cancel()
-    gate.set()
-    await holding
-    await writer.run(write(2))
-    assert waiting.cancelled()
-    assert written(place) == [1, 2]
-
-
-async def test_what_was_given_is_written_before_the_writer_closes(place):
-    writer = Writer(place())
-    waiting = asyncio.gather(*(writer.run(write(n)) for n in range(20)))
-    await asyncio.sleep(0)  # all jobs are given now
-    await asyncio.to_thread(writer.close)
-    assert await waiting == [*range(20)]
-
-
 # several processes
 
 OTHER = """
@@ -291,13 +160,17 @@ async def test_a_store_that_is_closed_leaves_no_sign_of_life(tmp_path):
     assert list((tmp_path / "owners").iterdir()) == []
 
 
+def open_files():
+    fds = Path("/proc/self/fd").iterdir()
+    return {os.readlink(fd) for fd in fds if os.path.lexists(fd)}
+
+
 def test_a_file_that_cannot_be_used_is_closed_again(tmp_path):
     path = tmp_path / "turnlog.db"
     path.write_bytes(b"no database" * 1000)
     with pytest.raises(sqlite3.DatabaseError) as held:  # and with it whatever its frames hold
         connect(path)
-    fds = Path("/proc/self/fd").iterdir()
-    assert str(path) not in {os.readlink(fd) for fd in fds if os.path.lexists(fd)}, held
+    assert str(path) not in open_files(), held
 
 
 LITTLE = "hm. " * 10
@@ -329,3 +202,57 @@ async def test_what_is_little_is_read_without_a_thread_and_is_the_same(store, te
         assert page == await SqlStore.read(store, "alice", "s", after=after, limit=limit)
     with pytest.raises(NotFound):
         await store.read("bob", "s")
+
+
+@pytest.mark.parametrize(("said", "at_once"), [(None, True), (FEW - 1, True), (FEW, False)])
+async def test_the_newest_turn_is_found_without_a_thread_where_it_is_near(store, said, at_once):
+    if said is None:
+        await store.create_session(s.new_session())
+    else:
+        await s.keep(store, [s.asked("Go."), *(s.said(LITTLE) for _ in range(said))])
+    found = await SqlStore.newest_turn(store, "alice", "s")
+    assert (found is None) is (said is None)
+    looks = []
+
+    async def look(read):
+        looks.append(read)
+        return await SqliteStore._look(store, read)
+
+    store._look = look
+    assert await store.newest_turn("alice", "s") == found
+    assert (looks == []) is at_once
+    with pytest.raises(NotFound):
+        await store.newest_turn("bob", "s")
+
+
+async def test_a_closed_store_answers_nobody_and_leaves_no_file_open(tmp_path):
+    store = SqliteStore(tmp_path)
+    await store.open()
+    await s.keep(store, [s.asked("Go.")])
+    await store.close()
+    reads = [
+        lambda: store.has_message("x"),
+        lambda: store.read("alice", "s"),
+        lambda: store.get_session("alice", "s"),
+        lambda: store.list_sessions("alice", limit=1),
+    ]
+    for read in reads:
+        with pytest.raises(RuntimeError, match="closed|shutdown"):
+            await read()
+    assert not [path for path in open_files() if path.startswith(str(tmp_path))]
+
+
+async def test_what_a_turn_asks_for_is_found_by_an_index(talk, tmp_path):
+    """However many turns and events there are: the statements as they ran, with all values."""
+    ran = []
+    await talk._change(lambda db: db.set_trace_callback(ran.append))
+    turn = await talk.begin_turn(s.new_turn("t2", request_id="r"), s.placed(s.asked()))
+    await talk.append(turn, s.placed(s.said("Yes.")), s.completed())
+    await talk.newest_turn("alice", "s")
+    words = ("SELECT", "INSERT", "UPDATE", "DELETE")
+    with raw(tmp_path) as db:
+        asked = [f"EXPLAIN QUERY PLAN {sql}" for sql in ran if sql.startswith(words)]
+        steps = [row[3] for sql in asked for row in db.execute(sql)]
+    found = [step for step in steps if " turns " in step or " begun " in step]
+    assert found and not [step for step in steps if step.startswith("SCAN")]
+    assert not [step for step in found if "PRIMARY KEY (session_id=?)" in step]

@@ -239,6 +239,18 @@ async def test_what_json_cannot_hold_is_a_failure():
     assert (await result(makes)).error == "The tool returned object, which cannot become JSON."
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_parameter_may_have_any_name(is_async):
+    def plot(function: str, args: str) -> str:
+        return f"{function} {args}"
+
+    async def plot_soon(function: str, args: str) -> str:
+        return f"{function} {args}"
+
+    drawn = tool(writes=False)(plot_soon if is_async else plot)
+    assert (await result(drawn, function="sin", args="x")).result == "sin x"
+
+
 @pytest.mark.parametrize("is_async", [True, False])
 @pytest.mark.parametrize(
     "error", [StopIteration, TimeoutError, asyncio.CancelledError, SystemExit, RecursionError]

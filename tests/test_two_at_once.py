@@ -16,9 +16,10 @@ from turnlog.events.base import AgentRef
 from turnlog.events.record import stamped
 from turnlog.pipeline import turn
 from turnlog.pipeline.ending import left_open
+from turnlog.pipeline.live_chunks import show_chunks
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
-from turnlog.pipeline.store_and_emit import stamp, store_and_emit
+from turnlog.pipeline.store_and_emit import emit, stamp, store_and_emit
 from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import NO_ATTACHMENTS, Batch, CallFailed, CallStarted, Question, no_price
 from turnlog.projections.proof import prove
@@ -149,23 +150,26 @@ async def test_chunks_that_cross_a_decision_come_after_it():
     stage.say(Batch(asked, TEA, "1"), begins(COFFEE, "2"))
     reached, disk = asyncio.Event(), asyncio.Event()
 
-    async def append(kept):
+    async def append(turn, kept):
         reached.set()
         await disk.wait()
         return stage.state.position + 1
 
     parts = SimpleNamespace(
-        show=shown.extend, store=None, rate=no_price, note=lambda placed: None, files=NO_ATTACHMENTS
+        show=shown.extend,
+        store=SimpleNamespace(append=append),
+        rate=no_price,
+        note=lambda placed: None,
+        files=NO_ATTACHMENTS,
     )
-    drafts = SimpleNamespace(touch=lambda: None)
     decided = stage.state.from_outside(s.decision("ok_a"))
-    deciding = asyncio.create_task(turn.deliver([decided], stage.state, parts, append))
+    deciding = asyncio.create_task(turn.deliver([decided], stage.state, parts))
     await reached.wait()
-    turn.show_chunks(writes(COFFEE, "2", "Coffee"), stage.state, parts, drafts)
+    show_chunks(writes(COFFEE, "2", "Coffee"), stage.state, parts.show)
     assert shown == []
     disk.set()
     await deciding
-    turn.show_chunks(writes(COFFEE, "2", " was"), stage.state, parts, drafts)
+    show_chunks(writes(COFFEE, "2", " was"), stage.state, parts.show)
     assert [type(entry.event) for entry in shown] == [k.ApprovalResolved, *[k.MessageChunk] * 2]
     first = shown[0].envelope.index
     assert [entry.envelope.index for entry in shown] == [first, first + 1, first + 2]
@@ -294,6 +298,10 @@ async def test_an_answer_whose_id_is_taken_after_all_is_kept_once():
         return 1
 
     placed = place(normalize(Batch([s.said("Hot.")], TEA, "1"), stage.state), stage.state)
-    await store_and_emit(placed, stage.state, append, stage.shown.extend)
+
+    def shown(placed, number):
+        emit(placed, stage.state, number, stage.shown.extend)
+
+    await store_and_emit(placed, stage.state, append, shown)
     assert stage.shown[-1].event.message_id != "msg_tea"
     assert left_open(stage.state, None) == []

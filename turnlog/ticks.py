@@ -35,10 +35,9 @@ class Ticks:
 
     def call_next(self, call: Callable[[], None]) -> None:
         """Call it once, when the next tick begins."""
-        loop = asyncio.get_running_loop()
-        if not self._waiting or self._loop is not loop:
-            self._loop, self._waiting = loop, []
-            loop.call_at(next_tick(loop.time(), self._seconds), self._begin)
+        if not self._waiting or self._loop is None or not self._loop.is_running():
+            self._loop, self._waiting = asyncio.get_running_loop(), []
+            self._loop.call_at(next_tick(self._loop.time(), self._seconds), self._begin)
         self._waiting.append(call)
 
     def _begin(self) -> None:

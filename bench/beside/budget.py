@@ -15,11 +15,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from aiohttp import StreamReader
-from aiohttp.base_protocol import BaseProtocol
-
 from bench.beside import page
 from bench.parts import stage_times, stored_time
+from turnlog.engines.claude.http.exchange import Exchange
+from turnlog.engines.claude.http.pool import Link, Pool
 
 ALONE, PILED = 1, 3
 CHUNKS, ROUNDS = 3_000, 7
@@ -30,6 +29,8 @@ STEPS: dict[str, Sequence[str]] = {
     "fold": FOLD,
     "encode": ("encode", "frame for the wire"),
 }
+HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+CHUNK = b"78\r\n%b\r\n" % (b"x" * 120)
 FRAME = b"x" * 500  # about what a chunk has on the wire
 
 
@@ -56,17 +57,22 @@ def _each(work: Callable[[int], None], together: int) -> float:
 
 
 def _read(together: int) -> None:
-    """Into aiohttp's reader, and out of it in one piece."""
+    """Into the exchange with the model, and out of it in one piece."""
 
     async def read() -> None:
-        loop = asyncio.get_running_loop()
-        reader = StreamReader(BaseProtocol(loop), 2**16, loop=loop)
+        exchange = Exchange(asyncio.Transport(), owner=Pool(_nowhere, silence=60.0))
+        exchange.data_received(HEAD)
+        await exchange.head()
         for _ in range(CHUNKS // together):
             for _ in range(together):
-                reader.feed_data(b"x" * 120)
-            await reader.readany()
+                exchange.data_received(CHUNK)
+            await exchange.read()
 
     asyncio.run(read())
+
+
+async def _nowhere() -> Link:
+    raise NotImplementedError
 
 
 def _send(together: int) -> None:

@@ -31,3 +31,24 @@ def test_an_app_is_made_without_what_it_may_never_need(app, tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert not HEAVY & set(done.stdout.split())
+
+
+TURN = """
+import asyncio, sys
+from turnlog import create_app
+
+async def main():
+    async with create_app() as app:
+        assert (await app.run_turn("Hello")).success
+
+asyncio.run(main())
+print(*sys.modules)
+"""
+
+
+@pytest.mark.slow
+def test_a_turn_needs_no_client_of_others(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", TURN], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert not {"aiohttp", "anthropic"} & set(done.stdout.split())

@@ -6,18 +6,8 @@ from contextlib import aclosing
 import pytest
 from msgspec.structs import replace
 
-from turnlog.buses.memory import MemoryBus
 from turnlog.events.cursor import BEGINNING
-from turnlog.testing.shown_turns import chunk, deaf, turn, until, waits
-from turnlog.transports import wire
-
-
-@pytest.fixture
-async def bus():
-    bus = MemoryBus(wire.encode)
-    await bus.open(deaf)
-    yield bus
-    await bus.close()
+from turnlog.testing.shown_turns import chunk, turn, until, waits
 
 
 async def asleep(bus, batches):

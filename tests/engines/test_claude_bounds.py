@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import itertools
-import sys
 from contextlib import aclosing
 
 import pytest
@@ -194,21 +193,3 @@ async def test_half_a_character_costs_a_replacement_character(sent, read):
 
 def test_half_a_character_in_the_arguments_of_a_call():
     assert decode(r'{"name": "\ud83d"}') == {"name": "\ufffd"}
-
-
-# what asks the model
-
-
-async def test_a_library_that_could_not_be_loaded_is_tried_again(monkeypatch):
-    """A disk that was full for a moment must not silence the server until somebody restarts it."""
-    async with hostile(head() + BEGIN + text("Hello.") + end()) as (url, _):
-        with monkeypatch.context() as broken:
-            broken.setitem(sys.modules, "aiohttp", None)  # as if it could not be read
-            model = ClaudeModel(api_key="k", base_url=url, patience=QUICK)
-            await model.open()
-            prompt = Prompt(model="m", system="", messages=[HI], max_tokens=MAX_TOKENS)
-            with pytest.raises(EngineFailed) as failed:
-                await anext(model.call(prompt))
-            assert (failed.value.code, failed.value.retryable) == ("no_sdk", True)
-        assert [batch async for batch in model.call(prompt)]
-        await model.close()

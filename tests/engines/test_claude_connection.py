@@ -1,40 +1,138 @@
-"""The connection to the API: what goes along with every request, and through which proxy."""
+"""The connection to the API: what goes along with every request, and what comes of the answer."""
+
+import asyncio
+import contextlib
 
 import anthropic
 import pytest
+from hostile_model import BEGIN, end, text
+from raw_server import HEAD, LAST, chunk, listening, meeting, until
 
-from turnlog.engines.claude.connection import Api
+from turnlog.engines.claude.connection import ANTHROPIC, Api, Packed, Refused, Unreachable
+from turnlog.engines.claude.model import ClaudeModel, Patience
+from turnlog.errors import ConfigError
+from turnlog.ports import Prompt
 
-API, OWN = "https://api.anthropic.com", "http://127.0.0.1:9"
+ANSWER = HEAD + chunk(b"hello") + LAST
+OPTIONAL = {"anthropic-beta": "a,b"}
+
+
+async def head_of(key="k", path="", headers=OPTIONAL):
+    """The first line of a request, and its headers."""
+    async with listening(ANSWER) as server:
+        api = Api(key, server.url + path, 600.0)
+        await api.post("/v1/messages", {"a": 1}, headers)
+        await api.close()
+        first, *lines = server.caller.requests[0].split("\r\n")
+        return first, dict(line.split(": ", 1) for line in lines if line), server.port
+
+
+async def test_the_key_and_the_version_are_sent_as_the_sdk_sends_them():
+    sdk = anthropic.Anthropic(api_key="k")
+    told = {name.lower(): value for name, value in (sdk.default_headers | sdk.auth_headers).items()}
+    first, headers, port = await head_of()
+    assert first == "POST /v1/messages HTTP/1.1"
+    for name in ("authorization", "anthropic-version", "content-type"):
+        assert headers.pop(name) == told[name], name
+    assert headers == {
+        "host": f"127.0.0.1:{port}",
+        "accept": "*/*",
+        "accept-encoding": "identity",
+        "user-agent": "turnlog",
+        "anthropic-beta": "a,b",
+        "content-length": "7",
+    }
+    assert str(sdk.base_url).rstrip("/") == ANTHROPIC
+
+
+async def test_an_address_may_have_a_path():
+    first, _, _ = await head_of(path="/gateway/claude/")
+    assert first == "POST /gateway/claude/v1/messages HTTP/1.1"
+
+
+async def test_custom_headers_go_along_and_may_replace_ours(monkeypatch):
+    custom = "X-Team: one\r\nnonsense\nX-Site:two\nUser-Agent: me"
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", custom)
+    _, headers, _ = await head_of()
+    assert headers | {"x-team": "one", "x-site": "two", "user-agent": "me"} == headers
+    assert "User-Agent" not in headers
 
 
 @pytest.mark.parametrize(
-    ("url", "bypass", "proxy"),
-    [
-        (None, "", "http://proxy:3128"),
-        (API, "", "http://proxy:3128"),
-        (API, "api.anthropic.com", None),
-        (OWN, "", None),  # no proxy leads to this machine
-    ],
+    "lines",
+    ["a: b\rc: d", "a: b\x01", "a b: c", ": c", "Content-Length: 1", "transfer-encoding: x"],
 )
-def test_the_environment_names_the_proxy(monkeypatch, url, bypass, proxy):
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
-    monkeypatch.setenv("HTTP_PROXY", "http://proxy:3128")
-    monkeypatch.setenv("NO_PROXY", bypass)
-    monkeypatch.setenv("no_proxy", bypass)
-    assert Api("k", url, 1.0)._proxy == proxy
+def test_custom_headers_that_would_change_the_request_are_refused(monkeypatch, lines):
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", lines)
+    with pytest.raises(ConfigError, match="ANTHROPIC_CUSTOM_HEADERS"):
+        Api("k", None, 1.0)
 
 
-def test_the_key_and_the_version_are_sent_as_the_sdk_sends_them():
-    sdk = anthropic.Anthropic(api_key="k")
-    told = {name.lower(): value for name, value in (sdk.default_headers | sdk.auth_headers).items()}
-    headers = Api("k", None, 1.0)._headers
-    for name in ("authorization", "anthropic-version", "content-type"):
-        assert headers[name] == told[name], name
-    assert Api("k", None, 1.0)._base_url == str(sdk.base_url).rstrip("/")
+def test_a_key_with_a_line_end_is_refused_and_not_told():
+    with pytest.raises(ConfigError) as refused:
+        Api("secret\r\nx: y", None, 1.0)
+    assert "secret" not in str(refused.value)
 
 
-def test_custom_headers_go_along(monkeypatch):
-    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Team: one\nnonsense\nX-Site:two")
-    headers = Api("k", API, 1.0)._headers
-    assert headers | {"X-Team": "one", "X-Site": "two"} == headers
+async def test_a_header_of_a_call_begins_no_other_line():
+    with pytest.raises(ValueError, match="character"):
+        await head_of(headers={"anthropic-beta": "a\r\nx: y"})
+
+
+JSON = b'{"error": "no"}'
+
+
+@pytest.mark.parametrize("status", [300, 400, 429, 529])
+async def test_an_error_is_told_with_its_body_and_its_connection_is_used_again(status):
+    head = f"HTTP/1.1 {status} No\r\nretry-after: 7\r\ncontent-length: {len(JSON)}\r\n\r\n".encode()
+    async with listening(head + JSON) as server:
+        api = Api("k", server.url, 600.0)
+        for _ in range(2):
+            with pytest.raises(Refused) as refused:
+                await api.post("/v1/messages", {}, {})
+            told = refused.value
+            assert (told.status, told.body, told.retry_after) == (status, {"error": "no"}, "7")
+        assert len(server.callers) == 1
+        await api.close()
+
+
+async def test_an_answer_that_is_packed_is_not_read():
+    async with listening(HEAD[:-2] + b"content-encoding: gzip\r\n\r\n") as server:
+        api = Api("k", server.url, 600.0)
+        with pytest.raises(Packed):
+            await api.post("/v1/messages", {}, {})
+        await server.is_left()
+        await api.close()
+
+
+@pytest.mark.parametrize("sent", [b"SSH-2.0\r\n", HEAD[:-2] + b"content-length: 3\r\n\r\n"])
+async def test_what_is_no_answer_is_no_answer(sent):
+    async with listening(sent) as server:
+        api = Api("k", server.url, 600.0)
+        with pytest.raises(Unreachable, match="Broken"):
+            await api.post("/v1/messages", {}, {})
+        await server.is_left()
+        await api.close()
+
+
+async def test_a_request_that_is_lost_with_a_kept_connection_is_asked_again():
+    """By the model, after a moment: whether the server had begun with it nobody knows."""
+    met = []
+
+    async def answer_once(reader, writer):
+        met.append("one")
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(HEAD + chunk(BEGIN + text("Hello.") + end()) + LAST)
+            await reader.readuntil(b"\r\n\r\n")
+
+    hi = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    prompt = Prompt(model="m", system="", messages=[hi], max_tokens=100)
+    async with meeting(answer_once) as port:
+        url = f"http://127.0.0.1:{port}"
+        model = ClaudeModel(api_key="k", base_url=url, patience=Patience(tries=2, first_wait=0.001))
+        for connections in (1, 2):
+            assert [batch async for batch in model.call(prompt)]
+            await until(lambda: model._connection._pool._kept)
+            assert len(met) == connections
+        await model.close()

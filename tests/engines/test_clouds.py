@@ -1,5 +1,6 @@
 """Claude on Bedrock, Vertex and Foundry, against fakes of their wire formats."""
 
+import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from turnlog.engines.claude.model import ClaudeModel
 from turnlog.engines.claude.platforms import PLATFORMS
 from turnlog.engines.claude.platforms.event_stream import EventStreamSplitter
 from turnlog.errors import EngineFailed
+from turnlog.ports import Prompt
 from turnlog.simulator import Reply, SimulatedClaude, Thinking, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import kept_events
@@ -120,3 +122,20 @@ def test_a_broken_or_endless_frame_is_refused():
     endless = frame({}, b"x" * 100)[:4].replace(b"\x00\x00\x00", b"\x7f\x00\x00")
     with pytest.raises(EngineFailed):
         EventStreamSplitter().feed(endless + b"\0" * 8)
+
+
+async def test_a_library_that_could_not_be_loaded_is_tried_again(monkeypatch):
+    """A disk that was full for a moment must not silence the server until somebody restarts it."""
+    platform = replace(PLATFORMS["foundry"], options=tuple(OPTIONS["foundry"].items()))
+    hi = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    prompt = Prompt(model=MODEL, system="", messages=[hi], max_tokens=100)
+    async with SimulatedClaude(Reply("Hello."), pace=0).serve() as url, Cloud(url).serve() as place:
+        model = ClaudeModel(api_key="none", base_url=place, platform=platform)
+        with monkeypatch.context() as broken:
+            broken.setitem(sys.modules, "anthropic", None)  # as if it could not be read
+            await model.open()
+            with pytest.raises(EngineFailed) as failed:
+                await anext(model.call(prompt))
+            assert (failed.value.code, failed.value.retryable) == ("no_sdk", True)
+        assert [batch async for batch in model.call(prompt)]
+        await model.close()

@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from turnlog.events import kinds as k
-from turnlog.events.base import AgentRef, Stamped
+from turnlog.events.base import AgentRef, Event
+from turnlog.events.erasure import what_is_left
 from turnlog.events.internal import HANDOVER
-from turnlog.pipeline.windows import Windows
+from turnlog.events.record import ERASED, NO_SEAL, records
+from turnlog.pipeline.windows import SessionWindow, Windows
 from turnlog.ports import Excerpt
 from turnlog.projections.history.messages import add, mended, tell
 from turnlog.projections.history.window.fold import Window
 from turnlog.projections.history.window.size import Room, Size
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
 
 ERP = AgentRef(id="erp", name="ERP")
@@ -80,7 +83,7 @@ settled = k.ToolSettled(tool_use_id="a", tool_name="look", happened=True, decide
 failing = k.SummaryFailed(code="x", error="x", lost=False, tokens=90, messages=3)
 rules = ("text-is-not-blank", "blocks-are-known")
 repairs = [k.HistoryRepaired(repairs=[{"rule": rule, "place": "messages.1"}]) for rule in rules]
-remarks = st.sampled_from([None] * 6 + [settled, failing, *repairs, "moves"])
+remarks = st.sampled_from([None] * 6 + [settled, failing, *repairs, "moves", "is erased"])
 ask = st.tuples(
     st.sampled_from(AGENTS), st.sampled_from("ppq"), st.sampled_from([10**9] * 6 + [0, 20_000])
 )
@@ -89,21 +92,27 @@ talks = st.lists(
 )
 
 
-class Log:
-    """A log that grows, and what can be read of it."""
+def excerpt(log, after):
+    before = log[after].envelope.event_id if after >= 0 else ""
+    return Excerpt(log[after + 1 :], before=before)
 
-    def __init__(self):
-        self.entries = []
+
+class Log(MemoryStore):
+    """A log that grows, of which content is destroyed."""
+
+    def __init__(self, session):
+        super().__init__()
+        self._sessions[session.id], self._log[session.id] = session, []
+        self.rows = self._log[session.id]
 
     def append(self, turn, agent, event):
-        (envelope,) = s.placed(event, agent=agent)
-        at = len(self.entries)
-        self.entries.append(
-            Stamped(session_id="s", turn_id=turn, envelope=envelope, seq=at, position=at)
-        )
+        self.rows += records("s", turn, s.placed(event, agent=agent), len(self.rows), NO_SEAL)
 
-    async def excerpt(self, user_id, session_id, *, anchor, after):
-        return Excerpt(self.entries[after + 1 :], 0)
+    def erase(self, number):
+        self.rows[number] = self.rows[number]._replace(body=ERASED, salt=ERASED)
+
+    def since(self, anchor):
+        return what_is_left(self.rows[anchor:])
 
 
 def facts(window, prefix, files, open_calls):
@@ -127,7 +136,7 @@ def facts(window, prefix, files, open_calls):
 def blocks_of(log, is_deleted):
     """The files of the log, by the message; one that is deleted is told as that."""
     told = [s.text("[deleted]")] if is_deleted else [BLOCK]
-    return {e.event.message_id: told for e in log.entries if getattr(e.event, "files", None)}
+    return {e.event.message_id: told for e in log.since(0) if getattr(e.event, "files", None)}
 
 
 BLOCK = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QQ=="}}
@@ -137,15 +146,18 @@ BLOCK = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(talks, st.data())
 def test_whatever_comes_the_window_is_the_one_that_is_folded_anew(talks, data):
-    """Tools, thoughts, files, hand-overs, refusals, repairs, moves, restarts, other nodes."""
-    log, windows, session = Log(), Windows(), s.new_session()
+    """Tools, thoughts, files, hand-overs, refusals, repairs, moves, erasures, restarts, nodes."""
+    session, windows = s.new_session(), Windows()
+    log = Log(session)
     for n, (turn, remark, asks) in enumerate(talks):
-        if remark == "moves" and log.entries:
-            starts = [e.position for e in log.entries if isinstance(e.event, k.UserMessageSent)]
+        if remark == "moves" and log.rows:
+            starts = [e.position for e in log.since(0) if isinstance(e.event, k.UserMessageSent)]
             session = replace(session, anchor=data.draw(st.sampled_from(starts)))
             remark = k.HistoryAnchored(anchor=session.anchor, summary="Earlier.")
+        if remark == "is erased" and log.rows:
+            log.erase(data.draw(st.integers(0, len(log.rows) - 1)))
         log.append(f"t{n}", *turn[0])
-        if remark not in (None, "moves"):  # of an earlier turn, or of this one
+        if isinstance(remark, Event):  # of an earlier turn, or of this one
             log.append(f"t{data.draw(st.integers(0, n))}", s.AGENT, remark)
         for agent, prefix, most in asks:
             open_calls = data.draw(st.sampled_from([set(), set(), {"toolu_again"}]))
@@ -159,13 +171,13 @@ def test_whatever_comes_the_window_is_the_one_that_is_folded_anew(talks, data):
 
 
 async def compare(log, windows, session, agent, prefix, open_calls, is_deleted):
-    known, files = windows.of(log, session, agent), blocks_of(log, is_deleted)
+    known, files = SessionWindow(windows, log, session, agent), blocks_of(log, is_deleted)
     window = await known.take()
     grown = facts(window, prefix, files, open_calls)
     if grown is None:
         window = await known.take(anew=True)
         grown = facts(window, prefix, files, open_calls)
-    part = log.entries[session.anchor :]
+    part = log.since(session.anchor)
     assert grown == facts(Window(agent, session.anchor, part), prefix, files, open_calls)
     plain = tell(part, agent, prefix=prefix, files=files, to_be_answered=open_calls)
     assert msgspec.json.encode(plain.messages) in grown[0]
@@ -175,12 +187,14 @@ async def compare(log, windows, session, agent, prefix, open_calls, is_deleted):
 def test_a_window_goes_on_only_where_the_log_is_the_one_it_knows():
     talk = [[s.asked("One."), s.said("Two.")], [s.asked("Three.")]]
     log, other = s.log_of(*talk), s.log_of(*talk)
-    assert not Window("assistant", 0, log[:2]).grow(other[1:])  # the same text, another event
-    assert not Window("assistant", 0, log).grow([])  # less than was known
-    assert not Window("assistant", 0, log[:1]).grow(log[1:])  # something is missing in between
+    assert not Window("assistant", 0, log[:2]).grow(excerpt(other, 1))  # the same text, others
+    assert not Window("assistant", 0, log).grow(Excerpt([]))  # less than was known
+    assert not Window("assistant", 0, log[:1]).grow(excerpt(log, 1))  # one in between is missing
+    erased = replace(excerpt(log, 1), emptied=1)
+    assert not Window("assistant", 0, log[:2]).grow(erased)
     moved = s.log_of(talk[0], [s.asked("Three."), k.HistoryAnchored(anchor=2)])
-    assert not Window("assistant", 0, moved[:3]).grow(moved[2:])
-    assert Window("assistant", 0, log[:2]).grow(log[1:])
+    assert not Window("assistant", 0, moved[:3]).grow(excerpt(moved, 2))
+    assert Window("assistant", 0, log[:2]).grow(excerpt(log, 1))
 
 
 def test_a_prompt_that_changes_matters_only_where_there_are_thoughts():
@@ -198,7 +212,7 @@ def test_a_new_turn_is_all_that_is_folded(monkeypatch):
     window = Window("assistant", 0, log[:1])
     window.tell("p", {}, frozenset())
     for at in range(2, 2 * length, 2):
-        assert window.grow(log[at - 2 : at + 1])
+        assert window.grow(excerpt(log[: at + 1], at - 2))
         window._history._tell_turn = counted(window._history, looked_at)
         assert len(window.tell("p", {}, frozenset()).messages) == at + 1
     assert (len(looked_at), max(looked_at)) == (2 * (length - 1), 2)  # the last turn, and the new
@@ -207,7 +221,7 @@ def test_a_new_turn_is_all_that_is_folded(monkeypatch):
 
 def counted(history, looked_at):
     def tell_turn(*args, **how):
-        looked_at.append(len(history._turn))
+        looked_at.append(len(history._turn.entries))
         return type(history)._tell_turn(history, *args, **how)
 
     return tell_turn

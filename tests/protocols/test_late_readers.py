@@ -3,6 +3,7 @@
 The answer is larger than the buffers of a connection, so the server must wait with the rest.
 """
 
+import asyncio
 import json
 
 import pytest
@@ -63,6 +64,8 @@ async def read_late(app, http, session, door, meanwhile=lambda: None):
     ask, text_of = DOORS[door]
     path, body = ask(session)
     async with http.stream("POST", path, json=body) as answer:
+        while session not in app.bus.channels:  # the head of an answer may come before its turn
+            await asyncio.sleep(0.01)
         await app.rest()
         meanwhile()
         lines = (await answer.aread()).splitlines()

@@ -24,11 +24,6 @@ class Alone:
         return Seat(agent=AGENT, prompt=prompt, tools=ToolRunner([], lambda _: None))
 
 
-async def given(wanted):
-    """Ids as they come."""
-    return wanted
-
-
 def piece(text):
     return k.MessageChunk(message_id="msg_1", content=text, block_index=0)
 
@@ -58,7 +53,7 @@ async def said_and_shown(takes):
         return takes
 
     ask = Ask(speaker="a", team=Alone(), straight=straight)
-    async with aclosing(execute(ask, model, given)) as batches:
+    async with aclosing(execute(ask, model)) as batches:
         async for batch in batches:
             yielded += [o for o in batch.outputs if isinstance(o, k.MessageChunk)]
     return "".join(c.content for c in yielded), "".join(c.content for c in shown)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 import pytest
+from stores.evidence import stored
 
 from turnlog.stores.files.folder import FolderBlobs
 from turnlog.stores.sql.connection import Conflict
@@ -37,7 +38,7 @@ class Archived:
     @pytest.fixture
     async def closed(self, store):
         await close(store)
-        return await store.evidence("s")
+        return await stored(store, "s")
 
     async def rows(self, store):
         return await store._look(lambda db: records_of(db, "s"))

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 from stores.archived import Archived, OnPostgres, OnSqlite, close
+from stores.evidence import stored
 
 from turnlog.cli import main
 from turnlog.errors import ArchiveMissing, ConfigError
@@ -44,7 +45,7 @@ class Archives(Archived):
         reads = await everything(store)
         (archive,) = await store.archives.make("s", "eve")
         assert {row.body for row in await self.rows(store)} == {b""}
-        assert await store.evidence("s") == closed
+        assert await stored(store, "s") == closed
         assert await everything(store) == reads
         assert await store.audit.flaws() == []
         assert (await store.audit.reads())[0].what == "archived the numbers 0 to 6"
@@ -126,7 +127,7 @@ class Archives(Archived):
         assert "number 3 is not what was written" in str(prove(await store.evidence("s")).changed)
         await self.execute(store, "UPDATE events SET body = '' WHERE seq = 3")
         await store.archives.restore("s", "eve")
-        assert await store.evidence("s") == closed
+        assert await stored(store, "s") == closed
 
     async def test_what_was_erased_comes_back_from_no_archive(self, store, closed):
         """Whether its salt is NULL or empty, and whether it was in the archive or not."""
@@ -158,7 +159,7 @@ class Archives(Archived):
             problems = prove(await store.evidence("s")).problems
             assert "changed: number 0 lost its content: it is neither in the log" in problems[0]
         file.write_bytes(whole)
-        assert await store.evidence("s") == closed
+        assert await stored(store, "s") == closed
 
     async def test_only_a_session_that_is_closed_is_archived(self, store):
         await store.create_session(s.new_session("s"))
@@ -183,7 +184,7 @@ class Archives(Archived):
 
         monkeypatch.setattr(store.archives, "filled", late)
         assert len(await store.read("alice", "s")) == 7
-        assert await store.evidence("s") == closed
+        assert await stored(store, "s") == closed
 
     def test_every_command_says_the_same(self, place, tmp_path, monkeypatch, capsys):
         monkeypatch.setenv("TURNLOG_DATABASE_URL", place)

@@ -2,6 +2,7 @@
 
 import pytest
 from stores.archived import Archived, OnPostgres, OnSqlite
+from stores.evidence import stored
 
 from turnlog.errors import ConfigError
 
@@ -39,14 +40,14 @@ class Killing(Archived):
         async with self.opened(place, tmp_path) as other:
             assert await other.archives.sweep() == 0, "it lives, as far as anybody knows"
             await self.dies(store)
-            assert await other.evidence("s") == closed
+            assert await stored(other, "s") == closed
             assert await other.archives.sweep() == begun
             assert await other.archives.sweep() == 0
             assert files(tmp_path) == await self.places(other)
             assert await other.audit.flaws() == []
             await other.archives.restore("s", "eve")
             assert len(await other.archives.make("s", "eve")) == 1
-            assert await other.evidence("s") == closed
+            assert await stored(other, "s") == closed
             assert len(files(tmp_path)) == 1 and beside.exists()
 
     def kill_at(self, patch, archives, step):
@@ -85,7 +86,7 @@ class Killing(Archived):
         monkeypatch.setattr(store.archives.blobs, "put", late)
         with pytest.raises(ConfigError, match="took this one for dead"):
             await store.archives.make("s", "eve")
-        assert await store.evidence("s") == closed
+        assert await stored(store, "s") == closed
         async with self.opened(place, tmp_path) as other:
             assert await other.archives.sweep() == 0
         assert files(tmp_path) == []

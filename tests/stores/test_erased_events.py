@@ -13,7 +13,7 @@ from turnlog.errors import NotFound
 from turnlog.events import kinds as k
 from turnlog.events.erasure import ERASED_TEXT, shown
 from turnlog.events.record import ERASED, NO_SEAL, records
-from turnlog.ports import Agent, Question
+from turnlog.ports import Agent, Excerpt, Question
 from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
@@ -143,7 +143,7 @@ async def test_the_numbers_without_content_are_counted_from_the_anchor_on(place)
     read = [await place.store.excerpt("alice", "s", anchor=n, after=5) for n in (0, 1, 3, 8)]
     assert [each.emptied for each in read] == [3, 2, 1, 0]
     assert [entry.position for entry in read[0].entries] == [6, 8, 9]
-    assert await place.store.excerpt("alice", "s", anchor=0, after=9) == ([], 0)
+    assert await place.store.excerpt("alice", "s", anchor=0, after=9) == Excerpt([])
     await place.store.close()
 
 

@@ -5,6 +5,7 @@ import re
 
 import asyncpg
 import pytest
+from stores.evidence import stored
 
 from turnlog.cli import main
 from turnlog.errors import NotFound, NotStored, OutcomeUnknown, StoreUnusable, TurnOver
@@ -175,7 +176,7 @@ async def test_a_change_outlives_a_database_that_is_killed_and_comes_back(mortal
     async with open_store(mortal.url) as store:
         turn = await begun(store)
         mortal.server.kill()
-        appending = asyncio.create_task(store.append(turn, said(1)))
+        appending = asyncio.ensure_future(store.append(turn, said(1)))
         await asyncio.to_thread(mortal.start)
         assert await appending == 1
         assert prove(await store.evidence("s")).problems == []
@@ -297,7 +298,7 @@ def test_an_installation_moves_from_sqlite_and_back(database, tmp_path, capsys, 
     async def evidence(url):
         async with open_store(url, read_only=True) as store:
             assert await store.audit.reads() == [read]
-            return [await store.evidence(name) for name in ("s1", "s2")]
+            return [await stored(store, name) for name in ("s1", "s2")]
 
     asyncio.run(fill())
     assert main(["copy", first, database]) == 0

@@ -161,7 +161,7 @@ async def test_a_session_that_another_node_holds_does_not_hold_up_the_others(
     monkeypatch.setattr(pool, "PATIENCE", 600.0)
     held, free = [await begun(one_writer, name) for name in ("held", "free")]
     await db.execute("SELECT pg_advisory_lock(hashtextextended('held', 0))")
-    appending = asyncio.create_task(one_writer.append(held, said(1)))
+    appending = asyncio.ensure_future(one_writer.append(held, said(1)))
     waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     async with asyncio.timeout(60):
         while not await db.fetchval(waits):

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from stores.evidence import stored
 
 from turnlog.events import kinds as k
 from turnlog.stores.postgres.migrations import go_back, migrate, migrations
@@ -39,13 +40,13 @@ async def test_a_log_is_the_same_after_the_way_back_and_forth(db, database):
         await s.keep(store, [s.asked(), *EVERY_PROJECTION, *map(least, KEPT), least(k.Error)])
         await s.keep(store, [s.asked(), s.said("Secret.")], session=s.new_session("erased"))
         await db.execute(ERASE)
-        before = [await store.evidence(name) for name in ("s", "erased")]
+        before = [await stored(store, name) for name in ("s", "erased")]
     numbers = [change.number for change in migrations()]
     for number in reversed(numbers[1:]):
         await go_back(db, number - 1)
         assert await migrate(db) == numbers[number - 1 :]
         async with open_store(database, read_only=True) as store:
-            assert [await store.evidence(name) for name in ("s", "erased")] == before
+            assert [await stored(store, name) for name in ("s", "erased")] == before
     assert await go_back(db, 6) == numbers[:5:-1]
     texts = "SELECT content FROM messages WHERE session_id = 'erased' ORDER BY seq"
     nothing = ['[{"type" : "text", "text" : null}]', "[]"]

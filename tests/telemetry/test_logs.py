@@ -1,14 +1,12 @@
 """Log lines: what happened, where, and how long it took, without content."""
 
 import ast
-import io
-import json
 import logging
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from logged_lines import WORD, lines, running, written
 
 from turnlog import Agent, tool
 from turnlog.config import load
@@ -20,23 +18,6 @@ from turnlog.telemetry import logs
 from turnlog.testing.apps import scripted_app
 
 ROOT = Path(__file__).parents[2]
-WORD = "xylophone"  # the secret one
-
-
-@tool(writes=False)
-async def echo(text: str) -> str:
-    """Says it again."""
-    logging.getLogger("turnlog.tests").info("a tool ran")
-    return text
-
-
-@tool(writes=False)
-def crash(text: str) -> str:
-    """Breaks, and says why."""
-    try:
-        raise KeyError(text)
-    except KeyError as error:
-        raise ValueError(f"no {text}") from error
 
 
 class Broken:
@@ -50,30 +31,6 @@ class Broken:
         seat = await ask.team.seat(ask.speaker)
         raise RuntimeError(f"{seat.prompt.messages}")
         yield
-
-
-def running(*entries, **options):
-    agents = [Agent("a", tools=[echo, crash])]
-    return scripted_app(*entries, agents=agents, grace=0.0, **options)
-
-
-@contextmanager
-def written(form="json", level="debug", content=False):
-    """The text that is logged inside."""
-    root, ours = logging.getLogger(), logging.getLogger("turnlog")
-    before = (root.handlers[:], root.level, ours.level)
-    to = io.StringIO()
-    logs.set_up(form, level, content=content, to=to)
-    try:
-        yield to
-    finally:
-        root.handlers[:] = before[0]
-        root.setLevel(before[1])
-        ours.setLevel(before[2])
-
-
-def lines(to):
-    return [json.loads(line) for line in to.getvalue().splitlines()]
 
 
 CALLS = [ToolCall("echo", {"text": WORD}), ToolCall("crash", {"text": WORD})]
@@ -124,7 +81,7 @@ async def test_every_log_line_of_a_turn_names_it():
     first, *between, last = [line["message"] for line in written_lines]
     assert (first, last) == ("turn started", "turn ended")
     calls = ["model call", "tool call", "tool call", "model call"]
-    assert sorted(between) == sorted(["agent has tools", *calls, "a tool ran", "tool crash failed"])
+    assert sorted(between) == sorted([*calls, "a tool ran", "tool crash failed"])
     turns = {(line["session_id"], line["turn_id"]) for line in written_lines}
     assert turns == {(result.session_id, result.turn_id)}
     assert written_lines[-1]["outcome"] == "success"
@@ -149,7 +106,9 @@ def test_a_text_line_has_the_facts_after_the_message():
 def test_a_value_cannot_fake_a_log_line():
     with written("text") as to:
         logging.getLogger("turnlog.x").error("%s %s failed", "GET", "/a\n2026 info all is well")
-    assert len(to.getvalue().splitlines()) == 1
+        facts = {"model": "m\n2026 info all is well"}  # a provider says how its model is called
+        logging.getLogger("turnlog.x").info("model call", extra={"facts": facts})
+    assert len(to.getvalue().splitlines()) == 2
 
 
 def test_values_of_other_packages_are_withheld():
@@ -195,8 +154,9 @@ async def test_each_model_call_and_each_tool_call_has_a_line_with_numbers():
     assert all(line["ms"] >= 0 and line["agent"] == "a" for line in models)
     tools = {line["tool"]: line["outcome"] for line in said if line["message"] == "tool call"}
     assert tools == {"echo": "ok", "crash": "failed"}
-    (has,) = [line for line in said if line["message"] == "agent has tools"]
-    assert (has["agent"], has["tools"]) == ("a", "echo,crash")
+    (began,) = [line for line in said if line["message"] == "turn started"]
+    assert (began["agent"], began["tools"]) == ("a", "echo,crash")
+    assert began["model"] == models[0]["model"]
     assert WORD not in to.getvalue()
 
 
@@ -284,4 +244,4 @@ async def test_what_a_tool_raised_is_in_the_log_in_full_only_in_development():
                 await app.run_turn("Go")
         (line,) = [line for line in lines(to) if line["message"] == "tool crash failed"]
         assert (f"ValueError: no {WORD}" in line["trace"]) == alone
-        assert "test_logs.py" in str(line["trace"])
+        assert "logged_lines.py" in str(line["trace"])

@@ -58,8 +58,7 @@ async def watched(*entries):
         events = (await app.run_turn(WORD)).events
     tracer = RecordingTracer()
     watch = TurnWatch("s", "t", Metrics(), lambda _: None, tracer)
-    with watch.started(AgentRef(id="a", name="A"), "claude-x"):
-        watch.show(events)
+    watch.started(AgentRef(id="a", name="A"), "claude-x").run(watch.show, events)
     watch.ended()
     return tracer.ended
 
@@ -99,7 +98,7 @@ async def test_spans_arrive_in_opentelemetry(monkeypatch):
     provider, exporter = TracerProvider(), InMemorySpanExporter()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     tracer = spans.OpenTelemetry(trace, provider)
-    monkeypatch.setattr("turnlog.turns.active.listening_tracer", lambda: tracer)
+    monkeypatch.setattr("turnlog.telemetry.spans.listening_tracer", lambda: tracer)
     async with running(Reply(*CALLS), invalid_request(WORD)) as (app, _):
         await app.run_turn(WORD)
         await app.end_turns()

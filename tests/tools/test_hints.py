@@ -288,3 +288,20 @@ def test_a_struct_stays_a_struct():
         name: str
 
     assert given(taken(Item), value={"name": "x"}) == Item("x")
+
+
+class Fussy(BaseModel):
+    """Its check raises what pydantic does not expect."""
+
+    name: str
+
+    @pydantic.field_validator("name")
+    @classmethod
+    def check(cls, name):
+        raise KeyError("a secret")
+
+
+def test_a_validator_that_fails_is_told_to_the_model_without_its_words():
+    with pytest.raises(ToolError, match=r"The check failed \(KeyError\)") as told:
+        given(taken(Fussy), value={"name": "a"})
+    assert "secret" not in str(told.value)

@@ -2,20 +2,23 @@
 
 import logging
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 import msgspec
 import pytest
+from pydantic import AfterValidator
 
 from turnlog import Agent, Settings, ToolContext, create_app, tool
 from turnlog.config import load
 from turnlog.errors import ConfigError, ToolError
 from turnlog.events.kinds import ToolUse
+from turnlog.ports import ToolSpec
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.tools.approval import Policy
 from turnlog.tools.identity import Identity
 from turnlog.tools.runner import ToolRunner
 from turnlog.tools.schema_places import MOST_PLACES
+from turnlog.tools.tool import Tool
 
 CONTEXT = ToolContext(user_id="alice", session_id="s", turn_id="t", tool_use_id="c")
 
@@ -276,3 +279,29 @@ def test_a_schema_with_too_many_places_is_refused():
     schema = {"properties": {name: {"type": "object"} for name in names}}
     with pytest.raises(ToolError, match="too tangled"):
         Identity().filled(schema, {name: {} for name in names}, CONTEXT)
+
+
+@pytest.mark.parametrize("where", ["$defs", "x-parts"])
+async def test_a_place_for_who_acts_is_filled_wherever_the_schema_has_it(where):
+    """A reference may point to where no schema is looked for."""
+    order = {"type": "object", "properties": {"user_id": {"type": "string"}, "item": {}}}
+    schema = {"properties": {"order": {"$ref": f"#/{where}/order"}}, where: {"order": order}}
+    spec = ToolSpec(name="place", description="", input_schema=schema)
+    made = Tool(function=lambda arguments: arguments, spec=spec, arguments=None, writes=False)
+    result = await run(made, order=BOB)
+    assert result.result == {"order": {"user_id": "alice", "item": "pen"}}
+
+
+async def test_the_arguments_of_a_read_are_checked_once():
+    checked = []
+
+    def check(text):
+        checked.append(text)
+        return text
+
+    @tool
+    def get_order(number: Annotated[str, AfterValidator(check)]) -> str:
+        return number
+
+    assert (await run(get_order, number="7")).result == "7"
+    assert checked == ["7"]

@@ -1,16 +1,24 @@
 """Event streams: through the middleware goes the head, and the rest straight to the server."""
 
 import asyncio
+import re
 import time
+from contextlib import asynccontextmanager
+from itertools import count
 
+import aiohttp
 import pytest
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
+from turnlog.buses.memory import MemoryBus
 from turnlog.events.base import Stamped
+from turnlog.events.cursor import BEGINNING
 from turnlog.ports import LiveEvent
 from turnlog.telemetry.metrics import Metrics
 from turnlog.testing import samples
+from turnlog.testing.shown_turns import chunk, deaf, turn
+from turnlog.testing.tabs import serve_sockets
 from turnlog.transports import sse, wire
 
 
@@ -38,7 +46,10 @@ class Server:
     async def send(self, message):
         self.sent.append(message)
 
-    async def batches(self, *, endless=False):
+    def endless(self, give):
+        return self.batches(give, endless=True)
+
+    async def batches(self, give, *, endless=False):
         try:
             yield [self.live]
             yield []
@@ -71,7 +82,7 @@ async def test_only_the_head_goes_through_the_middleware():
             through.append("returned")
 
     async def handle(request):
-        return sse.EventStream(server.batches(), server.metrics)
+        return sse.EventStream(server.batches, server.metrics)
 
     app = sse.Streams(routes=[Route("/", handle)], middleware=[Middleware(Counting)])
     await app(dict(SCOPE), server.receive, server.send)
@@ -83,7 +94,7 @@ async def test_only_the_head_goes_through_the_middleware():
 
 async def test_in_any_other_application_it_streams_as_well():
     server = Server()
-    await sse.EventStream(server.batches(), server.metrics)(SCOPE, server.receive, server.send)
+    await sse.EventStream(server.batches, server.metrics)(SCOPE, server.receive, server.send)
     assert len(server.sent) == 4 and server.is_closed and not server.open_streams
 
 
@@ -95,7 +106,7 @@ async def until(condition):
 
 async def test_who_goes_ends_its_stream():
     server = Server()
-    stream = sse.EventStream(server.batches(endless=True), server.metrics)
+    stream = sse.EventStream(server.endless, server.metrics)
     running = asyncio.create_task(stream(SCOPE, server.receive, server.send))
     await until(lambda: len(server.sent) == 3)
     assert server.open_streams and not running.done()
@@ -107,7 +118,7 @@ async def test_who_goes_ends_its_stream():
 
 async def test_a_stream_ends_with_its_token_and_says_so():
     server = Server()
-    stream = sse.EventStream(server.batches(endless=True), server.metrics)
+    stream = sse.EventStream(server.endless, server.metrics)
     stream.until = time.time() + 0.05
     async with asyncio.timeout(60):
         await stream(SCOPE, server.receive, server.send)
@@ -116,10 +127,87 @@ async def test_a_stream_ends_with_its_token_and_says_so():
 
 async def test_a_stream_that_is_stopped_from_outside_says_so():
     server = Server()
-    stream = sse.EventStream(server.batches(endless=True), server.metrics)
+    stream = sse.EventStream(server.endless, server.metrics)
     running = asyncio.create_task(stream(SCOPE, server.receive, server.send))
     await until(lambda: len(server.sent) == 3)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     assert server.is_closed and not server.open_streams
+
+
+@asynccontextmanager
+async def watched(*, wrapped=False):
+    """A real server with one stream of a bus, its client's bytes, and what was given to it."""
+    bus, given = MemoryBus(wire.encode), []
+
+    def follow(give):
+        def noted(live):
+            given.append(give(live))
+            return given[-1]
+
+        return bus.follow("s", BEGINNING, noted if give else None)
+
+    async def handle(request):
+        return sse.EventStream(follow, Metrics())
+
+    async def wrapping(scope, receive, send):
+        async def packed(message):
+            await send(message)
+
+        await streams(scope, receive, packed)
+
+    streams = sse.Streams(routes=[Route("/", handle)])
+    await bus.open(deaf)
+    async with (
+        serve_sockets(wrapping if wrapped else streams) as url,
+        aiohttp.ClientSession() as http,
+        http.get(url) as response,
+    ):
+        yield bus, response.content, given
+    await bus.close()
+
+
+def sleeps(bus):
+    """Whether the stream waits for the next event."""
+    channel = bus.channels["s"]
+    return bool(channel.sleeping) and all(not each.sleep.done() for each in channel.sleeping)
+
+
+async def read(content, end):
+    """The stream up to there, without its signs of life."""
+    body = b""
+    async with asyncio.timeout(60):
+        while end not in body:
+            body += await content.readany()
+    return body.replace(sse.ALIVE, b"")
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["straight", "by somebody who may pack it"])
+async def test_chunks_are_written_while_the_stream_sleeps(wrapped):
+    shown = turn(chunk("a"), chunk("b"), samples.said("ab"), chunk("c"))
+    async with watched(wrapped=wrapped) as (bus, content, given):
+        for entry in shown:
+            await until(lambda: sleeps(bus))
+            bus.publish("s", [entry])
+            body = sse.frames([LiveEvent(entry, wire.encode(entry))])
+            assert await read(content, body) == body
+        assert given == ([] if wrapped else [True, True, True])
+
+
+async def test_a_client_that_does_not_read_gets_the_rest_when_it_does():
+    async with watched() as (bus, content, given):
+        await until(lambda: sleeps(bus))
+        texts = (f"{number:07d}" * 20_000 for number in count())
+        shown = turn()
+        while given[-1:] != [False]:
+            assert len(shown) < 300, "nobody noticed that the client does not read"
+            await until(lambda: sleeps(bus))
+            entry = turn(*[chunk("")] * len(shown), chunk(next(texts)))[-1]
+            bus.publish("s", [*([] if len(shown) > 1 else shown), entry])
+            shown.append(entry)
+        bus.publish("s", [turn(*[chunk("")] * len(shown), chunk("the end"))[-1]])
+        stream = await read(content, b"the end")
+    words = re.findall(rb'"content":"([^"]*)', stream)
+    whole = b"".join(words[1:])  # but for the question
+    assert whole == "".join(entry.event.content for entry in shown[1:]).encode() + b"the end"

@@ -151,11 +151,19 @@ async def test_a_head_that_is_never_finished_is_hung_up_on(monkeypatch):
     config = uvicorn.Config(app, lifespan="off")
     config.load()
 
+    state = ServerState()
+
     def protocol():
-        return head_deadline.HeadDeadline(config, ServerState(), {})
+        return head_deadline.HeadDeadline(config, state, {})
+
+    async def look():
+        while True:
+            head_deadline.close_overdue(state.connections)
+            await asyncio.sleep(0.01)
 
     listening = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
-    async with listening, asyncio.timeout(60):
+    async with listening, asyncio.timeout(60), asyncio.TaskGroup() as group:
+        looking = group.create_task(look())
         address = listening.sockets[0].getsockname()
         for half in (b"", b"GET / HTTP/1.1\r\nho", b"GET / HTTP/1.1\r\nhost: x\r\n"):
             reader, writer = await asyncio.open_connection(*address)
@@ -173,6 +181,7 @@ async def test_a_head_that_is_never_finished_is_hung_up_on(monkeypatch):
         writer.write(b"GET / HTTP/1.1\r\n")  # the next one, on the same connection
         await rest(reader)
         writer.close()
+        looking.cancel()
 
 
 # what is over

@@ -1,6 +1,7 @@
 """What was shown of an answer is saved piece by piece: each is written once."""
 
 import asyncio
+from unittest import mock
 
 import msgspec
 from hypothesis import given
@@ -10,6 +11,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.pipeline.turn_state import Drafts, TurnState
 from turnlog.ports import CallStarted, Turn
+from turnlog.turns import drafts
 from turnlog.turns.drafts import DraftKeeper
 from turnlog.turns.recovery import unkept
 
@@ -74,6 +76,39 @@ async def test_a_piece_has_only_what_is_new():
         await writer.saves()
     assert sum(map(len, writer.saved.pieces)) < 100 * 1000 * 1.5
     assert [_words(draft) for draft in writer.found().answers] == writer.shown()
+
+
+async def test_an_answer_is_saved_as_it_grows_and_only_then(monkeypatch):
+    """Nobody says that it grew: the keeper looks, as often as it saves."""
+    monkeypatch.setattr(drafts, "EVERY", 0.003)
+    monkeypatch.setattr(drafts, "TICK", 0.001)
+    writer = Writer()
+    pieces, looks = writer.saved.pieces, mock.Mock(wraps=writer.keeper._save)
+    monkeypatch.setattr(writer.keeper, "_save", looks)
+
+    async def until(is_so):
+        async with asyncio.timeout(60):
+            while not is_so():
+                await asyncio.sleep(0.001)
+
+    writer.keeper.watch()  # there is nothing yet
+    writer.begins("1")
+    writer.keeper.watch()
+    await until(lambda: len(pieces) == 1)
+    writer.writes("1", "One")
+    await until(lambda: len(pieces) == 2)
+    seen = looks.call_count
+    await until(lambda: looks.call_count > seen + 3)
+    assert len(pieces) == 2
+    writer.state.index += 1  # something was shown that is no part of an answer
+    await until(lambda: len(pieces) == 3)
+    writer.saved.fails = True
+    writer.writes("1", " two")
+    await until(lambda: writer.keeper._marks == {})
+    writer.saved.fails = False
+    await until(lambda: len(pieces) == 4)
+    assert [_words(draft) for draft in writer.found().answers] == writer.shown()
+    await writer.keeper.close()
 
 
 async def test_an_answer_that_is_kept_or_begins_again_is_not_saved_any_more():

@@ -1,10 +1,13 @@
 """The handle of a running turn: whenever it is stopped, it ends once, with what stopped it."""
 
 import asyncio
+import gc
 
 import pytest
 
 from turnlog.errors import TimedOut
+from turnlog.simulator import Reply
+from turnlog.testing.apps import STREAM, served
 from turnlog.turns.live_turn import LiveTurn
 
 FOR_EVER = 3600.0
@@ -82,3 +85,25 @@ async def test_a_loop_that_ends_takes_the_turn_along():
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_turn_that_is_over_leaves_nothing_in_a_circle():
+    """Or it would stay in memory until the collector of cycles comes by, which is rarely."""
+    async with served(Reply("Hi."), Reply("Bye.")) as server:
+        session = await server.session()
+        await server.ask(session, headers=STREAM)
+        await server.ended()
+        gc.collect()
+        gc.disable()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        try:
+            await server.ask(session, headers=STREAM)
+            await server.ended()
+            await asyncio.sleep(0)
+            gc.collect()
+            left = {type(each).__name__ for each in gc.garbage}
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+    assert left & {"LiveTurn", "TurnState", "TurnWatch", "Parts", "ModelSummarizer"} == set()

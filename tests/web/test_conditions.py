@@ -5,7 +5,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from web.browser import tab
+from web.browser import new_tab, tab
 from web.office import CREATE, USER, office
 
 from turnlog import tool
@@ -146,8 +146,43 @@ async def test_who_asked_may_not_decide_where_four_eyes_are_wanted(browser, requ
         assert here.made == [("Atelier Rhône", "Lyon", 30000)]
 
 
-async def signed_in(one, token, place):
-    await one.go(place)
+async def test_the_page_begins_anew_for_somebody_else_and_stays_for_whoever_was_here(browser):
+    async with office(auth_secret=SECRET) as here, tab(browser, here.url) as one:
+        field = one.page.get_by_label("Message", exact=True)
+        await signed_in(one, mint(SECRET, "anna"), "/")
+        await field.fill("What does Ben earn?")
+        await one.page.get_by_role("button", name="Sign out anna").click()
+        await signed_in(one, mint(SECRET, "anna"))
+        assert await field.input_value() == "What does Ben earn?"
+        await one.page.get_by_role("button", name="Sign out anna").click()
+        await signed_in(one, mint(SECRET, "ben"))
+        await one.page.get_by_role("button", name="Sign out ben").wait_for()
+        assert await field.input_value() == ""
+        await field.fill("Who is Anna?")
+        await one.page.reload()
+        await one.page.get_by_role("button", name="Sign out ben").wait_for()
+        assert await field.input_value() == "Who is Anna?"
+        later = await new_tab(one.page.context, here.url)
+        await signed_in(later, mint(SECRET, "anna"), "/")
+        await later.page.get_by_role("button", name="Sign out anna").wait_for()
+        assert await later.page.get_by_label("Message", exact=True).input_value() == ""
+
+
+async def test_a_search_says_that_it_did_not_look_everywhere(browser):
+    async with office() as here, tab(browser, here.url) as one:
+        found = {"sessions": [], "cursor": None, "searchedAll": False}
+        await one.page.route("**/api/sessions?*search=*", lambda route: route.fulfill(json=found))
+        await one.go("/")
+        await one.page.get_by_role("searchbox").fill("rhubarb")
+        await one.page.keyboard.press("Enter")
+        await one.page.get_by_text("by their titles only").wait_for()
+        await one.page.get_by_role("searchbox").fill("")
+        await one.page.get_by_text("by their titles only").wait_for(state="detached")
+
+
+async def signed_in(one, token, place=None):
+    if place is not None:
+        await one.go(place)
     await one.page.get_by_label("Token", exact=True).fill(token)
     await one.page.get_by_role("button", name="Sign in").click()
     await one.page.get_by_role("dialog").wait_for(state="detached")

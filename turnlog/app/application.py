@@ -291,8 +291,8 @@ class Turnlog(RunsTurns):
     ) -> Live:
         return self._following.session(user_id, session_id, after, give)
 
-    def follow_turn(self, user_id: str, turn: StartedTurn) -> Live:
-        return self._following.turn(user_id, turn)
+    def follow_turn(self, user_id: str, turn: StartedTurn, give: Give | None = None) -> Live:
+        return self._following.turn(user_id, turn, give=give)
 
     @property
     def timezone(self) -> tzinfo:

@@ -8,15 +8,15 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
+from turnlog.buses.joining import UNMADE, joined
 from turnlog.events.base import Stamped
-from turnlog.events.chunks import CHUNKS, as_one
+from turnlog.events.chunks import CHUNKS
 from turnlog.events.cursor import Cursor, cursor_of
 from turnlog.events.kinds import Complete, Error, UserMessageSent
 from turnlog.ports import Batches, Encode, Give, LiveEvent
 
 MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
+NOTHING: tuple[int, int, Sequence[LiveEvent]] = (0, 0, ())  # between two places
 OVERHEAD = 300  # bytes that an event costs besides its JSON, about
 
 
@@ -29,12 +29,13 @@ class Line:
 class Follower:
     """One who watches a session, and how far it has read."""
 
-    __slots__ = ("give", "place", "position", "sleep")
+    __slots__ = ("bed", "give", "place", "position", "sleep")
 
     def __init__(self, place: int, position: int) -> None:
         self.place = place  # how many events it has got, counted from the first ever
         self.position = position  # the newest number of the log that it knows
         self.sleep: asyncio.Future[None] | None = None
+        self.bed = 0  # its place among those that sleep, if it does
         self.give: Give | None = None  # while it sleeps: takes chunks without waking it
 
     def takes(self, chunk: LiveEvent) -> bool:
@@ -59,19 +60,22 @@ class Follower:
 class Channel:
     """What a session shows: the events of its newest turn."""
 
+    __slots__ = ("_encode", "_forgotten", "_hidden", "_joined", "_quiet", "calls", "dropped",
+                 "events", "reaches", "size", "sleeping", "watchers")  # fmt: skip
+
     def __init__(self, encode: Encode) -> None:
         self.events: list[LiveEvent] = []
         self.size = 0  # bytes of these events
         self.dropped = 0  # how many events came before these
         self.watchers = 0
         self.calls = 0  # how often watchers were woken
-        self.sleeping: set[Follower] = set()  # they have read all there is
+        self.sleeping: list[Follower] = []  # they have read all there is
         self.reaches = -1  # who has seen the log up to this number has missed nothing before them
         self._encode = encode
         self._hidden = 0  # how many internal events came since the last one that was shown
         self._quiet = False  # since the last heartbeat
         self._forgotten: Cursor | None = None  # up to where this turn is not here any more
-        self._joined: tuple[int, int, Sequence[LiveEvent]] = (0, 0, [])  # what was read last
+        self._joined = NOTHING  # what was read last
 
     @property
     def over(self) -> bool:
@@ -100,14 +104,14 @@ class Channel:
             self.size += OVERHEAD + len(json)
         self.calls += 1
         self._quiet = False
-        if len(batch) == 1 and not self._hidden and type(batch[0].envelope.event) in CHUNKS:
-            newest = self.events[-1]
-            woken = {follower for follower in self.sleeping if not follower.takes(newest)}
-        else:
-            woken = self.sleeping
-        self.sleeping = self.sleeping - woken
-        for follower in woken:
-            follower.wake()
+        is_chunk = len(batch) == 1 and not self._hidden and type(batch[0].envelope.event) in CHUNKS
+        sleeping, self.sleeping = self.sleeping, []
+        for follower in sleeping:
+            if is_chunk and follower.takes(self.events[-1]):
+                follower.bed = len(self.sleeping)
+                self.sleeping.append(follower)
+            else:
+                follower.wake()
 
     def _begin(self, first: Stamped) -> None:
         known = _known_before(first)
@@ -154,6 +158,25 @@ class Channel:
             return False
         return self.over or (index is not None and index <= (last.envelope.index or 0))
 
+    def leave(self, one: Follower) -> None:
+        """Somebody watches no more. The last that sleeps takes its bed: nobody is looked for."""
+        self.watchers -= 1
+        if self.sleeping[one.bed : one.bed + 1] == [one]:
+            self.sleeping[one.bed] = last = self.sleeping[-1]
+            last.bed = one.bed
+            self.sleeping.pop()
+        self.rest()
+
+    def rest(self) -> None:
+        """Keep no JSON of a turn that is over and that all have read. For one who comes back it
+        is made again, from the same events, which are as large: its `size` stays.
+        """
+        if len(self.sleeping) < self.watchers or not self.events or not self.over:
+            return
+        self._joined = NOTHING
+        if self.events[-1].json is not UNMADE:
+            self.events = [LiveEvent(event.entry, UNMADE) for event in self.events]
+
     def begin_at(self, first: Stamped) -> None:
         """What was shown of this turn before this event is not here."""
         self._forgotten = Cursor(_known_before(first), (first.envelope.index or 0) - 1)
@@ -161,7 +184,7 @@ class Channel:
     def _drop(self) -> None:
         self.dropped += len(self.events)
         self.events, self.size = [], 0
-        self._joined = (0, 0, [])
+        self._joined = NOTHING
 
     # reading
 
@@ -178,7 +201,7 @@ class Channel:
 
     def place_of(self, after: Cursor) -> int:
         """How many events a client with this cursor has seen, counted from the first ever."""
-        return self.dropped + sum(cursor_of(event.entry) <= after for event in self.events)
+        return self.dropped + len([e for e in self.events if cursor_of(e.entry) <= after])
 
     def skips(self, first: Stamped, position: int) -> bool:
         """Whether the log has something between these two that was never shown here."""
@@ -188,11 +211,11 @@ class Channel:
     def read(self, place: int) -> Sequence[LiveEvent]:
         """What came after so many events. Those who lag alike share the joined chunks."""
         waiting = self.events[place - self.dropped :]
-        if len(waiting) == 1:
+        if len(waiting) == 1 and waiting[0].json is not UNMADE:
             return waiting
         end = place + len(waiting)
         if self._joined[:2] != (place, end):
-            self._joined = (place, end, _join(waiting, self._encode))
+            self._joined = (place, end, joined(waiting, self._encode))
         return self._joined[2]
 
 
@@ -261,18 +284,19 @@ class Channels(OrderedDict[str, Channel]):
                     fresh = from_nothing = False
                     me.give = give  # not before: where it is in the turn is known only now
                     yield batch
+                    del batch  # what was read is not kept by those who wait
                 elif line.closed:
                     return
                 elif woken:
                     yield []
                 else:
-                    me.sleep = loop.create_future()
-                    channel.sleeping.add(me)
+                    me.sleep, me.bed = loop.create_future(), len(channel.sleeping)
+                    channel.sleeping.append(me)
+                    channel.rest()
                     await me.sleep
             yield None
         finally:
-            channel.watchers -= 1
-            channel.sleeping.discard(me)
+            channel.leave(me)
 
     def clear(self) -> None:
         super().clear()
@@ -303,26 +327,3 @@ class Channels(OrderedDict[str, Channel]):
 def _known_before(entry: Stamped) -> int:
     """The newest number of the log before this event."""
     return entry.position - (entry.seq is not None)
-
-
-def _join(waiting: Sequence[LiveEvent], encode: Encode) -> list[LiveEvent]:
-    """Adjacent chunks of one block as one, which stands where the last of them stood."""
-    runs: list[list[LiveEvent]] = []
-    for event in waiting:
-        if runs and _continues(runs[-1][-1].entry, event.entry):
-            runs[-1].append(event)
-        else:
-            runs.append([event])
-    return [run[0] if len(run) == 1 else _one(run, encode) for run in runs]
-
-
-def _continues(last: Stamped, entry: Stamped) -> bool:
-    return last.turn_id == entry.turn_id and as_one(last.event, entry.event) is not None
-
-
-def _one(run: Sequence[LiveEvent], encode: Encode) -> LiveEvent:
-    content = "".join(event.entry.event.content for event in run)  # type: ignore[attr-defined]  # chunks
-    event = replace(run[0].entry.event, content=content)
-    last = run[-1].entry
-    entry = replace(last, envelope=replace(last.envelope, event=event))
-    return LiveEvent(entry, encode(entry))

@@ -5,10 +5,8 @@ remember is told to reload.
 """
 
 import asyncio
-from collections.abc import Sequence
 
 from turnlog.buses.channels import Channels, Line
-from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor
 from turnlog.ports import Batches, Encode, Give, OnSignal, Signal
 
@@ -30,6 +28,7 @@ class MemoryBus:
         beside: "MemoryBus | None" = None,
     ) -> None:
         self.channels: Channels = beside.channels if beside else Channels(encode, most_bytes)
+        self.publish = self.channels.add
         self._listeners: dict[Line, OnSignal] = beside._listeners if beside else {}
         self._heartbeat = heartbeat
         self._line = Line()
@@ -53,9 +52,6 @@ class MemoryBus:
             self._beating.cancel()
         for channel in self.channels.values():
             channel.add([])  # those who follow see that it is closed
-
-    def publish(self, session_id: str, batch: Sequence[Stamped]) -> None:
-        self.channels.add(session_id, batch)
 
     def follow(self, session_id: str, after: Cursor, give: Give | None = None) -> Batches:
         return self.channels.follow(session_id, after, self._line, give)

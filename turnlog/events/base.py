@@ -5,13 +5,14 @@ so that equal content is equal events. Fields are snake_case here, camelCase on 
 """
 
 from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import msgspec
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A small frozen value: camelCase outside, snake_case inside."""
+class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """A small frozen value: camelCase outside, snake_case inside. It is never part of a cycle, so
+    the collector of cycles does not look at it."""
 
 
 class Event(Value, frozen=True, kw_only=True, tag_field="type"):
@@ -31,18 +32,18 @@ class Event(Value, frozen=True, kw_only=True, tag_field="type"):
     def shown(self) -> dict[str, Any]:
         """What a client sees of it, without the envelope. Values are as they are, not copied."""
         shown: dict[str, Any] = {"type": self.type}
-        for attribute, name in _shown_fields(type(self)):
-            value = getattr(self, attribute)
-            if value is not msgspec.UNSET:
+        values = msgspec.structs.astuple(self)
+        for name, value in zip(_shown_names(type(self)), values, strict=True):
+            if name is not None and value is not msgspec.UNSET:
                 shown[name] = value
         return shown
 
 
 @cache
-def _shown_fields(kind: type[Event]) -> tuple[tuple[str, str], ...]:
-    """Attributes that clients see, each with its name on the wire."""
-    names = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
-    return tuple((attribute, name) for attribute, name in names if name not in kind.log_only)
+def _shown_names(kind: type[Event]) -> tuple[str | None, ...]:
+    """Of each field its name on the wire; None: clients do not see it."""
+    names = kind.__struct_encode_fields__
+    return tuple(None if name in kind.log_only else name for name in names)
 
 
 class AgentRef(Value, frozen=True, kw_only=True):
@@ -52,7 +53,7 @@ class AgentRef(Value, frozen=True, kw_only=True):
     name: str
 
 
-class Attributed(NamedTuple):
+class Attributed(msgspec.Struct, frozen=True):
     """An event whose author and fate are decided."""
 
     event: Event
@@ -61,7 +62,7 @@ class Attributed(NamedTuple):
     kept: bool
 
 
-class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+class Envelope(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event with its place in the turn; the log has not numbered it yet."""
 
     event: Event
@@ -73,7 +74,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     kept: bool
 
 
-class Stamped(msgspec.Struct, frozen=True, kw_only=True):
+class Stamped(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event with its final place: who produced it, and where it stands."""
 
     session_id: str

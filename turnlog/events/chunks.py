@@ -10,7 +10,7 @@ from turnlog.events.base import Event
 from turnlog.events.kinds import MessageChunk, ThinkingChunk
 
 Chunk = MessageChunk | ThinkingChunk
-CHUNKS = (MessageChunk, ThinkingChunk)
+CHUNKS: frozenset[type] = frozenset((MessageChunk, ThinkingChunk))
 
 
 def is_chunk(outputs: Sequence[object]) -> TypeGuard[Sequence[Chunk]]:
@@ -19,8 +19,8 @@ def is_chunk(outputs: Sequence[object]) -> TypeGuard[Sequence[Chunk]]:
 
 
 def are_chunks(outputs: Sequence[object]) -> TypeGuard[Sequence[Chunk]]:
-    """Whether these are chunks, and nothing else."""
-    return bool(outputs) and all(type(output) in CHUNKS for output in outputs)
+    """Whether there is nothing but chunks here; so it is where nothing is."""
+    return CHUNKS.issuperset(map(type, outputs))
 
 
 def as_one(last: object, event: object) -> Event | None:

@@ -25,10 +25,10 @@ def seconds_between(moment: str, later: str) -> float:
     return passed.total_seconds()
 
 
+@lru_cache(maxsize=4)  # sessions whose windows end together share a moment
 def text(milliseconds: int) -> str:
     """The time that many milliseconds after 1970 began."""
-    seconds, rest = divmod(milliseconds, 1000)
-    return f"{_second(seconds)}.{rest:03}Z"
+    return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03}Z"
 
 
 @lru_cache(maxsize=4)  # every chunk has a time, and many share a second

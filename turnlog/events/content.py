@@ -69,7 +69,7 @@ def hash_of(args: dict[str, Any]) -> str:
 
 
 def text_of(blocks: Iterable[Block]) -> str:
-    return "".join(block["text"] for block in blocks if block["type"] == "text")
+    return "".join([block["text"] for block in blocks if block["type"] == "text"])
 
 
 class Span(NamedTuple):
@@ -99,8 +99,6 @@ def citations_of(
     The API cites a block as a whole: the words of a citation are those of its block. `cited` is
     what was found out about each, as far as anything was.
     """
-    if not cited and not any(block.get("citations") for block in blocks):
-        return []  # most answers
     texts = (block for block in blocks if block["type"] == "text")
     citations = [
         {**span._asdict(), **citation}

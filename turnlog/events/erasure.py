@@ -32,7 +32,7 @@ def what_is_left(rows: Iterable[Record]) -> list[Stamped]:
     """The events of the rows without those that were erased. A question says that it was: its
     turn begins with it. Raises UnknownEvent where the content is in an archive.
     """
-    return [shown(row) for row in rows if row.body or _stays(row)]
+    return [stamped(row) if row.body else shown(row) for row in rows if row.body or _stays(row)]
 
 
 def _stays(row: Row) -> bool:

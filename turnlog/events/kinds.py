@@ -163,20 +163,25 @@ class Message(Event, frozen=True, kw_only=True, tag="message"):
         return text_of(self.blocks)
 
     @property
+    def cites(self) -> bool:
+        """Whether it has any citation. Most answers have none."""
+        return bool([block for block in self.blocks if block.get("citations")])
+
+    @property
     def spans(self) -> list[Span]:
         """Where each text block stands in `content`."""
         return spans_of(self.blocks, self.block_indexes)
 
     @property
     def citations(self) -> list[Citation]:
-        return citations_of(self.blocks, self.spans, self.cited)
+        return citations_of(self.blocks, self.spans, self.cited) if self.cites else []
 
     def shown(self) -> dict[str, Any]:
         spans = self.spans
         shown = super().shown() | {
             "content": self.content,
             "blocks": [span._asdict() for span in spans],
-            "citations": citations_of(self.blocks, spans, self.cited),
+            "citations": citations_of(self.blocks, spans, self.cited) if self.cites else [],
         }
         if refused := self.details.get("stop_details"):  # why the model would not answer
             shown["stopDetails"] = refused

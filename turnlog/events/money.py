@@ -7,15 +7,17 @@ as in SQL, and nothing is ever rounded.
 
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import lru_cache
 
 PICO = 12  # decimals
 
 
+@lru_cache(maxsize=1024)  # a call, its message and its turn often cost the same
 def usd(picousd: int) -> Decimal:
     """Dollars, without zeros at the end."""
-    value = Decimal(picousd).scaleb(-PICO).normalize()
-    whole = value == value.to_integral_value()
-    return value.quantize(Decimal(1)) if whole else value
+    if picousd % 10**PICO == 0:
+        return Decimal(picousd // 10**PICO)
+    return Decimal(picousd).scaleb(-PICO).normalize()
 
 
 def picousd(cost: Decimal) -> int:
@@ -28,5 +30,9 @@ def picousd(cost: Decimal) -> int:
 
 def total(costs: Iterable[Decimal | None]) -> Decimal | None:
     """The sum; unknown as soon as one of them is, because half a bill must not pass for one."""
-    known = list(costs)
-    return usd(sum(picousd(c) for c in known if c is not None)) if None not in known else None
+    known = 0
+    for cost in costs:
+        if cost is None:
+            return None
+        known += picousd(cost)
+    return usd(known)

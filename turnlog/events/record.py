@@ -11,7 +11,7 @@ by guessing.
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -97,7 +97,8 @@ class BareRecord(msgspec.Struct, frozen=True, gc=False):
         return f"{self.seq}.{-1 if self.event_index is None else self.event_index}"
 
 
-Seal = Callable[[Record, bytes], bytes]  # a row, and the seal before it
+# The seal of a row: of its envelope and its digest, after the seal before it.
+Seal = Callable[[tuple[object, ...], bytes, bytes], bytes]
 
 
 def records(
@@ -107,31 +108,19 @@ def records(
     first_seq: int,
     seal: bytes,
     seals: Seal | None = None,
-) -> Iterator[Record]:
+) -> list[Record]:
     """Number the events from `first_seq` on, each sealed onto the one before."""
-    seals = seals or sealed
-    for seq, envelope in enumerate(events, first_seq):
-        event = envelope.event
+    seals = seals or _sealed
+    rows = []
+    for seq, placed in enumerate(events, first_seq):
+        event, agent = placed.event, placed.agent
         body, salt = codec.encode(event), os.urandom(_SALT_BYTES)
-        row = Record(
-            session_id,
-            seq,
-            turn_id,
-            envelope.event_id,
-            event.type,
-            event.version,
-            envelope.time,
-            envelope.agent.id,
-            envelope.agent.name,
-            envelope.index,
-            envelope.internal,
-            body,
-            salt,
-            digest_of(body, salt),
-            NO_SEAL,
-        )
-        seal = seals(row, seal)
-        yield row._replace(seal=seal)
+        digest = digest_of(body, salt)
+        place = (session_id, seq, turn_id, placed.event_id, event.type, event.version, placed.time,
+                 agent.id, agent.name, placed.index)  # fmt: skip
+        seal = seals((*place, int(placed.internal)), digest, seal)
+        rows.append(Record(*place, placed.internal, body, salt, digest, seal))
+    return rows
 
 
 def digest_of(body: bytes, salt: bytes) -> bytes:
@@ -146,10 +135,14 @@ def sealed(row: Record, before: bytes) -> bytes:
 
     A row without a digest has its body in the place of it, as all rows once had.
     """
-    if row.digest is None:
-        content = msgspec.json.encode(row.envelope) + row.body
-    else:
-        content = msgspec.json.encode((2, *row.envelope)) + row.digest
+    if row.digest is not None:
+        return _sealed(row.envelope, row.digest, before)
+    content = msgspec.json.encode(row.envelope) + row.body
+    return hashlib.blake2b(before + content, digest_size=16).digest()
+
+
+def _sealed(envelope: tuple[object, ...], digest: bytes, before: bytes) -> bytes:
+    content = msgspec.json.encode((2, *envelope)) + digest
     return hashlib.blake2b(before + content, digest_size=16).digest()
 
 
@@ -169,16 +162,7 @@ def stamped(row: Record | BareRecord) -> Stamped:
 
 def placed(row: Record | BareRecord, event: Event) -> Stamped:
     """The event in the place of the row."""
-    return numbered(_envelope(row, event), row.session_id, row.turn_id, row.seq)
-
-
-def numbered(placed: Envelope, session_id: str, turn_id: str, seq: int) -> Stamped:
-    """A kept event that has got its number."""
-    return Stamped(session_id=session_id, turn_id=turn_id, envelope=placed, seq=seq, position=seq)
-
-
-def _envelope(row: Record | BareRecord, event: Event) -> Envelope:
-    return Envelope(
+    place = Envelope(
         event=event,
         event_id=row.event_id,
         time=row.at,
@@ -187,3 +171,9 @@ def _envelope(row: Record | BareRecord, event: Event) -> Envelope:
         internal=bool(row.is_internal),
         kept=True,
     )
+    return numbered(place, row.session_id, row.turn_id, row.seq)
+
+
+def numbered(placed: Envelope, session_id: str, turn_id: str, seq: int) -> Stamped:
+    """A kept event that has got its number."""
+    return Stamped(session_id=session_id, turn_id=turn_id, envelope=placed, seq=seq, position=seq)

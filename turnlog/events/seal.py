@@ -39,7 +39,8 @@ class Seals:
 
     def of(self, owner: str) -> Seal:
         """How the rows of this owner's session are sealed."""
-        return lambda row, before: self.seal(row, before, owner)
+        key = self._key
+        return lambda envelope, digest, before: _hash(envelope, digest, before, owner, key)
 
     def form(self, row: Record, before: bytes, owner: str) -> int | None:
         """How the row is sealed after `before`; None: it is not what was written."""
@@ -81,5 +82,11 @@ def _marked(values: Sequence[object], before: bytes, key: bytes) -> bytes:
 
 def _with_owner(row: Record, before: bytes, owner: str, key: bytes) -> bytes:
     assert row.digest is not None
-    content = msgspec.json.encode((3, owner, *row.envelope)) + row.digest
+    return _hash(row.envelope, row.digest, before, owner, key)
+
+
+def _hash(
+    envelope: tuple[object, ...], digest: bytes, before: bytes, owner: str, key: bytes
+) -> bytes:
+    content = msgspec.json.encode((3, owner, *envelope)) + digest
     return hashlib.blake2b(before + content, digest_size=16, key=key).digest()

@@ -44,13 +44,21 @@ class UsagePart(NamedTuple):
         return self.prompt_tokens + self.output_tokens
 
 
-def parts_of(model: str, reported: Reported) -> list[UsagePart]:
-    """One part for each model call that the report lists; without a list, one for all of it."""
-    parts = _read(msgspec.json.encode(reported))
-    return [part if part.model else part._replace(model=model) for part in parts]
+def parts_of(model: str, reported: Reported) -> tuple[UsagePart, ...]:
+    """One part for each model call that the report lists; without a list, one for all of it.
+
+    `model`: of a part that names none; "" where that does not matter.
+    """
+    report = msgspec.json.encode(reported)
+    return _parts_of(model, report) if model else _read(report)
 
 
 # An answer is counted, priced, billed and measured: its report is read once.
+@lru_cache(maxsize=100)
+def _parts_of(model: str, report: bytes) -> tuple[UsagePart, ...]:
+    return tuple([part if part.model else part._replace(model=model) for part in _read(report)])
+
+
 @lru_cache(maxsize=100)
 def _read(report: bytes) -> tuple[UsagePart, ...]:
     """The same for a report as JSON. A part that names no model has none."""
@@ -90,6 +98,8 @@ def _beside(reported: Reported) -> dict[str, Any]:
 
 def searches_of(reported: Reported) -> int:
     """How many web searches are billed."""
+    if "server_tool_use" not in reported:
+        return 0
     return _count(_table(reported, "server_tool_use"), "web_search_requests", MOST_SEARCHES)
 
 

@@ -37,16 +37,21 @@ def admit(question: Question, limits: Limits) -> None:
         _check_sampling(question.sampling)
     if question.request_id is not None:
         _check_request_id(question.request_id)
-    if len(question.file_ids) > MOST_FILES:
-        raise TooLarge(f"A message may have {MOST_FILES} files; this one has more.")
-    if len(set(question.file_ids)) < len(question.file_ids):
-        raise BadInput("'fileIds' names a file twice.")
+    if question.file_ids:
+        _check_file_ids(question.file_ids)
 
 
 def admit_files(files: Sequence[File], limits: Limits) -> None:
     """Refuse what no request can hold together."""
     if too_much([file.facts | file.details for file in files], limits.model):
         raise TooLarge("These files are too large to be sent in one message. Send fewer of them.")
+
+
+def _check_file_ids(ids: Sequence[str]) -> None:
+    if len(ids) > MOST_FILES:
+        raise TooLarge(f"A message may have {MOST_FILES} files; this one has more.")
+    if len(set(ids)) < len(ids):
+        raise BadInput("'fileIds' names a file twice.")
 
 
 def _check_sampling(sampling: Sampling) -> None:

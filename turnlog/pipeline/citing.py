@@ -3,7 +3,7 @@
 What is found is kept with the answer: a reload shows the same, also when a file is gone.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -48,8 +48,8 @@ async def followed(
     `sources`: what its agent was given when it was asked, None where nobody knows; `found`: what
     searches have found since.
     """
-    message = next((each for each in _events(batch) if isinstance(each, k.Message)), None)
-    if message is None or not message.citations:
+    message = _answer_in(batch)
+    if message is None or not message.cites:
         return batch
     known = sources and sources().plus([*found, *message.blocks])  # it may have searched itself
     cited = [await _follow(c, known, user_id, files) for c in message.citations[:MOST]]
@@ -59,8 +59,18 @@ async def followed(
     return replace(batch, outputs=[_changed(each, message) for each in batch.outputs])
 
 
-def _events(batch: Batch) -> Iterator[object]:
-    return (each.event if isinstance(each, Hidden) else each for each in batch.outputs)
+def can_be_followed(batch: Batch) -> bool:
+    """Whether there is an answer in it that has citations."""
+    message = _answer_in(batch)
+    return message is not None and message.cites
+
+
+def _answer_in(batch: Batch) -> k.Message | None:
+    for output in batch.outputs:
+        match output:
+            case (k.Message() as message) | Hidden(event=k.Message() as message):
+                return message
+    return None
 
 
 def _changed(output: Output, message: k.Message) -> Output:

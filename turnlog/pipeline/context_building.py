@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -18,7 +18,7 @@ from turnlog.events.content import Block
 from turnlog.pipeline.admission import Limits
 from turnlog.pipeline.citing import sources_in
 from turnlog.pipeline.moving import Mover, moved
-from turnlog.pipeline.windows import Windows
+from turnlog.pipeline.windows import SessionWindow, Windows
 from turnlog.ports import (
     NO_ATTACHMENTS,
     Agent,
@@ -69,12 +69,17 @@ async def build_context(
     the model could not take in what was built before; without a move of the anchor in return, it
     cannot be told less.
     """
-    known = (Windows(0) if windows is None else windows).of(log, session, agent.id)
+    known = SessionWindow(Windows(0) if windows is None else windows, log, session, agent.id)
     window = await known.take()
-    desk = _Desk(agent, team, question, session, tools, limits, system)
+    desk = _Desk(
+        *(agent, team, question, session, tools, limits, system),
+        model=agent.model or limits.model,
+        searches=_searches(session, agent, limits),
+    )
     mover = summarizing and Mover(
         room_for(desk.model, limits.history_tokens, limits.max_tokens),
         agent.id,
+        desk.model,
         *summarizing,
         known.read,
         desk.as_it_was_told,
@@ -84,16 +89,16 @@ async def build_context(
     if move.moved:
         window = move.window
         files = window.plan(desk.model)
-    blocks, sources = await _blocks(files, session.user_id, attachments)
+    blocks, sources = await _blocks(files, session.user_id, attachments) if files else ({}, {})
     specs = desk.specs(files, window.opening)
-    prefix = desk.fingerprint(specs)
+    prefix = fingerprint(desk.model, system, specs, desk.searches)
     answered = {each.call.tool_use_id for each in open_calls if each.agent.id == agent.id}
     telling = window.tell(prefix, blocks, answered)
     if telling is None:
         window = await known.take(anew=True)
         telling = window.tell(prefix, blocks, answered)
         assert telling is not None, "it was told nothing before"
-    repaired = window.newly_repaired(telling.repaired)
+    repaired = window.newly_repaired(telling.repaired) if telling.repaired else None
     seat = Seat(
         agent=agent,
         prompt=desk.prompt(specs, telling.messages, window.open_container(datetime.now(UTC))),
@@ -109,7 +114,7 @@ async def build_context(
     return seat, prefix
 
 
-class _Desk(NamedTuple):
+class _Desk(msgspec.Struct, frozen=True):
     """All that a prompt is made of, but for the log."""
 
     agent: Agent
@@ -119,21 +124,16 @@ class _Desk(NamedTuple):
     tools: ToolBox
     limits: Limits
     system: str
-
-    @property
-    def model(self) -> str:
-        return self.agent.model or self.limits.model
-
-    @property
-    def searches(self) -> int | None:
-        return _searches(self.session, self.agent, self.limits)
+    model: str
+    searches: int | None  # how many are left
 
     def specs(self, files: Sequence[Told], opening: Opening) -> list[ToolSpec]:
-        offered = _offered(self.tools, needs_tool(files) or opening.readable)
-        return [*offered, *_handovers(self.agent, self.team)]
-
-    def fingerprint(self, specs: Sequence[ToolSpec]) -> str:
-        return fingerprint(self.model, self.system, specs, self.searches)
+        """Its tools, the one that reads files where there is something to read, hand-overs."""
+        specs = [*self.tools.specs]
+        has_files = files or opening.files
+        if has_files and (needs_tool(files) or opening.readable) and not _can_read_files(specs):
+            specs.append(FILE_TOOL)
+        return [*specs, *_handovers(self.agent, self.team)] if self.agent.hands_over_to else specs
 
     def prompt(
         self, specs: Sequence[ToolSpec], messages: list[dict[str, Any]], container: str | None
@@ -153,7 +153,9 @@ class _Desk(NamedTuple):
         )
 
     def as_it_was_told(self, events: Sequence[Stamped], opening: Opening) -> Prompt:
-        """A part of the window, as the agent was told it before; but its files by name."""
+        """A part of the window, as the agent was told it before; but its files by name. It is to
+        be summarized: nobody goes on from its last word.
+        """
         files = plan(events, self.model)
         specs = self.specs(files, opening)
         names: dict[str, list[Block]] = {}
@@ -161,16 +163,15 @@ class _Desk(NamedTuple):
             names.setdefault(each.message_id, []).append(
                 {"type": "text", "text": named(each.facts)}
             )
-        prefix = self.fingerprint(specs)
-        telling = tell(events, self.agent.id, prefix=prefix, files=names, opening=opening)
+        prefix = fingerprint(self.model, self.system, specs, self.searches)
+        telling = tell(
+            events, self.agent.id, prefix=prefix, files=names, opening=opening, ended=True
+        )
         return self.prompt(specs, telling.messages, None)
 
 
-def _offered(tools: ToolBox, readable: bool) -> Iterator[ToolSpec]:
-    """Its tools, and the one that reads files where there is something to read."""
-    yield from tools.specs
-    if readable and all(spec.name != FILE_TOOL.name for spec in tools.specs):
-        yield FILE_TOOL
+def _can_read_files(specs: Sequence[ToolSpec]) -> bool:
+    return any(spec.name == FILE_TOOL.name for spec in specs)
 
 
 async def _blocks(
@@ -194,8 +195,9 @@ async def _blocks(
 
 async def prompt_of(agent: Agent, session: Session) -> str:
     """The agent's prompt for the user of this session; a function is asked for it."""
-    context = PromptContext(user_id=session.user_id, session=session, deps=agent.deps)
-    made = agent.prompt if isinstance(agent.prompt, str) else agent.prompt(context)
+    if isinstance(agent.prompt, str):
+        return agent.prompt
+    made = agent.prompt(PromptContext(user_id=session.user_id, session=session, deps=agent.deps))
     text = await made if isinstance(made, Awaitable) else made
     if not isinstance(text, str):
         raise TypeError(f"the prompt of agent {agent.id!r} is {type(text).__name__}")
@@ -230,7 +232,7 @@ def _searches(session: Session, agent: Agent, limits: Limits) -> int | None:
 
 def _most_tokens(question: Question, limits: Limits) -> int:
     wished = question.sampling.max_tokens if question.sampling else None
-    return min(wished or limits.max_tokens, limits.max_tokens)
+    return min(wished, limits.max_tokens) if wished else limits.max_tokens
 
 
 def _budget(question: Question, session: Session) -> int | None:

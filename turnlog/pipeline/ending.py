@@ -59,13 +59,20 @@ def error_of(state: TurnState, failure: BaseException | None) -> k.Error | None:
 def complete(state: TurnState, answer: k.Message | None = None) -> k.Complete:
     """How the turn ends; with `answer`, which is about to be kept, as its last message."""
     last = answer or state.last_message
+    if answer is None:
+        used, cost = state.usage, money.total(state.costs)
+    elif not state.costs:  # most turns have one answer
+        used, cost = answer.token_usage, answer.cost_usd
+    else:
+        used = state.usage + answer.token_usage
+        cost = money.total([*state.costs, answer.cost_usd])
     return k.Complete(
         reason="cancelled" if last and last.stop_reason == "cancelled" else "success",
         stop_reason=last.stop_reason if last else "end_turn",
-        token_usage=state.usage + answer.token_usage if answer else state.usage,
+        token_usage=used,
         model=last.model if last else "",
         tools_used=list(dict.fromkeys(state.tools_used)),
-        cost_usd=money.total([*state.costs, answer.cost_usd] if answer else state.costs),
+        cost_usd=cost,
     )
 
 
@@ -74,12 +81,12 @@ def complete_with(last: Sequence[Attributed], state: TurnState) -> k.Complete | 
 
     None: something else of the turn is open, or they have no answer.
     """
-    answers = [event for event, *_ in last if isinstance(event, k.Message)]
+    answers = [each.event for each in last if type(each.event) is k.Message]
     if len(answers) != 1 or state.open_calls:
         return None
     (answer,) = answers
-    mine = all(draft.message_id == answer.message_id for draft in state.drafts.values())
-    return complete(state, answer) if mine else None
+    others = [d for d in state.drafts.values() if d.message_id != answer.message_id]
+    return None if others else complete(state, answer)
 
 
 def completed_again(kept: Sequence[Stamped]) -> Stamped:

@@ -17,7 +17,6 @@ import msgspec
 
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
-from turnlog.events.chunks import is_chunk
 from turnlog.ports import (
     NO_GUARD,
     Ask,
@@ -27,7 +26,6 @@ from turnlog.ports import (
     Engine,
     Model,
     OpenCall,
-    Output,
     owns_loop,
 )
 from turnlog.speaking.answer import results_of
@@ -39,30 +37,24 @@ Batches = AsyncGenerator[Batch, None]
 ClaimId = Callable[[str], Awaitable[str]]
 
 
-async def execute(ask: Ask, answerer: Model | Engine, claim_id: ClaimId) -> Batches:
-    """The batches of the turn. `claim_id` gives a message an id that no other message has."""
-    batches = answerer.answer(ask) if owns_loop(answerer) else _Loop(ask, answerer).run()
-    async with aclosing(batches):
-        async for batch in batches:
-            if not is_chunk(batch.outputs) and _begins_call(batch):
-                batch = msgspec.structs.replace(
-                    batch, outputs=await _named(batch.outputs, claim_id)
-                )
-            yield batch
+def execute(ask: Ask, answerer: Model | Engine) -> Batches:
+    """The batches of the turn."""
+    return answerer.answer(ask) if owns_loop(answerer) else _Loop(ask, answerer).run()
 
 
-def _begins_call(batch: Batch) -> bool:
-    return any(isinstance(output, CallStarted) for output in batch.outputs)
+async def named(batch: Batch, claim_id: ClaimId) -> Batch:
+    """A provider may repeat an id or give none. So each call gets a unique id when it starts.
 
-
-async def _named(outputs: Sequence[Output], claim_id: ClaimId) -> list[Output]:
-    """A provider may repeat an id or give none. So each call gets a unique id when it starts."""
-    named: list[Output] = []
-    for output in outputs:
-        if isinstance(output, CallStarted):
-            output = msgspec.structs.replace(output, message_id=await claim_id(output.message_id))
-        named.append(output)
-    return named
+    `claim_id` gives a message an id that no other message has.
+    """
+    for place, output in enumerate(batch.outputs):
+        if type(output) is CallStarted:
+            claimed = await claim_id(output.message_id)
+            if claimed != output.message_id:
+                outputs = [*batch.outputs]
+                outputs[place] = msgspec.structs.replace(output, message_id=claimed)
+                batch = msgspec.structs.replace(batch, outputs=outputs)
+    return batch
 
 
 class _Loop:

@@ -12,6 +12,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from turnlog.errors import TurnlogError
 from turnlog.events.base import Event, Stamped
 from turnlog.events.kinds import HistorySummarized, SummaryFailed
@@ -25,7 +27,7 @@ _log = logging.getLogger(__name__)
 UNEXPLAINED = "internal_error"
 
 
-class Moved(NamedTuple):
+class Moved(msgspec.Struct, frozen=True):
     """The window that is told, and what came of moving it."""
 
     window: Window
@@ -33,11 +35,12 @@ class Moved(NamedTuple):
     moved: bool = False
 
 
-class Mover(NamedTuple):
+class Mover(msgspec.Struct, frozen=True):
     """What a window is moved with."""
 
     room: sizes.Room
     speaker: str
+    model: str  # that the speaker speaks with
     summarizer: Summarizer
     guard: CallGuard
     read: Callable[[], Awaitable[Sequence[Stamped]]]  # all events of the window
@@ -70,11 +73,11 @@ async def moved(
     records: list[Event] = [made.call] if made.call else []
     if made.problem is not None:
         code, error = made.problem
-        facts = {"code": code, "error": error, "lost": at_once, **size._asdict()}
+        facts = {"code": code, "error": error, "lost": at_once, **msgspec.structs.asdict(size)}
         _log.warning("what leaves the window could not be summarized", extra={"facts": facts})
         records.append(SummaryFailed(**facts))
         if not at_once:
-            return stays._replace(records=records)
+            return Moved(window, records)
     opening = after(window.opening, leaving, made.text)
     staying = [entry for entry in events if entry.position >= anchor]
     window = Window(mover.speaker, anchor, staying, opening=opening, forgetful=True)
@@ -91,6 +94,7 @@ async def _summarized(leaving: Sequence[Stamped], opening: Opening, mover: Mover
     """The summary, or why there is none."""
     asked = Leaving(
         agent_id=mover.speaker,
+        model=mover.model,
         prompt=lambda: mover.prompt_of(leaving, opening),
         text=lambda: digest(opening, leaving),
     )

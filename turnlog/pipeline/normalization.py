@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import AgentRef, Attributed, Event
-from turnlog.events.chunks import Chunk, is_chunk
 from turnlog.events.clock import now
 from turnlog.pipeline.turn_state import Draft, TurnState, new_message_id
 from turnlog.ports import Batch, CallFailed, CallStarted, Hidden, Rate, SpeakerChanged, no_price
@@ -27,9 +26,6 @@ _OF_AN_ANSWER = (
 
 def normalize(batch: Batch, state: TurnState, rate: Rate = no_price) -> list[Attributed]:
     agent = batch.agent or state.agent
-    if is_chunk(batch.outputs):
-        chunk = _chunk(batch.outputs[0], batch.call, state)
-        return [Attributed(chunk, agent, internal=False, kept=False)]
     events: list[Attributed] = []
     calls = _Calls(state)
     for output in batch.outputs:
@@ -87,20 +83,12 @@ def _given_up(draft: Draft | None, rate: Rate) -> Iterator[Attributed]:
         yield Attributed(event, draft.agent, internal=False, kept=True)
 
 
-def _chunk(chunk: Chunk, call: str, state: TurnState) -> Chunk:
-    """The chunk under the id of its answer, which remembers it in case it is never finished."""
-    if draft := state.drafts.get(call):
-        if chunk.message_id != draft.message_id:
-            chunk = replace(chunk, message_id=draft.message_id)
-        draft.add(chunk)
-    return chunk
-
-
 def _admitted(event: Event, call: str, agent: AgentRef, state: TurnState, rate: Rate) -> Event:
-    if isinstance(event, k.ApprovalRequested):  # who decides knows what it has cost
-        return replace(event, cost_so_far_usd=money.total(state.costs))
-    if isinstance(event, k.HistorySummarized):
-        return _priced(event, rate)
+    match event:
+        case k.ApprovalRequested():  # who decides knows what it has cost
+            return replace(event, cost_so_far_usd=money.total(state.costs))
+        case k.HistorySummarized():
+            return _priced(event, rate)
     if not isinstance(event, _OF_AN_ANSWER):
         return event
     draft = state.drafts.get(call)

@@ -1,7 +1,7 @@
 """What a turn works with: the session, the team, who answers, where it is kept and shown."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -37,7 +37,7 @@ class Pacer(Protocol):
     """Holds chunks back for a moment, so that those which come together are shown together."""
 
     def takes(self, batch: Batch) -> bool: ...
-    def add(self, batch: Batch) -> None: ...
+    def add(self, batch: Batch) -> Literal[True]: ...
     def flush(self) -> None: ...
     def close(self) -> None: ...
 
@@ -45,7 +45,7 @@ class Pacer(Protocol):
 class DraftKeeper(Protocol):
     """Saves what was shown of unfinished answers."""
 
-    def touch(self) -> None: ...
+    def watch(self) -> None: ...
     async def close(self) -> None: ...
 
 

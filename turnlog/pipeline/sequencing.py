@@ -15,20 +15,20 @@ from turnlog.pipeline.turn_state import TurnState
 def place(events: Iterable[Attributed], state: TurnState) -> list[Envelope]:
     time = now()
     placed = []
-    for event, agent, internal, kept in events:
+    for each in events:
         index = None
-        if not internal:
+        if not each.internal:
             index = state.index
             state.index += 1
         placed.append(
             Envelope(
-                event=event,
-                event_id=state.event_id(event),
+                event=each.event,
+                event_id=state.event_id(each.event),
                 time=time,
-                agent=agent,
+                agent=each.agent,
                 index=index,
-                internal=internal,
-                kept=kept,
+                internal=each.internal,
+                kept=each.kept,
             )
         )
     return placed

@@ -5,7 +5,11 @@ Out: the kept events are on disk, with numbers. Then all events that are not int
      in order. An event that says "persisted" is on disk.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -15,30 +19,84 @@ from turnlog.events.base import Envelope, Stamped
 from turnlog.pipeline.turn_state import TurnState, new_message_id
 from turnlog.ports import Show
 
+T = TypeVar("T")
 Append = Callable[[Sequence[Envelope]], Awaitable[int]]
+Emit = Callable[[Sequence[Envelope], int], None]
 
 
 async def store_and_emit(
-    placed: Sequence[Envelope], state: TurnState, append: Append, show: Show
+    placed: Sequence[Envelope], state: TurnState, append: Append, emit: Emit
 ) -> None:
     kept = [p for p in placed if p.kept]
-    number = state.position + 1
-    if kept:
-        try:
-            number = await append(kept)
-        except MessageIdTaken:
-            placed = _with_fresh_ids(placed, state)
-            number = await append([p for p in placed if p.kept])
-    emit(placed, state, number, show)
+    if not kept:
+        emit(placed, state.position + 1)
+        return
+    stored = _begun(append(kept))
+    try:
+        await to_the_end(stored, partial(emit, placed))
+    except MessageIdTaken:
+        await _store_with_fresh_ids(placed, state, append, emit)
+    except asyncio.CancelledError:
+        if _failed_by(MessageIdTaken, stored):
+            with suppress(Exception):  # it was stopped, and hears of that
+                await _store_with_fresh_ids(placed, state, append, emit)
+        raise
+
+
+async def _store_with_fresh_ids(
+    placed: Sequence[Envelope], state: TurnState, append: Append, emit: Emit
+) -> None:
+    placed = _with_fresh_ids(placed, state)
+    await to_the_end(append([p for p in placed if p.kept]), partial(emit, placed))
+
+
+async def to_the_end(storing: Awaitable[T], then: Callable[[T], None]) -> None:
+    """Wait until it is stored, then do what follows on it: so the state matches the store.
+
+    Whoever is cancelled meanwhile waits all the same, and hears of it afterwards.
+    """
+    stored = _begun(storing)
+    try:
+        await _end_of(stored)
+    except asyncio.CancelledError:
+        stored.add_done_callback(partial(_follow, then))  # even if we are cancelled once more
+        await asyncio.wait([stored])
+        raise
+    then(stored.result())
+
+
+def _begun(storing: Awaitable[T]) -> "asyncio.Future[T]":
+    """A store that answers with a future needs no task for it."""
+    return storing if isinstance(storing, asyncio.Future) else asyncio.ensure_future(storing)
+
+
+def _failed_by(error: type[Exception], stored: "asyncio.Future[T]") -> bool:
+    return stored.done() and not stored.cancelled() and isinstance(stored.exception(), error)
+
+
+def _end_of(stored: "asyncio.Future[T]") -> "asyncio.Future[None]":
+    """Done when the other is. Cancelled, it leaves the other alone: as `shield`, in a third of
+    the steps, because whoever waits for it asks the other for its result.
+    """
+    end = stored.get_loop().create_future()
+    stored.add_done_callback(lambda _: None if end.done() else end.set_result(None))
+    return end
+
+
+def _follow(then: Callable[[T], None], stored: "asyncio.Future[T]") -> None:
+    if not stored.cancelled() and stored.exception() is None:
+        then(stored.result())
 
 
 def emit(placed: Sequence[Envelope], state: TurnState, number: int, show: Show) -> None:
     """Show the events, after the kept ones are stored. Kept events are numbered from `number`."""
     stamped = []
     for p in placed:
-        stamped.append(stamp(p, number if p.kept else None, state))
+        entry = stamp(p, number if p.kept else None, state)
         number += p.kept
-    show([entry for entry in stamped if not entry.envelope.internal])
+        if not p.internal:
+            stamped.append(entry)
+    show(stamped)
 
 
 def stamp(placed: Envelope, seq: int | None, state: TurnState) -> Stamped:

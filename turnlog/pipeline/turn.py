@@ -2,6 +2,7 @@
 
     question -> 1 context_building -> 2 execution -> 3 normalization -> 4 sequencing
              -> 5 store_and_emit, batch by batch; at the end 6 tool_finalization
+    Chunks, which are not stored, go from 2 to live_chunks, which is 3 to 5 for them.
 
 `begin` returns when the user's message is on disk. `work` may fail or be cancelled at any
 moment; `end` comes after it in any case, and ends the turn with `complete` or `error`, unless
@@ -11,10 +12,9 @@ so that `work` can go on with it in any process.
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from turnlog.errors import Archived, ContentErased, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Attributed, Envelope
 from turnlog.pipeline.asking import admitted_files, sent
-from turnlog.pipeline.citing import followed
+from turnlog.pipeline.citing import can_be_followed, followed
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.ending import (
     UNEXPLAINED,
@@ -32,11 +32,12 @@ from turnlog.pipeline.ending import (
     left_open,
     show_unkept,
 )
-from turnlog.pipeline.execution import execute
+from turnlog.pipeline.execution import execute, named
+from turnlog.pipeline.live_chunks import show_chunks
 from turnlog.pipeline.normalization import normalize
-from turnlog.pipeline.parts import DraftKeeper, Parts
+from turnlog.pipeline.parts import Parts
 from turnlog.pipeline.sequencing import place
-from turnlog.pipeline.store_and_emit import Append, emit, store_and_emit
+from turnlog.pipeline.store_and_emit import emit, store_and_emit, to_the_end
 from turnlog.pipeline.turn_state import TurnState, resumed
 from turnlog.ports import (
     Agent,
@@ -47,6 +48,7 @@ from turnlog.ports import (
     Seat,
     Store,
     Summarizer,
+    ToolBox,
     ToolStarted,
     Turn,
 )
@@ -71,13 +73,15 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
     state.file_ids = question.file_ids
     state.standing.brought = question.client_tools
 
-    async def open_turn(first: Sequence[Envelope]) -> int:
-        turn = replace(state.turn, started_at=first[0].time)  # one look at the clock: it may jump
-        title = "" if session.title else title_of(question.message)
-        state.turn = await parts.store.begin_turn(turn, first, title)
-        return state.turn.first_seq
+    placed = place(normalize(Batch([sent(question, files)]), state), state)
+    turn = replace(turn, started_at=placed[0].time)  # one look at the clock: it may jump
 
-    await deliver([Batch([sent(question, files)])], state, parts, open_turn)
+    def begun(turn: Turn) -> None:
+        state.turn = turn
+        _emit(state, parts, placed, turn.first_seq)
+
+    title = "" if session.title else title_of(question.message)
+    await to_the_end(parts.store.begin_turn(turn, placed, title), begun)
     return state
 
 
@@ -112,9 +116,11 @@ async def work(question: Question, state: TurnState, parts: Parts) -> None:
     """Answer the question, until it is answered or a person must decide something."""
     while True:
         await _answer(question, state, parts)
+        if not state.open_calls:  # so none is pending, and none is ready
+            return
         async with state.delivering:
             if state.pending and not state.ready:
-                await _to_the_end(_suspend(state, parts.store))
+                await _suspend(state, parts.store)
                 return
         if not state.ready:
             return
@@ -123,12 +129,7 @@ async def work(question: Question, state: TurnState, parts: Parts) -> None:
 async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
     """Stages 1 and 2, then stages 3 to 5 for each batch."""
     drafts = parts.drafts_for(state)
-    pacer = parts.pacer_for(lambda batch: show_chunks(batch, state, parts, drafts))
-
-    def straight(batch: Batch) -> bool:
-        pacer.add(batch)
-        return True
-
+    pacer = parts.pacer_for(partial(show_chunks, state=state, show=parts.show))
     ask = Ask(
         speaker=state.agent.id,
         team=_Team(question, state, parts),
@@ -141,17 +142,17 @@ async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
         paused=state.paused,
         user_id=state.turn.user_id,
         session_id=state.turn.session_id,
-        straight=straight,
+        straight=pacer.add,
     )
     try:
-        async with aclosing(execute(ask, parts.engine, parts.claim_id)) as batches:
+        async with aclosing(execute(ask, parts.engine)) as batches:
             async for batch in batches:
                 if pacer.takes(batch):
                     pacer.add(batch)
                 else:
                     pacer.flush()
-                    await deliver([batch], state, parts)
-                    drafts.touch()
+                    await deliver([await named(batch, parts.claim_id)], state, parts)
+                    drafts.watch()
     finally:
         pacer.close()
         await drafts.close()
@@ -174,8 +175,7 @@ class _Team:
         agent = parts.member(agent_id)
         tools = await parts.tools_for(agent, state.turn, state.standing)
         if agent_id not in state.prefixes:  # once in a turn
-            names = ",".join(spec.name for spec in tools.specs)
-            _log.info("agent has tools", extra={"facts": {"agent": agent_id, "tools": names}})
+            self._log_tools(agent, tools)
         seat, state.prefixes[agent_id] = await build_context(
             agent,
             parts.team,
@@ -193,6 +193,14 @@ class _Team:
         )
         state.sources[agent_id] = seat.sources
         return seat
+
+    def _log_tools(self, agent: Agent, tools: ToolBox) -> None:
+        """What the agent may call, where the start of the turn did not say it."""
+        names = [spec.name for spec in tools.specs]
+        said = agent.tool_names if agent.id == self._parts.session.agent_id else None
+        if names != said:
+            facts = {"agent": agent.id, "tools": ",".join(names)}
+            _log.info("agent has tools", extra={"facts": facts})
 
     def _summarizing(self) -> tuple[Summarizer, CallGuard] | None:
         """Before the first answer of the turn: later on, what the model is told only grows."""
@@ -242,83 +250,53 @@ async def _end(state: TurnState, failure: BaseException | None, parts: Parts) ->
         await _deliver([Batch([ending])], state, parts)
 
 
-def show_chunks(batch: Batch, state: TurnState, parts: Parts, drafts: DraftKeeper) -> None:
-    """Stages 3, 4 and 5 for chunks, which are not stored.
-
-    A decision may be on its way to the disk: it has its place already, so chunks come after it.
-    """
-    if state.delivering.locked():
-        state.held_back.append(lambda: show_chunks(batch, state, parts, drafts))
-        return
-    emit(place(normalize(batch, state), state), state, state.position + 1, parts.show)
-    drafts.touch()
-
-
-async def deliver(
-    batches: Sequence[Batch], state: TurnState, parts: Parts, append: Append | None = None
-) -> None:
+async def deliver(batches: Sequence[Batch], state: TurnState, parts: Parts) -> None:
     """Stages 3, 4 and 5, in one step. Raises TurnOver if this process no longer has the turn."""
     try:
         async with state.delivering:
             if state.suspended or state.is_over:  # another process may already go on with it
                 raise TurnOver(f"Turn {state.turn.id!r} waits, or is over.")
-            await _deliver(batches, state, parts, append)
+            await _deliver(batches, state, parts)
     finally:
         for show in state.held_back:
             show()
         state.held_back.clear()
 
 
-async def _deliver(
-    batches: Sequence[Batch], state: TurnState, parts: Parts, append: Append | None = None
-) -> None:
-    outputs = (output for batch in batches for output in batch.outputs)
-    if starting := [output for output in outputs if isinstance(output, ToolStarted)]:
-        await _to_the_end(_start(starting, state, parts.store))
-    batches = [await _followed(batch, state, parts) for batch in batches]
+async def _deliver(batches: Sequence[Batch], state: TurnState, parts: Parts) -> None:
+    starting = [o for batch in batches for o in batch.outputs if type(o) is ToolStarted]
+    if starting:  # after this they may have taken effect
+        storing = parts.store.start_tools(state.turn, starting)
+        ids = {tool.tool_use_id for tool in starting}
+        await to_the_end(storing, lambda _: state.standing.started.update(ids))
+    batches = [await _followed(b, state, parts) if can_be_followed(b) else b for b in batches]
     events = [event for batch in batches for event in normalize(batch, state, parts.rate)]
-    if batches and batches[-1].ends and (ending := complete_with(events, state)):
+    if not events:  # a call has begun: nothing is stored or shown before its first piece
+        return
+    append = partial(parts.store.append, state.turn)
+    if batches[-1].ends and (ending := complete_with(events, state)):
         events.append(Attributed(ending, state.agent, internal=False, kept=False))
-        append = partial(parts.store.append, state.turn, complete=ending)
-    append = append or partial(parts.store.append, state.turn)
-    placed = place(events, state)
-    storing = _store(placed, state, append, parts)
-    await (_to_the_end(storing) if any(p.kept for p in placed) else storing)
+        append = partial(append, complete=ending)
+    await store_and_emit(place(events, state), state, append, partial(_emit, state, parts))
 
 
-async def _store(
-    placed: Sequence[Envelope], state: TurnState, append: Append, parts: Parts
-) -> None:
-    """Stage 5. An end is shown and counted in one step: who sees it may ask again at once."""
-    await store_and_emit(placed, state, append, parts.show)
+def _emit(state: TurnState, parts: Parts, placed: Sequence[Envelope], number: int) -> None:
+    """The end of stage 5. An end is shown and counted in one step: who sees it may ask again."""
+    emit(placed, state, number, parts.show)
     parts.note(placed)
-    if placed and isinstance(placed[-1].event, k.Complete | k.Error):
+    if isinstance(placed[-1].event, k.Complete | k.Error):
         state.is_over = True
         parts.over(state)
+
+
+async def _suspend(state: TurnState, store: Store) -> None:
+    def waits(_: None) -> None:
+        state.suspended = True
+
+    await to_the_end(store.suspend_turn(state.turn), waits)
 
 
 async def _followed(batch: Batch, state: TurnState, parts: Parts) -> Batch:
     """With its citations followed to what the agent was told of."""
     sources = state.sources.get((batch.agent or state.agent).id)
     return await followed(batch, sources, state.found, state.turn.user_id, parts.files)
-
-
-async def _start(starting: Sequence[ToolStarted], state: TurnState, store: Store) -> None:
-    """Store that these tools begin. After this they may have taken effect."""
-    await store.start_tools(state.turn, starting)
-    state.standing.started |= {tool.tool_use_id for tool in starting}
-
-
-async def _suspend(state: TurnState, store: Store) -> None:
-    await store.suspend_turn(state.turn)
-    state.suspended = True
-
-
-async def _to_the_end(storing: Coroutine[Any, Any, None]) -> None:
-    """Finish storing even if the turn is cancelled, so that the state matches the store."""
-    task = asyncio.create_task(storing)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise

@@ -5,7 +5,6 @@ node, a person or a moved anchor has changed what it says, or where something of
 window is folded anew.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from turnlog.events.base import Stamped
@@ -23,23 +22,21 @@ class Windows:
         """`most`: bytes. 0: nothing is remembered."""
         self._most = most
         self._bytes = 0
-        self._kept: OrderedDict[Key, Window] = OrderedDict()
-        self._sizes: dict[Key, int] = {}
-
-    def of(self, log: Excerpts, session: Session, agent_id: str) -> "SessionWindow":
-        return SessionWindow(self, log, session, agent_id)
+        self._kept: dict[Key, tuple[Window, int]] = {}  # with their bytes; the oldest first
 
     def pop(self, key: Key) -> Window | None:
-        self._bytes -= self._sizes.pop(key, 0)
-        return self._kept.pop(key, None)
+        window, size = self._kept.pop(key, (None, 0))
+        self._bytes -= size
+        return window
 
     def keep(self, key: Key, window: Window) -> None:
         """Unless it is larger than all of them may be: then the others stay."""
-        self.pop(key)
+        if key in self._kept:
+            self.pop(key)
         size = window.bytes
         if size > self._most:
             return
-        self._kept[key], self._sizes[key] = window, size
+        self._kept[key] = window, size
         self._bytes += size
         while self._bytes > self._most:
             self.pop(next(iter(self._kept)))
@@ -57,17 +54,16 @@ class SessionWindow:
 
     async def take(self, *, anew: bool = False) -> Window:
         """As the log has it now; of one that is known, only what came since is read."""
-        known = self._windows.pop(self._key)
-        if known is not None and not anew and await self._grown(known):
+        known, anchor = self._windows.pop(self._key), self._session.anchor
+        if (
+            known is not None
+            and known.anchor == anchor
+            and not anew
+            and known.grow(await self._after(known.position))
+        ):
             return known
-        log = await self._after(self._session.anchor - 1)
-        return Window(self._agent, self._session.anchor, log.entries, emptied=log.emptied)
-
-    async def _grown(self, known: Window) -> bool:
-        if known.anchor != self._session.anchor:
-            return False
-        log = await self._after(known.position - 1)
-        return log.emptied == known.emptied and known.grow(log.entries)
+        log = await self._after(anchor - 1)
+        return Window(self._agent, anchor, log.entries, emptied=log.emptied)
 
     def keep(self, window: Window) -> None:
         """Until it is taken again."""

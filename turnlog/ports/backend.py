@@ -102,7 +102,7 @@ class Backend(Protocol):
         ...
 
     def follow_turn(
-        self, user_id: str, turn: StartedTurn
+        self, user_id: str, turn: StartedTurn, give: Give | None = None
     ) -> AsyncGenerator[Sequence[LiveEvent], None]:
         """One turn from its start until `complete` or `error`, however long it waits."""
         ...

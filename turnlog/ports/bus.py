@@ -13,7 +13,7 @@ OnSignal = Callable[[str, Signal], None]  # of which session; returns at once
 Encode = Callable[[Stamped], bytes]  # an event as clients see it
 
 
-class LiveEvent(msgspec.Struct, frozen=True):
+class LiveEvent(msgspec.Struct, frozen=True, gc=False):
     """An event on its way to those who watch. Its JSON is made once and shared by all of them."""
 
     entry: Stamped

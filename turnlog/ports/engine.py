@@ -74,14 +74,18 @@ class Agent:
     def ref(self) -> AgentRef:
         return AgentRef(id=self.id, name=self.name or self.id.replace("_", " ").title())
 
+    @cached_property
+    def tool_names(self) -> list[str]:
+        """Those of its own tools. MCP servers and clients may bring more."""
+        return [tool.name for tool in self.tools]
+
 
 def handover_tool(agent_id: str) -> str:
     """The name of the tool by which another agent hands over to this one."""
     return f"{HANDOVER}{agent_id}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Seat:
+class Seat(msgspec.Struct, frozen=True, kw_only=True):
     """An agent in a turn: what it is told now, and with which tools it works."""
 
     agent: Agent

@@ -27,12 +27,15 @@ class CallGuard(Protocol):
         ...
 
 
+NOTHING_AGAINST = Verdict()
+
+
 class _NoGuard:
     async def before(self, prompt: Prompt, model: Model, agent_id: str = "") -> Verdict:
-        return Verdict()
+        return NOTHING_AGAINST
 
     async def after(self, *, goes_on: bool, agent_id: str = "") -> Verdict:
-        return Verdict()
+        return NOTHING_AGAINST
 
 
 NO_GUARD: CallGuard = _NoGuard()

@@ -1,7 +1,6 @@
 """One call of a model: what it is told, and what comes of it."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
@@ -21,8 +20,7 @@ def not_straight(chunks: object) -> bool:
     return False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prompt:
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a model is told in one call.
 
     It is not to be changed, nor anything in it: its messages are told again in later calls, also
@@ -40,7 +38,7 @@ class Prompt:
     output_schema: Mapping[str, Any] | None = None  # what the answer must be, as JSON
     container: str | None = None  # of the provider's own tools, to go back to
     compaction: str | None = None  # how to summarize the messages; instead of an answer
-    straight: Straight = field(default=not_straight, compare=False, repr=False)
+    straight: Straight = not_straight
 
 
 class CallStarted(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Where it stays: the log, the sessions, the turns, and the audit of all of it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from decimal import Decimal
 from typing import Any, Literal, Protocol
 
@@ -99,14 +99,14 @@ class EventLog(Excerpts, Protocol):
     """The append-only record of every session.
 
     Promises: what was appended reads back in number order, forever. Numbers are allocated and
-    written in one atomic step: per session consecutive from 0, no gap, no duplicate, also when
-    many append at once. The rows of every projection are written in the same step. An append
-    that raises has written nothing.
+    written in one atomic step, with the rows of every projection: per session consecutive from 0,
+    no gap, no duplicate, also when many append at once. An append that raises has written nothing.
+    Where the answer is a future, it is written whoever waits, also if that future is cancelled.
     """
 
-    async def append(
+    def append(
         self, turn: Turn, events: Sequence[Envelope], complete: Complete | None = None
-    ) -> int:
+    ) -> Awaitable[int]:
         """Write the events in order and return the first one's number.
 
         With `complete` the turn is over in the same step, as by `finish_turn`.
@@ -198,10 +198,10 @@ class Turns(Protocol):
 
     Beginning or claiming a turn returns it with a fresh lease. Every change of a turn takes the
     turn with its lease and checks it in the same step: where the turn is over, waits, or was
-    claimed by another, it raises TurnOver and changes nothing.
+    claimed by another, it raises TurnOver and changes nothing. A future as its answer is cheapest.
     """
 
-    async def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Turn:
+    def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Awaitable[Turn]:
         """Open the turn and append its first events, in one step.
 
         `title` becomes the session's where it has none; a name that somebody gave stays.
@@ -226,7 +226,7 @@ class Turns(Protocol):
         """
         ...
 
-    async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
+    def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> Awaitable[None]:
         """Remember that these begin. Raises AlreadyBegun, with none of them remembered, where
         the session has seen one before.
         """

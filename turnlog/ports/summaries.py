@@ -15,6 +15,7 @@ class Leaving:
     """What leaves the window, in the two forms that it can be summarized from."""
 
     agent_id: str  # who speaks
+    model: str  # with which model
     prompt: Callable[[], Prompt]  # as that agent was told it, for a model that compacts by itself
     text: Callable[[], str]  # as one text, for any model
 

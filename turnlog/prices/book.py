@@ -43,8 +43,11 @@ class PriceBook:
 
     def rate(self, model: str, reported: Reported, at: str) -> list[Decimal | None]:
         """The cost of each part of a report at that time (RFC 3339, UTC)."""
-        costs = [self.cost(part, at) for part in parts_of(model, reported)]
-        return [None if picousd is None else usd(picousd) for picousd in costs]
+        costs: list[Decimal | None] = []
+        for part in parts_of(model, reported):
+            picousd = self.cost(part, at)
+            costs.append(None if picousd is None else usd(picousd))
+        return costs
 
     def cost(self, part: UsagePart, at: str) -> int | None:
         """Picodollars, or None if unknown. A part without tokens and searches costs 0."""

@@ -46,21 +46,21 @@ class Price(NamedTuple):
     since: str = ""  # the first day, as 2026-11-16, UTC; empty: always
 
     def for_prompt(self, tokens: int) -> Rates:
-        return next((rates for bound, rates in self.above if tokens > bound), self.rates)
+        for bound, rates in self.above:
+            if tokens > bound:
+                return rates
+        return self.rates
 
 
 def cost(part: UsagePart, price: Price) -> int | None:
     """Picodollars, exact. None if the price says nothing about this kind of call."""
-    factors = (
-        SERVICE_TIERS.get(part.service_tier),
-        GEOS.get(part.geo),
-        SPEEDS.get(part.speed),
-    )
+    try:
+        factors = SERVICE_TIERS[part.service_tier], GEOS[part.geo], SPEEDS[part.speed]
+    except KeyError:
+        return None
     picousd = _tokens(part, price.for_prompt(part.prompt_tokens))
-    for factor in factors:
-        if factor is None:
-            return None
-        picousd = picousd * factor[0] // factor[1]  # divides evenly: see DECIMALS
+    for numerator, denominator in factors:
+        picousd = picousd * numerator // denominator  # divides evenly: see DECIMALS
     return picousd + part.web_searches * price.web_search
 
 

@@ -24,7 +24,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "approvals": ("approval_id",),
     "tool_runs": ("session_id", "tool_use_id"),
     "sessions": ("id",),
-    "turns": ("id",),
+    "turns": ("session_id", "id"),
 }
 FOLDED = ("messages", "usage", "message_citations", "approvals")  # made of events alone
 STORED = (*FOLDED, "tool_runs")
@@ -57,8 +57,9 @@ class Write(NamedTuple):
 
 def writes(user_id: str, entry: Stamped) -> Iterable[Write]:
     """The rows that this event writes."""
-    rule = RULES.get(type(entry.event))
-    return rule(entry.event, _place(user_id, entry), entry) if rule else ()
+    event = entry.envelope.event
+    rule = RULES.get(type(event))
+    return rule(event, _place(user_id, entry), entry) if rule else ()
 
 
 def fold(user_id: str, log: Iterable[Stamped]) -> Rows:
@@ -81,7 +82,7 @@ def apply(rows: Rows, write: Write) -> None:
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
     """The row as every store can write it: a text of PostgreSQL holds no NUL. The log has it."""
-    nuls = [name for name, value in row.items() if isinstance(value, str) and "\0" in value]
+    nuls = [name for name, value in row.items() if type(value) is str and "\0" in value]
     return row | {name: row[name].replace("\0", NUL) for name in nuls} if nuls else row
 
 
@@ -98,17 +99,19 @@ def _place(user_id: str, entry: Stamped) -> dict[str, Any]:
 def _user_message(
     event: k.UserMessageSent, place: dict[str, Any], entry: Stamped
 ) -> Iterable[Write]:
-    yield Write("messages", _message_row(event.message_id, "user", place, entry))
+    return [Write("messages", _message_row(event.message_id, "user", place, entry))]
 
 
 def _message(event: k.Message, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
-    yield Write("messages", _message_row(event.message_id, "assistant", place, entry))
-    yield from _usage(event, place, entry)
+    row = _message_row(event.message_id, "assistant", place, entry)
+    rows = [Write("messages", row), *_usage(event, place, entry)]
     for position, citation in enumerate(event.citations):
-        yield Write("message_citations", plain(_citation_row(event, position, citation, place)))
+        cited = plain(_citation_row(event, position, citation, place))
+        rows.append(Write("message_citations", cited))
     if searches := searches_of(event.reported):
         count = {"id": entry.session_id, "searches": searches}
-        yield Write("sessions", count, new=False, added=("searches",))
+        rows.append(Write("sessions", count, new=False, added=("searches",)))
+    return rows
 
 
 def _message_row(
@@ -198,18 +201,19 @@ def _anchor(event: k.HistoryAnchored, place: dict[str, Any], entry: Stamped) -> 
 
 
 def _summary(event: k.HistorySummarized, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
-    yield from _usage(event, place, entry)
+    return _usage(event, place, entry)
 
 
 def _usage(
     event: k.Message | k.HistorySummarized, place: dict[str, Any], entry: Stamped
 ) -> Iterable[Write]:
     rows = usage_rows(event, place, entry.envelope.agent.id)
-    return (Write("usage", plain(row)) for row in rows)
+    return [Write("usage", plain(row)) for row in rows]
 
 
 def _failed(event: k.Error, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:
-    yield Write("turns", {"id": entry.turn_id, "state": "failed"}, new=False)
+    row = {"session_id": entry.session_id, "id": entry.turn_id, "state": "failed"}
+    yield Write("turns", row, new=False)
 
 
 def _json(value: Any) -> str:

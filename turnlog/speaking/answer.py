@@ -24,6 +24,8 @@ class Answer(NamedTuple):
     @property
     def calls(self) -> list[k.ToolUse]:
         """The calls that can be run."""
+        if not self.refused:
+            return self.tool_uses
         closed = {result.tool_use_id for result in self.refused}
         return [call for call in self.tool_uses if call.tool_use_id not in closed]
 
@@ -42,18 +44,23 @@ def read_answer(
     the agent hands over: their calls are not shown, nor is an answer that holds nothing else,
     unless some of it was `shown` already.
     """
-    message = next((output for output in outputs if isinstance(output, k.Message)), None)
-    if message is None:
+    answers = [output for output in outputs if type(output) is k.Message]
+    if not answers:
         return None
-    message = _as_it_ended(message)
-    broken = {output.block for output in outputs if isinstance(output, UnreadableCall)}
+    message = _as_it_ended(answers[0])
+    broken = {output.block for output in outputs if type(output) is UnreadableCall}
     message, unreadable = _with_own_ids(message, taken, broken)
+    kept: list[Output] = [
+        message if type(output) is k.Message else output
+        for output in outputs
+        if not isinstance(output, UnreadableCall)
+    ]
     tool_uses = _calls_of(message)
+    if not tool_uses:
+        return Answer(message, [], [], kept)
     refused = [failed(call, NOT_JSON) for call in tool_uses if call.tool_use_id in unreadable]
-    routes = bool(tool_uses) and all(call.tool_name in handovers for call in tool_uses)
+    routes = all(call.tool_name in handovers for call in tool_uses)
     silent = routes and not shown and not message.content
-    events = [message if isinstance(output, k.Message) else output for output in outputs]
-    kept: list[Output] = [o for o in events if not isinstance(o, UnreadableCall)]
     if silent:
         kept = [Hidden(event=o) if isinstance(o, Event) else o for o in kept]
     calls: list[k.ToolUse | k.ToolResult] = [*tool_uses, *refused]
@@ -63,8 +70,9 @@ def read_answer(
 
 def _as_it_ended(message: k.Message) -> k.Message:
     """A model that says `tool_use` and asks for none has answered. Its own word is kept beside."""
-    calls = any(block["type"] == "tool_use" for block in message.blocks)
-    if message.stop_reason != "tool_use" or calls:
+    if message.stop_reason != "tool_use":
+        return message
+    if any(block["type"] == "tool_use" for block in message.blocks):
         return message
     details = message.details | {"stop_reason": message.stop_reason}
     return msgspec.structs.replace(message, stop_reason="end_turn", details=details)

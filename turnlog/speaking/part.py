@@ -1,8 +1,11 @@
 """One agent's part of a turn: what it has been told so far, and how it ended."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events.usage import searches_of
@@ -49,7 +52,7 @@ class Part:
     successor: str | None = None  # the agent that takes over
     waits: bool = False  # for a person
 
-    @property
+    @cached_property
     def handovers(self) -> dict[str, str]:
         """By the name of the tool, the agent that would take over."""
         return {handover_tool(agent): agent for agent in self.seat.agent.hands_over_to}

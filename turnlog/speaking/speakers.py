@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from itertools import count
+
+from msgspec.structs import replace
 
 from turnlog.errors import EngineFailed, TooManyCalls
 from turnlog.events import kinds as k
@@ -74,44 +75,41 @@ class Speakers:
         if verdict.records:
             yield part.batch(verdict.records)
         _obey(verdict)
-        async with aclosing(self._answer(part, prompt)) as batches:
-            async for outputs in batches:
-                if is_chunk(outputs):  # most outputs are a single chunk
-                    part.shown = True
-                    yield part.batch(outputs)
-                    continue
-                part.shown = part.shown or any(isinstance(o, _PIECES) for o in outputs)
-                yield part.batch(self._kept(part, outputs))
+        changed: Sequence[Event] = ()
+        while True:
+            try:
+                async with aclosing(self._model.call(self._live(part, prompt))) as answer:
+                    async for outputs in answer:
+                        yield self._said(part, outputs)
+                break
+            except EngineFailed as failure:  # if the model rejects the prompt: once more
+                changed = () if changed or part.shown else await self._changed(part, failure)
+                if not changed:
+                    raise
+            yield part.batch(changed)
+            prompt = part.prompt()
         goes_on = part.answer is not None and part.answer.goes_on
         verdict = await self._guard.after(goes_on=goes_on, agent_id=me)
         if verdict.records:
             yield part.batch(verdict.records)
         _obey(verdict)
 
-    async def _answer(
-        self, part: Part, prompt: Prompt
-    ) -> AsyncGenerator[Sequence[CallOutput], None]:
-        """Call the model. If it rejects the prompt, call it once more with a changed one."""
-        try:
-            async with aclosing(self._model.call(self._live(part, prompt))) as batches:
-                async for outputs in batches:
-                    yield outputs
-            return
-        except EngineFailed as failure:
-            records = () if part.shown else await self._changed(part, failure)
-            if not records:
-                raise
-        yield records
-        async with aclosing(self._model.call(self._live(part, part.prompt()))) as batches:
-            async for outputs in batches:
-                yield outputs
+    def _said(self, part: Part, outputs: Sequence[CallOutput]) -> Batch:
+        """What the model just said."""
+        if is_chunk(outputs):  # most outputs are a single chunk
+            part.shown = True
+            return part.batch(outputs)
+        part.shown = part.shown or bool([o for o in outputs if type(o) in _PIECES])
+        return part.batch(self._kept(part, outputs))
 
     def _live(self, part: Part, prompt: Prompt) -> Prompt:
         """With a way for chunks that wakes nobody. Those who work on a task have none: others
         work at the same time, and what they say waits in line."""
 
+        show, agent, call = self._ask.straight, part.seat.agent.ref, part.call
+
         def straight(chunks: Sequence[Chunk]) -> bool:
-            shown = self._ask.straight(part.batch(chunks))
+            shown = show(Batch(chunks, agent, call))
             part.shown = part.shown or shown
             return shown
 
@@ -135,7 +133,7 @@ class Speakers:
         if answer is None:
             return [output for output in outputs if not isinstance(output, UnreadableCall)]
         part.answers(answer)
-        alone = len(answer.tool_uses) == len(answer.calls) == 1
+        alone = len(answer.tool_uses) == 1 == len(answer.calls)
         if alone and not part.delegated and answer.calls[0].tool_name in part.handovers:
             return [*answer.outputs, *self._handed_over(part, answer.calls[0])]
         return answer.outputs

@@ -4,7 +4,8 @@ Beginning or claiming a turn makes a fresh token, so that the holder before can 
 more. A turn that is over, or waits for a person, has none.
 """
 
-import secrets
+import os
+from typing import Any
 
 import msgspec
 
@@ -15,9 +16,10 @@ NO_LEASE = ""
 _BYTES = 8  # of a token: each row of `turns` keeps one
 
 
-def leased(turn: Turn) -> Turn:
-    """The turn in new hands."""
-    return msgspec.structs.replace(turn, state="running", lease=secrets.token_hex(_BYTES))
+def leased(turn: Turn, **changes: Any) -> Turn:
+    """The turn in new hands, changed in these ways too."""
+    lease = os.urandom(_BYTES).hex()
+    return msgspec.structs.replace(turn, state="running", lease=lease, **changes)
 
 
 def lease_lost(turn: Turn) -> TurnOver:

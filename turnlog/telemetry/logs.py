@@ -6,12 +6,14 @@ is shown by its type and position, never by its text.
 """
 
 import logging
+import os
 import re
 import sys
+import time
 import traceback
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from functools import cache, lru_cache
 from typing import Any, TextIO
 
@@ -45,6 +47,13 @@ NAMES_ONLY = {
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
+def context_of(session_id: str, turn_id: str) -> Context:
+    """Log lines of tasks that run in this context belong to this turn."""
+    context = copy_context()
+    context.run(_TURN.set, {"session_id": session_id, "turn_id": turn_id})
+    return context
+
+
 @contextmanager
 def belonging_to(session_id: str, turn_id: str) -> Iterator[None]:
     """Log lines inside, and of tasks and threads started inside, belong to this turn."""
@@ -55,14 +64,14 @@ def belonging_to(session_id: str, turn_id: str) -> Iterator[None]:
         _TURN.reset(token)
 
 
-@contextmanager
-def of_a_tool() -> Iterator[None]:
+class OfTool:
     """Log lines inside are a tool's own, whatever its logger is called."""
-    token = _IN_TOOL.set(True)
-    try:
-        yield
-    finally:
-        _IN_TOOL.reset(token)
+
+    def __enter__(self) -> None:
+        self._token = _IN_TOOL.set(True)
+
+    def __exit__(self, *exc: object) -> None:
+        _IN_TOOL.reset(self._token)
 
 
 def set_up(
@@ -84,6 +93,8 @@ def set_up(
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # "Avoid calling sys._getframe(), which may help to speed up your code": Python's logging HOWTO
     logging._srcfile = None
+    if logging.getLogRecordFactory() is logging.LogRecord:  # and none of an app's own
+        logging.setLogRecordFactory(_Record)
     handler = _Lines(to or sys.stderr, FORMS[form](content), tools, development)
     logging.getLogger().handlers[:] = [handler]
     least = logging.getLevelNamesMapping()[level.upper()]
@@ -92,6 +103,47 @@ def set_up(
         if name == "turnlog" or logging.getLogger(name).level == logging.NOTSET:
             logging.getLogger(name).setLevel(level.upper())
     return handler
+
+
+class _Record(logging.LogRecord):
+    """A record that does not look for its place in the code: `set_up` has told nobody to note it.
+
+    All that a handler may read of a record is there.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        level: int,
+        pathname: str,
+        lineno: int,
+        msg: object,
+        args: Any,
+        exc_info: Any,
+        func: str | None = None,
+        sinfo: str | None = None,
+    ) -> None:
+        if args and len(args) == 1 and isinstance(args[0], Mapping) and args[0]:
+            args = args[0]  # as `logging` does it
+        self.name, self.msg, self.args = name, msg, args
+        self.levelno, self.levelname = level, logging.getLevelName(level)
+        self.pathname = pathname
+        self.filename, self.module = _file_of(pathname)
+        self.lineno, self.funcName = lineno, func  # type: ignore[assignment]  # as `logging` does
+        self.exc_info, self.exc_text, self.stack_info = exc_info, None, sinfo
+        self.created = time.time()
+        self.msecs = float(int(self.created % 1 * 1000))  # whole, and a float: as in `logging`
+        self.relativeCreated = (self.created - _STARTED) * 1000
+        self.thread = self.threadName = self.process = self.processName = self.taskName = None
+
+
+_STARTED = time.time()
+
+
+@lru_cache(maxsize=100)
+def _file_of(path: str) -> tuple[str, str]:
+    """Its name, and its name as a module's. Nearly always `logging` says that it is unknown."""
+    return os.path.basename(path), os.path.splitext(os.path.basename(path))[0]
 
 
 class _Lines(logging.StreamHandler[TextIO]):
@@ -105,22 +157,26 @@ class _Lines(logging.StreamHandler[TextIO]):
         self._modules = frozenset(modules)
         self._development = development
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def handle(self, record: logging.LogRecord) -> bool:
+        if not self.filter(record):
+            return False
         try:
-            self.stream.write(f"{self._form.format(record)}\n")
-            self.stream.flush()
+            line = f"{self._form.format(record)}\n"
+            assert self.lock is not None
+            with self.lock:
+                self.stream.write(line)
+                self.stream.flush()
         except Exception:
             self.handleError(record)
+        return True
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Drops what other packages say below `warning`, and marks the lines that may be shown
         with content: those of tools, and of what they raised."""
         package, prefixes = _prefixes(record.name)
-        of_tools = not prefixes.isdisjoint(self._modules) or (
-            _IN_TOOL.get() and not _installed(package)
-        )
-        raised = getattr(record, "own", False)
-        record.shown_in_full = self._development and (raised or of_tools)
+        of_tools = bool(prefixes & self._modules) or (not _installed(package) and _IN_TOOL.get())
+        in_full = self._development and (of_tools or getattr(record, "own", False))
+        record.shown_in_full = in_full  # a formatter may be somebody else's handler's, too
         ours = package == "turnlog"
         return ours or of_tools or record.levelno >= logging.WARNING
 
@@ -149,7 +205,16 @@ class Json(logging.Formatter):
         self._content = content
 
     def format(self, record: logging.LogRecord) -> str:
-        return msgspec.json.encode(_facts(record, self._content), enc_hook=str).decode()
+        content = self._content or getattr(record, "shown_in_full", False)
+        head = {
+            "time": clock.text(int(record.created * 1000)),
+            "level": record.levelname.lower(),
+            "message": _message(record, content),
+        }
+        facts = head | _facts(record)
+        if trace := _trace(record, content):
+            facts["trace"] = trace
+        return msgspec.json.encode(facts, enc_hook=str).decode()
 
 
 class Text(logging.Formatter):
@@ -160,36 +225,45 @@ class Text(logging.Formatter):
         self._content = content
 
     def format(self, record: logging.LogRecord) -> str:
-        facts = _facts(record, self._content)
-        message = facts.pop("message").replace("\n", "\\n")  # a value cannot fake a line
-        head = f"{facts.pop('time')} {facts.pop('level'):7} {message}"
-        trace = facts.pop("trace", ())
-        rest = "".join([f" {name}={value}" for name, value in facts.items()])
-        return "\n    ".join([head + rest, *trace])
+        content = self._content or getattr(record, "shown_in_full", False)
+        created = clock.text(int(record.created * 1000))
+        rest = "".join([f" {name}={value}" for name, value in _facts(record).items()])
+        line = f"{created} {record.levelname.lower():7} {_message(record, content)}{rest}"
+        if not record.exc_info:
+            return line if line.isprintable() else _escaped(line)
+        return "\n    ".join([_escaped(each) for each in (line, *_trace(record, content))])
 
 
 FORMS: dict[str, type[Json] | type[Text]] = {"json": Json, "text": Text}
 
 
-def _facts(record: logging.LogRecord, content: bool) -> dict[str, Any]:
-    content = content or getattr(record, "shown_in_full", False)
-    created = clock.text(int(record.created * 1000))
-    facts: dict[str, Any] = {
-        "time": created,
-        "level": record.levelname.lower(),
-        "message": _message(record, content),
-        "logger": record.name,
-        **(_TURN.get() or {}),
-        **getattr(record, "facts", {}),
-    }
+def _escaped(line: str) -> str:
+    """No value fakes a line, or moves the cursor of who reads it."""
+    if line.isprintable():
+        return line
+    return "".join([c if c.isprintable() else ascii(c)[1:-1] for c in line])
+
+
+def _facts(record: logging.LogRecord) -> dict[str, Any]:
+    """What a line says beside its message."""
+    own = getattr(record, "facts", {})
+    facts: dict[str, Any] = {"logger": record.name, **(_TURN.get() or {}), **own}
     if record.exc_info and record.exc_info[1] is not None:
-        error = record.exc_info[1]
-        facts["error"] = type(error).__name__
-        facts["trace"] = _with_text(error) if content else _positions(error)
+        facts["error"] = type(record.exc_info[1]).__name__
     return facts
 
 
+def _trace(record: logging.LogRecord, content: bool) -> list[str]:
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return []
+    return _with_text(error) if content else _positions(error)
+
+
 def _message(record: logging.LogRecord, content: bool) -> str:
+    ours = _prefixes(record.name)[0] == "turnlog"
+    if ours and type(record.msg) is str and not record.args:  # as nearly all are
+        return record.msg
     if content:
         return record.getMessage()
     if isinstance(record.msg, BaseException) and not isinstance(record.msg, OSError):
@@ -197,7 +271,7 @@ def _message(record: logging.LogRecord, content: bool) -> str:
             record.msg
         ).__name__  # an OSError keeps its text, such as "address already in use"
     template = str(record.msg)
-    if record.name.partition(".")[0] != "turnlog":  # what follows is a repr of anything
+    if not ours:  # what follows is a repr of anything
         template = template.strip().partition("\n")[0]
     try:
         return template % _safe(record.args, template) if record.args else template

@@ -6,7 +6,7 @@ together as `other`.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MOST_SERIES = 100  # of one metric
@@ -29,8 +29,22 @@ class Counter:
     def add(self, amount: float = 1, *labels: str) -> None:
         values = self._values
         if labels not in values:
-            labels = _bounded(labels, len(values))
-        values[labels] = values.get(labels, 0) + amount
+            labels = self._begun(labels)
+        values[labels] += amount
+
+    def add_each(self, amounts: Mapping[str, float], *labels: str) -> None:
+        """One for each value of the last label."""
+        values = self._values
+        for name, amount in amounts.items():
+            key = (*labels, name)
+            if key not in values:
+                key = self._begun(key)
+            values[key] += amount
+
+    def _begun(self, labels: Labels) -> Labels:
+        labels = _bounded(labels, len(self._values))
+        self._values.setdefault(labels, 0)
+        return labels
 
     def ask(self, value: Callable[[], float]) -> None:
         """Take the value from this function from now on. It must be quick."""

@@ -6,8 +6,8 @@ and there are few, because chunks are joined before they are shown.
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextvars import Context, copy_context
 from typing import Any
 
 from turnlog.errors import EngineFailed
@@ -15,7 +15,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Envelope, Stamped
 from turnlog.events.grammar import GOES_ON
 from turnlog.telemetry import spans
-from turnlog.telemetry.logs import belonging_to
+from turnlog.telemetry.logs import context_of
 from turnlog.telemetry.metrics import Metrics
 
 _log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class TurnWatch:
     ) -> None:
         self.ids = (session_id, turn_id)
         self.metrics = metrics
-        self.tracer = tracer
+        self.tracer = tracer or spans.listening_tracer()
         self.span: Any = None
         self.model = ""  # that is asked
         self.began = self.call_began = time.time_ns()
@@ -67,30 +67,38 @@ class TurnWatch:
 
     def note(self, stored: Sequence[Envelope]) -> None:
         """Count each model call, and write a log line; those that nobody is shown too."""
+        now = time.time_ns()
         for placed in stored:
-            began = self._steps.get(placed.agent.id, self.began)
-            self._steps[placed.agent.id] = time.time_ns()
-            if isinstance(placed.event, Called) and placed.event.model:
-                facts = _call_facts(placed.event, (time.time_ns() - began) // 1_000_000)
-                _log.info("model call", extra={"facts": {"agent": placed.agent.id, **facts}})
-                _count(self.metrics, placed.event, placed.agent.id)
+            match placed.event:
+                case (k.Message() | k.HistorySummarized()) as call if call.model:
+                    agent_id, tokens = placed.agent.id, _tokens(call)
+                    ms = (now - self._steps.get(agent_id, self.began)) // 1_000_000
+                    stopped = call.stop_reason if isinstance(call, k.Message) else "summary"
+                    facts = {"agent": agent_id, **_call_facts(call, tokens, ms, stopped)}
+                    _log.info("model call", extra={"facts": facts})
+                    _count(self.metrics, call, tokens, agent_id, stopped)
+        self._steps |= {placed.agent.id: now for placed in stored}
 
-    @contextmanager
-    def started(self, agent: AgentRef, model: str) -> Iterator[None]:
-        """The question is on disk. Tasks that begin inside belong to the turn."""
+    def started(self, agent: AgentRef, model: str, tools: Sequence[str] = ()) -> Context:
+        """The question is on disk. Tasks that run in this context belong to the turn.
+
+        `tools`: the agent's own. Those of others are known later, or never.
+        """
         self.model = model
         self.metrics.turns_started.add()
         self.metrics.turns_running.add()
-        with belonging_to(*self.ids):
-            _log.info("turn started", extra={"facts": {"agent": agent.id, "model": model}})
-            if self.tracer is None:
-                yield
-                return
-            attributes = spans.agent_attributes(agent, self.ids[0], model)
-            name = f"invoke_agent {agent.name}"
-            self.span = self.tracer.start(name, "INTERNAL", self.began, attributes, None)
-            with self.tracer.current(self.span):
-                yield
+        context = context_of(*self.ids)
+        facts = {"agent": agent.id, "model": model, "tools": ",".join(tools)}
+        context.run(_log.info, "turn started", extra={"facts": facts})
+        return context.run(self._with_span, agent) if self.tracer is not None else context
+
+    def _with_span(self, agent: AgentRef) -> Context:
+        assert self.tracer is not None
+        attributes = spans.agent_attributes(agent, self.ids[0], self.model)
+        name = f"invoke_agent {agent.name}"
+        self.span = self.tracer.start(name, "INTERNAL", self.began, attributes, None)
+        with self.tracer.current(self.span):
+            return copy_context()
 
     def stopped_by(self, failure: BaseException | None) -> None:
         """The work is done, or something stopped it. The end comes next."""
@@ -148,24 +156,23 @@ class TurnWatch:
         self.tracer.end(span, time.time_ns(), {}, error)
 
 
-def _call_facts(message: Called, ms: int) -> dict[str, object]:
+def _call_facts(
+    message: Called, tokens: dict[str, int], ms: int, stopped: str
+) -> dict[str, object]:
     """What is said of a model call: names and numbers, never content. `ms`: since the agent's step
     before."""
     cost = None if message.cost_usd is None else f"{message.cost_usd:f}"
-    numbers = {**_tokens(message), "cost_usd": cost, "ms": ms}
-    return {"model": message.model, **numbers, "stop_reason": _stop_reason(message)}
+    numbers = {**tokens, "cost_usd": cost, "ms": ms}
+    return {"model": message.model, **numbers, "stop_reason": stopped}
 
 
-def _stop_reason(message: Called) -> str:
-    return message.stop_reason if isinstance(message, k.Message) else "summary"
-
-
-def _count(metrics: Metrics, message: Called, agent_id: str) -> None:
-    metrics.model_calls.add(1, message.model, _stop_reason(message))
+def _count(
+    metrics: Metrics, message: Called, tokens: dict[str, int], agent_id: str, stopped: str
+) -> None:
+    metrics.model_calls.add(1, message.model, stopped)
     metrics.agent_calls.add(1, agent_id)
-    for kind, count in _tokens(message).items():
-        metrics.tokens.add(count, message.model, kind)
-        metrics.agent_tokens.add(count, agent_id, kind)
+    metrics.tokens.add_each(tokens, message.model)
+    metrics.agent_tokens.add_each(tokens, agent_id)
     if message.cost_usd is None:
         metrics.unpriced.add(1, message.model)
     else:
@@ -177,7 +184,8 @@ def _message(watch: TurnWatch, message: k.Message) -> None:
     watch.add_chunks()
     if not message.model:  # nothing came back: the user was quicker
         return
-    watch.trace_call(spans.answer_attributes(message))
+    if watch.tracer is not None:
+        watch.trace_call(spans.answer_attributes(message))
     watch.calling = message.stop_reason in GOES_ON
     watch.call_began = time.time_ns()
 

@@ -107,7 +107,9 @@ def _differs(row: Record) -> bool:
     """Whether a reload, which is spliced from rows, shows it otherwise."""
     if row.is_internal:
         return False
-    return wire.decode(splicing.encode([row.bare])[1:-1]) != wire.decode(wire.encode(stamped(row)))
+    spliced = bytearray()
+    splicing.write([row.bare], spliced)
+    return wire.decode(bytes(spliced[1:-1])) != wire.decode(wire.encode(stamped(row)))
 
 
 async def play(

@@ -47,24 +47,26 @@ class AgentTools:
         self._alone = alone
         self._agents = agents
         self._mcp = mcp
-        self._server_policy = policy
+        self._policies = {
+            agent.id: replace(policy, agent=agent.approval, agent_approver=agent.approver)
+            for agent in agents.values()
+        }
         self._log = log
         self._naming: asyncio.Task[None] | None = None
 
     async def box(self, agent: Agent, turn: Turn, standing: Standing) -> ToolRunner:
         """The agent's tools and those that the client runs, acting for the turn's user."""
-        tools = [*await self._mcp.tools_for(agent, turn.user_id)]
-        brought = standing.brought
-        tools += client_tools.made(
-            await self._of_client(turn) if brought is None else list(brought), tools
-        )
+        tools = await self._mcp.tools_for(agent, turn.user_id)
+        brought = await self._of_client(turn) if standing.brought is None else standing.brought
+        if brought:
+            tools = [*tools, *client_tools.made(brought, tools)]
         of_agent: dict[str, Any] = {"agent_id": agent.id, "assertions": self._assertions}
         context = partial(ToolContext.of, turn, deps=agent.deps, **of_agent)
         return ToolRunner(
             tools,
             context,
             standing=standing,
-            policy=self._policy(agent),
+            policy=self._policies[agent.id],
             development=self._development,
             unlisted=self._unlisted,
         )
@@ -116,11 +118,7 @@ class AgentTools:
             _say(self._rows(agent, [tool for tool in tools if tool.name not in own]))
 
     def _rows(self, agent: Agent, tools: Sequence[Tool]) -> list[Row]:
-        return list(rows(agent, tools, self._policy(agent)))
-
-    def _policy(self, agent: Agent) -> Policy:
-        rule, approver = agent.approval, agent.approver
-        return replace(self._server_policy, agent=rule, agent_approver=approver)
+        return list(rows(agent, tools, self._policies[agent.id]))
 
 
 def _say(listed: Sequence[Row]) -> None:

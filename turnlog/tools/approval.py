@@ -76,7 +76,7 @@ def _with_defaults(tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
     """Also what the model left to the tool, where we know its arguments."""
     if tool.arguments is None:
         return args
-    fitting = msgspec.convert(args, tool.arguments, dec_hook=hints.decode)
+    fitting = hints.read(args, tool.arguments)
     given = msgspec.to_builtins(fitting, enc_hook=hints.encode)
     return {name: value for name, value in given.items() if value is not None}
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-async def called(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+async def called(function: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
     if inspect.iscoroutinefunction(function):
         return await function(*args, **named)
     value = await _in_a_thread(lambda: function(*args, **named))

@@ -23,6 +23,8 @@ ClientTool = dict[str, Any]  # name, description, parameters (JSON Schema)
 
 def check(tools: Sequence[ClientTool]) -> None:
     """Raises BadInput for what a model would refuse."""
+    if not tools:
+        return
     if len(tools) > MOST_TOOLS:
         raise BadInput(f"There are {len(tools)} tools of the client; the limit is {MOST_TOOLS}.")
     if len(msgspec.json.encode(tools)) > MOST_BYTES:

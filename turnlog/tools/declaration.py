@@ -43,7 +43,7 @@ def check_default(hint: Any, value: Any, where: str) -> None:
     except (TypeError, ValueError, NotImplementedError):
         return
     try:
-        msgspec.convert(plain, hint, dec_hook=hints.decode)
+        hints.read(plain, hint)
     except msgspec.ValidationError as error:
         advice = " Write `| None` in the hint, too." if value is None else ""
         raise TypeError(

@@ -8,12 +8,14 @@ is refused when the tool is made. Nothing in a hint is ignored.
 
 import dataclasses
 import inspect
+import logging
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
+_log = logging.getLogger(__name__)
 _MADE_BY = ("pydantic", "pydantic_core", "annotated_types")
 _NONE = type(None)
 
@@ -46,7 +48,18 @@ def field_of(hint: Any, default: Any) -> tuple[Any, Any]:
     return bounds, default.get_default(call_default_factory=True, validated_data={})
 
 
-def decode(kind: type, value: Any) -> Any:
+def read(value: Any, hint: Any) -> Any:
+    """JSON as a value of this type. Raises msgspec.ValidationError, in words for the model."""
+    try:
+        return msgspec.convert(value, hint, dec_hook=_decode)
+    except msgspec.ValidationError:
+        raise
+    except Exception as error:  # of a validator or a `__post_init__` that somebody wrote
+        _log.warning("the check of a value failed", exc_info=True, extra={"own": True})
+        raise msgspec.ValidationError(f"The check failed ({type(error).__name__})") from None
+
+
+def _decode(kind: type, value: Any) -> Any:
     """msgspec's hook for what it does not know. Raises ValueError, in words for the model."""
     if not issubclass(kind, Adapted):
         raise TypeError(f"{kind.__name__} cannot be read")

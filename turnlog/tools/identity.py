@@ -7,8 +7,10 @@ works on JSON and on JSON Schema, before anything becomes a Python value.
 """
 
 import logging
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from turnlog.tools.schema_places import (
@@ -45,6 +47,8 @@ LOOK_ALIKE = frozenset(
      "userid", "username", "workspace")
 )  # fmt: skip
 _DEEPEST = 64  # levels of arguments
+_REMEMBERED = 100  # characters: a tool's own names are shorter, a model's may be of any length
+_NO_LETTERS = re.compile(r"[\W_]+")  # neither letters nor digits, of any script
 
 
 def is_source(source: str) -> bool:
@@ -54,8 +58,13 @@ def is_source(source: str) -> bool:
 
 def plain(name: str) -> str:
     """userId, USER_ID and user-id are one name."""
+    return _plain(name) if len(name) <= _REMEMBERED else _plain.__wrapped__(name)
+
+
+@lru_cache(maxsize=1000)
+def _plain(name: str) -> str:
     folded = unicodedata.normalize("NFKC", name).casefold()
-    return "".join(letter for letter in folded if letter.isalnum())
+    return _NO_LETTERS.sub("", folded)
 
 
 class Identity:
@@ -98,7 +107,20 @@ class Identity:
         return self.hidden(value) if has_one(key) else value
 
     def _is_ours(self, name: Any) -> bool:
-        return isinstance(name, str) and self.source(name) is not None
+        return isinstance(name, str) and plain(name) in self._sources
+
+    def has_place_in(self, schema: Schema) -> bool:
+        """Whether anything in the schema, wherever a reference may point, has a name of ours."""
+        waiting = [schema]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, list):
+                waiting += part
+            elif isinstance(part, dict):
+                if any(map(self._is_ours, part)):
+                    return True
+                waiting += part.values()
+        return False
 
     def unfillable(self, schema: Schema) -> Iterator[tuple[str, str]]:
         """(parameter, why) for each that the server cannot fill as the schema wants it."""
@@ -156,8 +178,11 @@ class Identity:
             return [self.cleaned(each, depth + 1) for each in value]
         if not isinstance(value, dict):
             return value
-        mine = ((name, each) for name, each in value.items() if not self._is_ours(name))
-        return {name: self.cleaned(each, depth + 1) for name, each in mine}
+        return {
+            name: self.cleaned(each, depth + 1)
+            for name, each in value.items()
+            if not self._is_ours(name)
+        }
 
     def report(self, tool: str, arguments: dict[str, Any]) -> None:
         """Say in the log what the model tried to set. Only our name for it: its own is content."""
@@ -169,7 +194,7 @@ class Identity:
         if depth > _DEEPEST or not isinstance(value, dict | list):
             return
         if isinstance(value, dict):
-            yield from (name for name in value if self._is_ours(name))
+            yield from [name for name in value if self._is_ours(name)]
         for each in value.values() if isinstance(value, dict) else value:
             yield from self.foreign(each, depth + 1)
 

@@ -26,7 +26,7 @@ def read(kind: Any, text: str) -> Any:
     try:
         checked = _checked(kind)
         value = msgspec.json.decode(text.encode(errors="replace"))
-        return hints.bare(msgspec.convert(value, checked, dec_hook=hints.decode))
+        return hints.bare(hints.read(value, checked))
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"The answer does not fit the agent's output: {error}.") from None
 

@@ -22,9 +22,9 @@ from turnlog.errors import ToolError
 from turnlog.events.base import Event
 from turnlog.events.content import hash_of, idempotency_key
 from turnlog.events.kinds import ToolResult, ToolUse
-from turnlog.ports import ApprovalState, Standing, ToolOutput, ToolSpec, ToolStarted
+from turnlog.ports import ApprovalState, Standing, ToolOutput, ToolStarted
 from turnlog.ports.tools import CLIENT_RESULT
-from turnlog.telemetry.logs import of_a_tool
+from turnlog.telemetry.logs import OfTool
 from turnlog.tools import approval, hints
 from turnlog.tools.call import called
 from turnlog.tools.tool import NotDone, Tool, ToolContext
@@ -39,6 +39,8 @@ NOT_ALLOWED = {
     "withdrawn": "This was not done: the question was withdrawn.",
     "approved": "This was not done: the arguments are not the ones that were allowed.",
 }
+# What a function may raise that would end more than itself.
+_ENDINGS = (asyncio.CancelledError, SystemExit, KeyboardInterrupt)
 IN_DOUBT = "In doubt: {why} It may or may not have taken effect. Check before you do it again."
 
 
@@ -68,15 +70,11 @@ class ToolRunner:
         `unlisted`: tools that can be called, and that others offer where they are of use.
         """
         self._development = development
-        self._listed = tools
-        self._tools = {tool.name: tool for tool in (*unlisted, *tools)}
+        self.specs = [tool.spec for tool in tools]
+        self._tools = {tool.spec.name: tool for tool in (*unlisted, *tools)}
         self._context_for = context_for
         self._standing = standing or Standing()
         self._policy = policy or approval.Policy()
-
-    @property
-    def specs(self) -> Sequence[ToolSpec]:
-        return [tool.spec for tool in self._listed]
 
     def check(self, call: ToolUse) -> None:
         tool = self._tool(call)
@@ -92,12 +90,17 @@ class ToolRunner:
         )
         ready = [call for call in calls if call.tool_use_id not in undecided]
         begun_before = self._standing.started & {call.tool_use_id for call in ready}
-        if starting := [self._started(c) for c in ready if self._begins_to_write(c)]:
+        checked = [self._checked(call) for call in ready]
+        if starting := [
+            self._started(call)
+            for call, args in zip(ready, checked, strict=True)
+            if args is not None
+        ]:
             yield starting
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._result(call, call.tool_use_id in begun_before))
-                for call in ready
+                group.create_task(self._result(call, args, call.tool_use_id in begun_before))
+                for call, args in zip(ready, checked, strict=True)
             ]
         if tasks:
             yield [task.result() for task in tasks]
@@ -109,18 +112,27 @@ class ToolRunner:
         standing = self._standing
         if call.tool_use_id in standing.approvals or call.tool_use_id in standing.started:
             return False
-        return self._fits(call) and self._policy.asks_for(self._tools[call.tool_name])
+        tool = self._tools.get(call.tool_name)
+        return tool is not None and self._policy.asks_for(tool) and self._fits(call)
 
     def _question(self, call: ToolUse) -> Event:
         tool = self._tools[call.tool_name]
         return approval.request(call, tool, f"appr_{uuid.uuid4().hex}", self._policy)
 
-    def _begins_to_write(self, call: ToolUse) -> bool:
-        """Whether it must be on disk that this begins, before it does."""
+    def _checked(self, call: ToolUse) -> dict[str, Any] | None:
+        """What a write is called with: it must be on disk that it begins, before it does.
+
+        None: a read, or a write that does not begin now.
+        """
         if call.tool_use_id in self._standing.started or not self._allowed(call):
-            return False
-        given = self._given(call)
-        return self._fits(given) and self._tools[call.tool_name].writes is not False
+            return None
+        tool = self._tools.get(call.tool_name)
+        if tool is None or tool.writes is False:
+            return None
+        try:
+            return self._arguments(tool, self._given(call))
+        except ToolError:
+            return None
 
     def _started(self, call: ToolUse) -> ToolStarted:
         given = self._given(call)
@@ -134,10 +146,14 @@ class ToolRunner:
 
     def _fits(self, call: ToolUse) -> bool:
         try:
-            self._tool(call).given(call.args, self._context_for(call.tool_use_id))
+            self.check(call)
         except ToolError:
             return False
         return True
+
+    def _arguments(self, tool: Tool, call: ToolUse) -> dict[str, Any]:
+        """What the function is called with. Raises ToolError for what does not fit."""
+        return tool.given(call.args, self._context(call))
 
     def _permission(self, call: ToolUse) -> ApprovalState | None:
         return self._standing.approvals.get(call.tool_use_id)
@@ -161,13 +177,16 @@ class ToolRunner:
 
     # its one result
 
-    async def _result(self, call: ToolUse, begun_before: bool) -> ToolResult:
+    async def _result(
+        self, call: ToolUse, checked: dict[str, Any] | None, begun_before: bool
+    ) -> ToolResult:
         started = time.monotonic()
         permission, given = self._permission(call), self._given(call)
         try:
             if permission and not self._allowed(call):
                 raise ToolError(NOT_ALLOWED[permission.outcome])
-            value = await (self._reconciled(given) if begun_before else self._value(given))
+            running = self._reconciled(given) if begun_before else self._value(given, checked)
+            value = await running
         except ToolError as failure:
             closed = _closed(call, started, error=failure)
         else:
@@ -184,19 +203,19 @@ class ToolRunner:
         facts = {"tool": name, "ms": result.duration, "outcome": outcome}
         _log.info("tool call", extra={"facts": facts})
 
-    async def _value(self, call: ToolUse) -> Any:
+    async def _value(self, call: ToolUse, checked: dict[str, Any] | None) -> Any:
         """A value that JSON can hold. Raises ToolError with a sentence for the model."""
         tool = self._tool(call)
         tool.identity.report(tool.name, call.args)
-        given = tool.given(call.args, self._context(call))
+        given = self._arguments(tool, call) if checked is None else checked
         limit = asyncio.timeout(tool.timeout)
         try:
             async with limit:
-                with of_a_tool():
+                with OfTool():
                     value = await called(tool.function, **given)
         except ToolError:
             raise
-        except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt) as error:
+        except (Exception, *_ENDINGS) as error:
             if isinstance(error, asyncio.CancelledError) and _is_stopped():
                 raise
             if not limit.expired():
@@ -217,7 +236,9 @@ class ToolRunner:
                 value = _plain(await called(tool.reconcile, whole, context))
         except NotDone:
             raise ToolError("The server stopped before this was done. It took no effect.") from None
-        except Exception:
+        except (Exception, *_ENDINGS) as error:
+            if isinstance(error, asyncio.CancelledError) and _is_stopped():
+                raise
             _log.warning("tool %s cannot tell what became of a call", tool.name, exc_info=True)
             raise InDoubt(stopped) from None
         if value is None:
@@ -231,7 +252,7 @@ class ToolRunner:
         if timed_out:
             why = f"No answer after {tool.timeout:g} s: time limit."
         elif self._development:
-            why = f"The tool failed ({type(error).__name__}: {error}{_place(tool, error)})."
+            why = f"The tool failed ({type(error).__name__}: {_said(error)}{_place(tool, error)})."
         else:
             why = f"The tool failed ({type(error).__name__}). The server's log says where."
         return ToolError(why) if tool.writes is False else InDoubt(why)
@@ -260,6 +281,14 @@ def _is_stopped() -> bool:
     """Whether the turn is being stopped, and not the tool's own task."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def _said(error: BaseException) -> str:
+    """The error's own words, if it has any: `__str__` may be anybody's."""
+    try:
+        return str(error)
+    except Exception:
+        return "its text cannot be read"
 
 
 def _place(tool: Tool, error: BaseException) -> str:

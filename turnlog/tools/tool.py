@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, get_args, get_type_hints, overload
 
 import msgspec
@@ -132,7 +133,7 @@ class Tool:
         if self.arguments is None:
             return {"arguments": whole, **mine}
         try:
-            fitting = msgspec.convert(whole, self.arguments, dec_hook=hints.decode)
+            fitting = hints.read(whole, self.arguments)
         except msgspec.ValidationError as error:
             raise ToolError(f"Wrong arguments for {self.name!r}: {error}.") from None
         names = fitting.__struct_fields__
@@ -140,8 +141,19 @@ class Tool:
 
     def filled(self, args: dict[str, Any], context: ToolContext) -> dict[str, Any]:
         """The arguments with who acts, whatever the model wrote."""
-        schema = self.spec.input_schema if self.schema is None else self.schema
-        return self.identity.filled(schema, args, context)
+        if not self._says_who_acts:
+            cleaned: dict[str, Any] = self.identity.cleaned(args)
+            return cleaned
+        return self.identity.filled(self._whole_schema, args, context)
+
+    @property
+    def _whole_schema(self) -> dict[str, Any]:
+        return self.spec.input_schema if self.schema is None else self.schema
+
+    @cached_property
+    def _says_who_acts(self) -> bool:
+        """Whether there may be a place for the server to fill. Few tools have one."""
+        return self.identity.has_place_in(self._whole_schema)
 
     def refuse_identity(self, args: dict[str, Any]) -> None:
         """Raises ToolError where a person sets what only the server may: no edit changes who acts.

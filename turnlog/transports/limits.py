@@ -7,7 +7,6 @@ the store for one write in twenty, and all nodes together let hardly more pass t
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from turnlog.errors import NotStored, TooMany
 from turnlog.ports import SharedWrites
@@ -15,11 +14,7 @@ from turnlog.ports import SharedWrites
 MINUTE = 60.0
 MOST_USERS = 10_000  # that are remembered; whoever was quiet for a minute need not be
 TAKEN = 20  # a node takes this part of the bucket at once, and one write at least
-
-
-class _Bucket(NamedTuple):
-    left: float
-    at: float
+Bucket = tuple[float, float]  # what is left in it, and since when
 
 
 class WriteLimits:
@@ -36,7 +31,7 @@ class WriteLimits:
         self._most = a_minute
         self._clock = clock
         self._shared = shared
-        self._buckets: dict[str, _Bucket] = {}
+        self._buckets: dict[str, Bucket] = {}
         self._taken: dict[str, int] = {}  # of the shared buckets, and not used yet
 
     async def count(self, user_id: str) -> None:
@@ -65,9 +60,9 @@ class WriteLimits:
 
     def _count_here(self, user_id: str) -> None:
         now = self._clock()
-        before = self._buckets.pop(user_id, _Bucket(self._most, now))
-        left = min(self._most, before.left + (now - before.at) * self._most / MINUTE)
-        self._buckets[user_id] = _Bucket(left - 1 if left >= 1 else left, now)  # the newest is last
+        before, at = self._buckets.pop(user_id, (self._most, now))
+        left = min(self._most, before + (now - at) * self._most / MINUTE)
+        self._buckets[user_id] = (left - 1 if left >= 1 else left, now)  # the newest is last
         if len(self._buckets) > MOST_USERS:
             self._forget(now)
         if left < 1:
@@ -79,6 +74,6 @@ class WriteLimits:
 
     def _forget(self, now: float) -> None:
         """Those whose buckets are full, or else the one that was quiet for longest."""
-        quiet = [user for user, bucket in self._buckets.items() if bucket.at <= now - MINUTE]
+        quiet = [user for user, (_, at) in self._buckets.items() if at <= now - MINUTE]
         for user in quiet or [next(iter(self._buckets))]:
             del self._buckets[user]

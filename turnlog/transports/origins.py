@@ -56,7 +56,7 @@ def why_refused(scope: Scope) -> str:
 
 
 def welcome(scope: Scope, origins: Collection[str] = ()) -> bool:
-    host = Headers(scope=scope).get("host", "")
+    host = _header(scope, b"host") or ""
     try:
         asked_here = _is_here(host)
     except ValueError:  # not even an address
@@ -66,12 +66,21 @@ def welcome(scope: Scope, origins: Collection[str] = ()) -> bool:
 
 def is_same_site(scope: Scope, origins: Collection[str] = ()) -> bool:
     """Whether no page asks, or one of ours, or one of the sites that are let in."""
-    headers = Headers(scope=scope)
-    host, origin = headers.get("host", ""), headers.get("origin")
+    origin = _header(scope, b"origin")
     try:
-        return origin is None or origin in origins or urlsplit(origin).netloc == host
+        if origin is None or origin in origins:
+            return True
+        return urlsplit(origin).netloc == (_header(scope, b"host") or "")
     except ValueError:
         return False
+
+
+def _header(scope: Scope, name: bytes) -> str | None:
+    """The first header of this name, which is in small letters as all of a scope are."""
+    for given, value in scope["headers"]:
+        if given == name:
+            return str(value, "latin-1")
+    return None
 
 
 def _comes_from_here(scope: Scope) -> bool:

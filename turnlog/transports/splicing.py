@@ -9,7 +9,6 @@ compares the two.
 
 from collections.abc import Iterable
 from decimal import Decimal
-from functools import lru_cache
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -21,23 +20,13 @@ from turnlog.events.record import BareRecord
 from turnlog.transports import wire
 
 NULL, EMPTY = Raw(b"null"), Raw(b"[]")
+NOTHING = (UNSET, UNSET, UNSET)
 
 
 class Part(msgspec.Struct, rename="camel", tag_field="type", kw_only=True, gc=False):
-    """What a client sees of a row: the fields of its kind, and its envelope, which is added.
+    """What a client sees of a row: the fields of its kind, and its envelope, which is added."""
 
-    No event has the values that stand here.
-    """
-
-    event_id: str = ""
-    session_id: str = ""
-    turn_id: str = ""
-    timestamp: str = ""
-    event_index: int | None = -1
-    persistence_state: str = ""
-    sequence_number: int = -1
-    agent: Raw = NULL
-    cursor: str = ""
+    event_id: Raw = NULL  # its value, and behind it all that follows in the envelope
 
 
 class Question(Part, tag="user_message_sent"):
@@ -76,13 +65,16 @@ class Block(msgspec.Struct, gc=False):
 
     type: str
     text: str = ""
-    citations: Raw = NULL
+    citations: Raw | UnsetType = UNSET
 
 
 class Details(msgspec.Struct, frozen=True, gc=False):
     """Of the API's message, what is shown where it is there."""
 
     stop_details: Raw = NULL
+
+
+NO_DETAILS = Details()
 
 
 class Span(msgspec.Struct, rename="camel", gc=False):
@@ -93,32 +85,22 @@ class Span(msgspec.Struct, rename="camel", gc=False):
     end: int
 
 
-class StoredAnswer(Part, tag="message"):
+class Answer(Part, tag="message"):
     message_id: Raw
-    blocks: list[Block]
+    blocks: list[Block]  # as it is shown: of each text block, its Span
     stop_reason: Raw
     model: Raw
     token_usage: TokenUsage
     role: Raw = Raw(b'"assistant"')
     cost_usd: Decimal | None = None
-    cited: Raw = EMPTY
-    block_indexes: Raw = EMPTY
-    details: Details = Details()
-
-
-class Answer(Part, tag="message"):
-    message_id: Raw
-    stop_reason: Raw
-    model: Raw
-    token_usage: TokenUsage
-    role: Raw
-    cost_usd: Decimal | None
-    content: str
-    blocks: list[Span]
+    content: str = ""
     citations: Raw = EMPTY
+    cited: Raw | UnsetType = UNSET  # the last three say whether it must be decoded
+    block_indexes: Raw | UnsetType = UNSET
+    details: Details | UnsetType = UNSET
 
 
-PARTS = (Question, Thought, Call, Result, StoredAnswer)
+PARTS = (Question, Thought, Call, Result, Answer)
 _decoders = {
     (name, KINDS[name].version): msgspec.json.Decoder(part).decode
     for part in PARTS
@@ -126,12 +108,12 @@ _decoders = {
 }
 
 
-def encode(rows: Iterable[BareRecord]) -> bytes:
-    """The events of the rows as a client sees them, in a JSON list.
+def write(rows: Iterable[BareRecord], body: bytearray) -> None:
+    """Append the events of the rows as a client sees them, in a JSON list.
 
     Raises UnknownEvent as `erasure.shown` does.
     """
-    return wire.encode_all([_part(row) or Raw(wire.encode(shown(row))) for row in rows])
+    wire.encode_into([_part(row) or Raw(wire.encode(shown(row))) for row in rows], body)
 
 
 def _part(row: BareRecord) -> Part | None:
@@ -140,43 +122,39 @@ def _part(row: BareRecord) -> Part | None:
     if decode is None or not row.body:
         return None
     try:
-        stored = decode(row.body)
+        part = decode(row.body)
     except msgspec.ValidationError:  # an answer with a block of another shape
         return None
-    part = _answer(stored) if type(stored) is StoredAnswer else stored
-    if part is not None:
-        part.event_id, part.session_id, part.turn_id = row.event_id, row.session_id, row.turn_id
-        part.timestamp, part.event_index, part.sequence_number = row.at, row.event_index, row.seq
-        part.agent, part.cursor = _agent(row.agent_id, row.agent_name), row.cursor
-        part.persistence_state = "persisted"
+    if type(part) is Answer and not _put_together(part):
+        return None
+    part.event_id = _envelope(row)
     return part
 
 
-@lru_cache(maxsize=1024)
-def _agent(id: str, name: str) -> Raw:
-    return Raw(wire.agent(id, name))
+def _envelope(row: BareRecord) -> Raw:
+    index, screen = ("null", -1) if row.event_index is None else (row.event_index, row.event_index)
+    return Raw(  # ids are our own and need no escaping
+        f'"{row.event_id}","sessionId":"{row.session_id}","turnId":"{row.turn_id}",'
+        f'"timestamp":"{row.at}","eventIndex":{index},"persistenceState":"persisted",'
+        f'"sequenceNumber":{row.seq},"agent":{wire.agent(row.agent_id, row.agent_name)},'
+        f'"cursor":"{row.seq}.{screen}"'
+    )
 
 
-def _answer(stored: StoredAnswer) -> Answer | None:
-    """None: more is to be told than its words."""
-    if stored.cited != EMPTY or stored.block_indexes != EMPTY:
-        return None
-    if stored.details.stop_details != NULL:
-        return None
+def _put_together(answer: Answer) -> bool:
+    """Make the answer what a client sees. False: it has more to tell than its words."""
+    more = answer.cited, answer.block_indexes, answer.details
+    if more != NOTHING:
+        if not all(each in (UNSET, EMPTY, NO_DETAILS) for each in more):
+            return False
+        answer.cited, answer.block_indexes, answer.details = NOTHING
     content, spans = "", []
-    for index, block in enumerate(stored.blocks):
-        if block.citations != NULL and block.citations != EMPTY:
-            return None
+    for index, block in enumerate(answer.blocks):
+        if block.citations is not UNSET and block.citations not in (NULL, EMPTY):
+            return False
         if block.type == "text":
             start, content = len(content), content + block.text
             spans.append(Span(index, start, len(content)))
-    return Answer(
-        message_id=stored.message_id,
-        stop_reason=stored.stop_reason,
-        model=stored.model,
-        token_usage=stored.token_usage,
-        role=stored.role,
-        cost_usd=stored.cost_usd,
-        content=content,
-        blocks=spans,
-    )
+    answer.content, answer.blocks = content, spans  # type: ignore[assignment]  # see above
+    answer.citations = EMPTY
+    return True

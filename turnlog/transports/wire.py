@@ -9,7 +9,8 @@ from msgspec import Raw
 
 from turnlog.events.base import AgentRef, Event, Stamped
 
-_encode = msgspec.json.Encoder(decimal_format="number").encode  # every digit, as a number
+_encoder = msgspec.json.Encoder(decimal_format="number")  # every digit, as a number
+_encode = _encoder.encode
 
 
 def encode(entry: Stamped) -> bytes:
@@ -33,9 +34,9 @@ def encode(entry: Stamped) -> bytes:
     return _encode(fields)[:-1] + rest.encode()
 
 
-def encode_all(events: Sequence[msgspec.Struct | Raw]) -> bytes:
-    """A list of what is JSON already, or has all that a client sees of it."""
-    return _encode(events)
+def encode_into(events: Sequence[msgspec.Struct | Raw], body: bytearray) -> None:
+    """Append a list of what is JSON already, or has all that a client sees of it."""
+    _encoder.encode_into(events, body, -1)
 
 
 def encode_for_audit(entry: Stamped) -> bytes:

@@ -34,7 +34,6 @@ from turnlog.ports import (
 from turnlog.ports.backend import OnLine, unheard
 from turnlog.telemetry.logs import belonging_to
 from turnlog.telemetry.metrics import Metrics
-from turnlog.telemetry.spans import listening_tracer
 from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.turns.limits import UserLimits
 from turnlog.turns.line import WaitingLines
@@ -287,7 +286,7 @@ class RunningTurns:
         self, live: LiveTurn, session: Session, roles: Sequence[str]
     ) -> tuple[TurnWatch, Parts]:
         show = partial(self._bus.publish, session.id)
-        watch = TurnWatch(session.id, live.turn_id, self._metrics, show, listening_tracer())
+        watch = TurnWatch(session.id, live.turn_id, self._metrics, show)
         parts = self._parts_for(session, watch.show, roles)
         over = partial(self._over, live, watch)
         return watch, replace(parts, note=watch.note, over=over, windows=self._windows)
@@ -297,8 +296,9 @@ class RunningTurns:
     ) -> None:
         """Let the turn run by itself."""
         live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))
-        with watch.started(parts.agent.ref, parts.agent.model or parts.limits.model):
-            task = asyncio.create_task(self._run(live, watch, question, state, parts))
+        agent = parts.agent
+        context = watch.started(agent.ref, agent.model or parts.limits.model, agent.tool_names)
+        task = asyncio.create_task(self._run(live, watch, question, state, parts), context=context)
         self._tasks[task] = live
         task.add_done_callback(self._tasks.pop)
 

@@ -31,11 +31,6 @@ class EndedTurn(NamedTuple):
     turn: Turn
     texts: Sequence[str]  # of its answers
 
-    @property
-    def may_claim(self) -> bool:
-        """One look at the texts. Only where one of them may claim something the log is read."""
-        return any(map(may_claim, self.texts))
-
 
 class ClaimNotes:
     """Notes about turns that are over. `async with` it for as long as turns end."""
@@ -68,11 +63,11 @@ class ClaimNotes:
         """Check this turn, soon. It is over. Most turns say little and claim nothing: for these
         nobody is woken.
         """
-        ended = EndedTurn(state.turn, state.texts)
-        if sum(map(len, ended.texts)) <= SHORT and not ended.may_claim:
+        texts = state.texts
+        if sum(map(len, texts)) <= SHORT and not any(map(may_claim, texts)):
             return
         try:
-            self._waiting.put_nowait(ended)
+            self._waiting.put_nowait(EndedTurn(state.turn, texts))
         except asyncio.QueueFull:
             _log.warning("the claims of turn %s are not checked: too many wait", state.turn.id)
 
@@ -84,7 +79,7 @@ class ClaimNotes:
         while True:
             ended = await self._waiting.get()
             try:
-                if ended.may_claim:
+                if any(map(may_claim, ended.texts)):  # or else the log need not be read
                     await self._check(ended.turn)
             except Exception:
                 _log.exception("the claims of turn %s could not be checked", ended.turn.id)

@@ -21,17 +21,18 @@ TICK = 0.3  # all turns save at the same moments, and so share one commit
 
 
 class DraftKeeper:
-    """Saves the draft of one turn when it has changed, never more often than EVERY."""
+    """Saves the drafts of one turn when they have changed, never more often than EVERY."""
 
     def __init__(self, state: TurnState, turns: Turns) -> None:
         self._state = state
         self._turns = turns
         self._timer: asyncio.TimerHandle | None = None
         self._marks: dict[str, Mark] = {}  # by call: how much was saved
+        self._index = -1  # the next place on screen, as it was saved
         self._saving: asyncio.Task[None] | None = None
 
-    def touch(self) -> None:
-        """Something was shown."""
+    def watch(self) -> None:
+        """An answer may have begun: look at the drafts until there are none."""
         if self._timer is None and self._state.drafts:
             loop = asyncio.get_running_loop()
             due = (loop.time() + EVERY) // TICK * TICK
@@ -46,10 +47,11 @@ class DraftKeeper:
 
     def _save(self) -> None:
         self._timer = None
-        drafts = self._state.drafts
-        if drafts:
+        marks = {key: Mark.of(draft) for key, draft in self._state.drafts.items()}
+        if marks and (marks, self._state.index) != (self._marks, self._index):
             self._saving = asyncio.create_task(self._reported(self._new()))
-            self._marks = {key: Mark.of(draft) for key, draft in drafts.items()}
+            self._marks, self._index = marks, self._state.index
+        self.watch()
 
     def _new(self) -> bytes:
         """What is new since the last time."""

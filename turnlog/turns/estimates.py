@@ -6,6 +6,8 @@ input. What the answer costs is known when it is there.
 
 import logging
 
+import msgspec
+
 from turnlog.errors import EngineFailed
 from turnlog.events.base import Envelope
 from turnlog.events.clock import now
@@ -91,8 +93,8 @@ class _LogWith:
         self._agent = parts.agent.ref
 
     async def excerpt(self, user_id: str, session_id: str, *, anchor: int, after: int) -> Excerpt:
-        events, emptied = await self._log.excerpt(user_id, session_id, anchor=anchor, after=after)
-        place = events[-1].position + 1 if events else after + 1
+        log = await self._log.excerpt(user_id, session_id, anchor=anchor, after=after)
+        place = log.entries[-1].position + 1 if log.entries else after + 1
         asked = Envelope(
             event=self._asked,
             event_id=new_id(),
@@ -102,7 +104,8 @@ class _LogWith:
             internal=False,
             kept=True,
         )
-        return Excerpt([*events, numbered(asked, session_id, self._turn.id, place)], emptied)
+        asking = numbered(asked, session_id, self._turn.id, place)
+        return msgspec.structs.replace(log, entries=[*log.entries, asking])
 
 
 async def _counted(prompt: Prompt, answerer: Model | Engine) -> int:

@@ -36,6 +36,8 @@ class Silence:
     the end must be missing twice: it may be on its way.
     """
 
+    __slots__ = ("_last", "_missing", "_session_id", "_signs", "_store", "_turn_id", "_user_id")
+
     def __init__(self, store: Store, user_id: str, session_id: str) -> None:
         self._store, self._user_id, self._session_id = store, user_id, session_id
         self._last: Stamped | None = None
@@ -91,9 +93,10 @@ class Following:
             batches = self._bus.follow(session_id, after, give)
         last = opening[-1].entry if opening else None
         silence = Silence(self._store, user_id, session_id)
-        async with aclosing(batches):
+        try:
             if opening:
                 yield opening
+                opening = []
             async for batch in batches:
                 if batch:
                     patience = inf
@@ -110,15 +113,22 @@ class Following:
                 else:
                     patience -= 1
                 yield batch
+                del batch  # it is not kept while nothing comes
+        finally:
+            await batches.aclose()
 
     async def turn(
-        self, user_id: str, started: StartedTurn, is_at_rest: IsAtRest | None = None
+        self,
+        user_id: str,
+        started: StartedTurn,
+        is_at_rest: IsAtRest | None = None,
+        give: Give | None = None,
     ) -> Live:
         """The events of one turn from its start until `complete` or `error`.
 
-        With `is_at_rest` it also ends when nobody works on the turn.
+        With `is_at_rest` it also ends when nobody works on the turn. `give` as for a session.
         """
-        opening, batches = await self._from_start(user_id, started)
+        opening, batches = await self._from_start(user_id, started, give)
         async with aclosing(batches):
             yield opening
             if type(opening[-1].entry.envelope.event) in ENDINGS:

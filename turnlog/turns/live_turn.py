@@ -50,6 +50,7 @@ class LiveTurn:
 
     def end(self) -> None:
         """Nobody works on the turn here any more."""
+        self.deliver = None  # all that the turn worked with knows us: nothing is left in a circle
         self.begun.set()
         self.over.set()
 

@@ -6,8 +6,9 @@ A model that is read at this pace already is never held up: its pieces come when
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Literal
 
-from turnlog.events.chunks import CHUNKS, as_one, is_chunk
+from turnlog.events.chunks import are_chunks, as_one
 from turnlog.ports import Batch, Output
 from turnlog.ticks import next_tick, tick_of
 
@@ -18,38 +19,37 @@ class Pacer:
     def __init__(self, emit: Callable[[Batch], None], window: float) -> None:
         self._emit = emit
         self._window = window
+        self._loop = asyncio.get_running_loop()  # asked for once: that costs a system call
         self._shown = -1  # the window that the last chunk was shown in
         self._held: list[Batch] = []
         self._timer: asyncio.TimerHandle | None = None
 
     def takes(self, batch: Batch) -> bool:
         """Whether the batch has only chunks. Before any other batch, call `flush`."""
-        outputs = batch.outputs
-        return is_chunk(outputs) or all(isinstance(output, CHUNKS) for output in outputs)
+        return are_chunks(batch.outputs)
 
-    def add(self, batch: Batch) -> None:
-        self._held.append(batch)
+    def add(self, batch: Batch) -> Literal[True]:
+        """Show it now, or with the next window. True, as `Ask.straight` says: it is taken."""
         if self._timer is not None:
-            return
-        if not self._window:
-            self.flush()
-            return
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        if tick_of(now, self._window) > self._shown:
-            self._show()
+            self._held.append(batch)
+        elif not self._window:
+            self._emit(batch)
+        elif (tick := tick_of(now := self._loop.time(), self._window)) > self._shown:
+            self._shown = tick
+            self._emit(batch)
         else:
-            self._timer = loop.call_at(next_tick(now, self._window), self._show)
+            self._held.append(batch)
+            self._timer = self._loop.call_at(next_tick(now, self._window), self._show)
+        return True
 
     def flush(self) -> None:
         """Show the held chunks now, one batch for each call."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        held, self._held = self._held, []
-        if len(held) == 1:
-            self._emit(held[0])
+        if not self._held:
             return
+        held, self._held = self._held, []
         calls: dict[str, list[Batch]] = {}
         for batch in held:
             calls.setdefault(batch.call, []).append(batch)
@@ -60,7 +60,7 @@ class Pacer:
         self.flush()
 
     def _show(self) -> None:
-        self._shown = tick_of(asyncio.get_running_loop().time(), self._window)
+        self._shown = tick_of(self._loop.time(), self._window)
         self.flush()
 
 

@@ -10,6 +10,7 @@ of its log, and by the rows beside it.
 
 import logging
 from collections.abc import Collection, Sequence
+from functools import partial
 
 import msgspec
 
@@ -18,7 +19,7 @@ from turnlog.events import kinds as k
 from turnlog.pipeline.ending import complete, show_unkept
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
-from turnlog.pipeline.store_and_emit import store_and_emit
+from turnlog.pipeline.store_and_emit import emit, store_and_emit
 from turnlog.pipeline.tool_finalization import close_open_tools
 from turnlog.pipeline.turn_state import Drafts, TurnState, resumed
 from turnlog.ports import (
@@ -75,7 +76,8 @@ async def recover(turn: Turn, store: Store, show: Show, rate: Rate = no_price) -
     closing = close_open_tools(list(state.open_calls.values()), state.standing, why)
     batches = [*closing, *draft_events(drafts), Batch([error])]
     placed = place([e for batch in batches for e in normalize(batch, state, rate)], state)
-    await store_and_emit(placed, state, lambda kept: store.append(turn, kept), show)
+    append = partial(store.append, turn)
+    await store_and_emit(placed, state, append, lambda p, number: emit(p, state, number, show))
 
 
 def _mend(state: TurnState, pending: Sequence[Approval], erased: Collection[str]) -> None:

@@ -8,7 +8,9 @@ import asyncio
 import secrets
 from collections.abc import Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from turnlog.errors import EngineFailed
 from turnlog.events.kinds import HistorySummarized, Message
@@ -86,14 +88,13 @@ class ModelSummarizer:
         raise failed
 
     def _ways(self, leaving: Leaving) -> Iterator[Prompt]:
-        told = leaving.prompt()
-        own = told.model
+        own = leaving.model
         if self.chosen:
             yield _plain(self.chosen, leaving)
             return
         if has(own, "compaction") and self.provider != "bedrock":  # which does not have it
             yield replace(
-                told,
+                leaving.prompt(),
                 max_tokens=SUMMARY_TOKENS,
                 compaction=INSTRUCTIONS,
                 output_schema=None,

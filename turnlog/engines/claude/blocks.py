@@ -22,7 +22,7 @@ class Open:
     """A block that has begun. `block` is whole once it is closed."""
 
     __slots__ = (
-        "_cited", "_message_id", "_meter", "_ready", "_said", "_since", "_speaks", "_uncited",
+        "_cited", "_message_id", "_meter", "_ready", "_since", "_uncited", "_unsaid",
         "aside", "block", "closed", "duration", "pieces", "position", "rules",
     )  # fmt: skip
 
@@ -35,25 +35,24 @@ class Open:
         self.duration: int | None = None  # milliseconds, of a thought that is whole
         self.position = position  # among the blocks of the message
         self.closed = False
-        self.pieces: list[str] = []  # of the text, the thought or the arguments
+        self.pieces: list[str] = []  # of the text or the thought, as chunks said it; or arguments
         self.rules = RULES.get(block["type"], OTHER_RULES)
         self.aside: Raw = {}  # what came with it, and is no part of it
-        self._said = 0  # so many pieces are in chunks
+        self._unsaid: list[str] = []  # pieces that no chunk has
         self._ready: list[Event] = []
         self._cited: list[Raw] = []
         self._uncited: list[Raw] = [dict(each) for each in block.get("citations") or ()]
         self._since = now
-        self._speaks = block["type"] in ("text", "thinking")
-        if self._speaks and (text := block.get(block["type"])):
-            self.pieces.append(text)
+        if block["type"] in ("text", "thinking") and (text := block.get(block["type"])):
+            self._unsaid.append(text)
 
     def say(self, out: list[Any]) -> None:
         """What has come since the last time: one chunk, or one for each cited piece."""
         if self._ready:
             out += self._ready
             self._ready = []
-        if self._speaks and len(self.pieces) > self._said:
-            if not self._said and self.block["type"] == "thinking":
+        if self._unsaid:
+            if not self.pieces and self.block["type"] == "thinking":
                 out.append(k.ThinkingStart(message_id=self._message_id, block_index=self.position))
             out.append(self._chunk())
 
@@ -79,11 +78,11 @@ class Open:
 
     def text(self, delta: Raw) -> None:
         if piece := delta["text"]:
-            self.pieces.append(piece)
+            self._unsaid.append(piece)
 
     def thought(self, delta: Raw) -> None:
         if piece := delta["thinking"]:
-            self.pieces.append(piece)
+            self._unsaid.append(piece)
 
     def arguments(self, delta: Raw) -> None:
         self.pieces.append(delta["partial_json"])
@@ -92,7 +91,7 @@ class Open:
         self.block["signature"] = delta["signature"]
 
     def citation(self, delta: Raw) -> None:
-        if len(self.pieces) > self._said:
+        if self._unsaid:
             self._ready.append(self._chunk())  # it belongs to the text that comes after it
         citation = dict(delta["citation"])
         if not self._cited:  # a list of its own, that grows
@@ -117,9 +116,10 @@ class Open:
     # inside
 
     def _chunk(self) -> Event:
-        text = "".join(self.pieces[self._said :])
+        text = "".join(self._unsaid)
         self._meter.wrote(len(text))
-        self._said = len(self.pieces)
+        self.pieces.append(text)
+        self._unsaid = []
         name, index = self._message_id, self.position
         if self.block["type"] == "thinking":
             return k.ThinkingChunk(message_id=name, content=text, block_index=index)
@@ -175,6 +175,8 @@ def merge(block: Raw, delta: Raw) -> None:
 def check(block: Block) -> None:
     """Raises a TypeError for a block that could not go back to the model, or be read here."""
     kind: str = block["type"]
+    if not kind.endswith(tuple(NEEDED)):
+        return
     if kind.endswith("tool_use") and block.get("input") is None:
         block["input"] = {}  # a call without arguments
     for ending, needed in NEEDED.items():

@@ -26,17 +26,16 @@ class Meter:
     def read(self, size: int) -> None:
         """So many bytes came."""
         self._bytes -= size
-        self._check(self._bytes)
+        if self._bytes < 0:
+            raise failed(TOO_MUCH)
 
     def wrote(self, size: int) -> None:
         """So many characters are a part of the answer."""
         self._text -= size
-        self._check(self._text)
+        if self._text < 0:
+            raise failed(TOO_MUCH)
 
     def began_block(self) -> None:
         self._blocks -= 1
-        self._check(self._blocks)
-
-    def _check(self, left: int) -> None:
-        if left < 0:
+        if self._blocks < 0:
             raise failed(TOO_MUCH)

@@ -6,29 +6,23 @@ Answers come unpacked: a few kB that unpack to a GB cannot be refused once they 
 Redirects are not followed: the conversation and the key go to the configured address only.
 """
 
-import asyncio
 import os
-import ssl
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+from typing import Any, Protocol
 
 import msgspec
 
-from turnlog.engines.claude.body import Body, Take
 from turnlog.engines.claude.bounds import MOST_ERROR
-from turnlog.net import is_on_loopback
+from turnlog.engines.claude.http.exchange import Exchange, Take
+from turnlog.engines.claude.http.framing import Broken
+from turnlog.engines.claude.http.head import OURS, fields
+from turnlog.engines.claude.http.pool import Closed, Pool
+from turnlog.engines.claude.http.route import Route
+from turnlog.errors import ConfigError
 from turnlog.ticks import Ticks
-
-if TYPE_CHECKING:  # imported in a thread when the server opens: it takes a moment
-    from aiohttp import ClientResponse, ClientSession
 
 ANTHROPIC = "https://api.anthropic.com"
 VERSION = "2026-10-21"  # of the API, as the SDK asks for it; a test compares them
-CONNECTS_WITHIN = 10.0  # seconds
-STAYS_OPEN = 60.0  # seconds that a connection waits for the next call
-UNPACKED = ("", "identity")
+HEAD = b"POST %b%b HTTP/1.1\r\n%b%bcontent-length: %d\r\n\r\n"
 
 
 class Refused(Exception):
@@ -64,9 +58,8 @@ class Response(Protocol):
         ...
 
     async def finish(self) -> None:
-        """The answer is whole: wait for the end of the body, so that its connection is used again.
-
-        Whatever happens now does not matter, and does not take long.
+        """The answer is whole, and nobody wants the rest of the body. If it ends soon, its
+        connection is used again. Whatever happens now does not matter, and does not take long.
         """
         ...
 
@@ -87,138 +80,72 @@ class Connection(Protocol):
     async def close(self) -> None: ...
 
 
-class Library:
-    """A package that takes a moment to import: in a thread, so that nobody is held up."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._loading: asyncio.Task[Any] | None = None
-
-    def load(self) -> None:
-        self._loading = asyncio.create_task(asyncio.to_thread(import_module, self._name))
-
-    async def loaded(self) -> None:
-        """Raises ImportError. What could not be loaded is tried again with the next turn."""
-        if self._loading is None or (self._loading.done() and self._loading.exception()):
-            self.load()
-        assert self._loading is not None
-        await asyncio.shield(self._loading)
-
-    async def rest(self) -> None:
-        """Nothing is being loaded any more."""
-        if self._loading is not None:
-            await asyncio.wait([self._loading])
-            self._loading.exception()
-
-
 class Api:
     """Anthropic's own API, or what speaks like it at another address."""
 
     def __init__(self, api_key: str, base_url: str | None, silence: float) -> None:
-        """`silence`: how many seconds there may be between two pieces."""
-        self._base_url = (base_url or ANTHROPIC).rstrip("/")
-        self._silence = silence
-        self._headers = {
+        """`silence`: how many seconds there may be between two pieces. Raises ConfigError."""
+        route = Route(base_url or ANTHROPIC)
+        headers = {
+            "host": route.host,
             "authorization": f"Bearer {api_key}",
             "anthropic-version": VERSION,
             "content-type": "application/json",
+            "accept": "*/*",
             "accept-encoding": "identity",
             "user-agent": "turnlog",
             **_custom_headers(),
+            **route.headers,
         }
-        self._proxy = _proxy(self._base_url)
-        self._library = Library("aiohttp")
-        self._session: ClientSession | None = None
+        try:
+            self._lines = fields(headers)
+        except ValueError as error:
+            raise ConfigError(f"{error} Look at the key and ANTHROPIC_CUSTOM_HEADERS.") from error
+        self._prefix = route.prefix.encode()
+        self._pool = Pool(route.connect, silence)
 
     async def open(self) -> None:
-        self._library.load()
+        """A connection comes with the first request."""
 
     async def close(self) -> None:
-        await self._library.rest()
-        if self._session is not None:
-            await self._session.close()
+        await self._pool.close()
 
     async def post(self, path: str, request: dict[str, Any], headers: dict[str, str]) -> Response:
-        session = self._session or await self._connect()
-        from aiohttp import ClientError
-
+        body = msgspec.json.encode(request)
+        lines = HEAD % (self._prefix, path.encode(), self._lines, fields(headers), len(body))
         try:
-            response = await session.post(
-                self._base_url + path,
-                data=msgspec.json.encode(request),
-                headers=headers,
-                proxy=self._proxy,
-                allow_redirects=False,
-            )
-        except (ClientError, OSError, TimeoutError) as error:
+            exchange = await self._pool.ask(lines, body)
+            head = await exchange.head()
+        except (OSError, Broken) as error:
             raise Unreachable(error) from error
+        except Closed as error:
+            raise Unreachable(error, passing=False) from error
+        if head.status < 300 and not head.is_packed:
+            return exchange
         try:
-            await _check(response)
-        except BaseException:
-            response.close()
-            raise
-        return Body(response)
-
-    async def _connect(self) -> "ClientSession":
-        await self._library.loaded()
-        import aiohttp
-
-        secure = self._base_url.startswith("https:")
-        trust = await asyncio.to_thread(_certificates) if secure else True
-        if self._session is None:  # another turn may have been faster
-            self._session = aiohttp.ClientSession(
-                headers=self._headers,
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=STAYS_OPEN, ssl=trust),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(
-                    total=None, sock_connect=CONNECTS_WITHIN, sock_read=self._silence
-                ),
-                auto_decompress=False,
-            )
-        return self._session
+            if head.is_packed:
+                raise Packed
+            raise Refused(head.status, await _beginning(exchange), head.retry_after)
+        finally:
+            await exchange.aclose()
 
 
-async def _check(response: "ClientResponse") -> None:
-    if response.headers.get("content-encoding", "") not in UNPACKED:
-        raise Packed
-    if response.status >= 300:
-        text = await _beginning(response)
-        raise Refused(response.status, text, response.headers.get("retry-after"))
-
-
-async def _beginning(response: "ClientResponse") -> object:
+async def _beginning(response: Exchange) -> object:
     """The body of an error: JSON, or the text that there is; no more of it than is bearable."""
-    from aiohttp import ClientError
-
     body = b""
     try:
-        while len(body) < MOST_ERROR and (piece := await response.content.readany()):
+        while len(body) < MOST_ERROR and (piece := await response.read()):
             body += piece
         return msgspec.json.decode(body[:MOST_ERROR])
-    except (ClientError, OSError, TimeoutError, ValueError, RecursionError):
+    except (Broken, OSError, ValueError, RecursionError):
         return body[:MOST_ERROR].decode(errors="replace")
-
-
-def _certificates() -> ssl.SSLContext:
-    """Those of this machine, and those that Mozilla trusts: a small image has none of its own."""
-    import certifi
-
-    context = ssl.create_default_context()
-    context.load_verify_locations(certifi.where())
-    return context
-
-
-def _proxy(base_url: str) -> str | None:
-    """As the environment says (HTTPS_PROXY, NO_PROXY), but no proxy leads to this machine."""
-    address = urlsplit(base_url)
-    if is_on_loopback(base_url) or proxy_bypass(address.hostname or ""):
-        return None
-    proxies = getproxies()
-    return proxies.get(address.scheme) or proxies.get("all")
 
 
 def _custom_headers() -> dict[str, str]:
     """ANTHROPIC_CUSTOM_HEADERS, as the SDK reads them: a line each, `Name: value`."""
     lines = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").split("\n")
     pairs = (line.partition(":") for line in lines if ":" in line)
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    if refused := [name for name in headers if name in OURS]:
+        raise ConfigError(f"ANTHROPIC_CUSTOM_HEADERS has {refused[0]!r}, which this server sets.")
+    return headers

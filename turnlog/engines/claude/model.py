@@ -124,7 +124,7 @@ class ClaudeModel:
                 reading.feed(await _read(response))
                 if reading.outputs:
                     yield reading.taken()
-                if reading.speaks and self._ticks and not reading.is_over:
+                if self._ticks and reading.may_wait() and not reading.is_over:
                     await response.pile_up(self._ticks, reading.shows)
                     if reading.outputs:
                         yield reading.taken()
@@ -256,17 +256,23 @@ class _Reading:
 
     def taken(self) -> list[CallOutput]:
         outputs, self.outputs = self.outputs, []
-        self.speaks = self.speaks or any(type(output) in CHUNKS for output in outputs)
+        self.speaks = self.speaks or not CHUNKS.isdisjoint(map(type, outputs))
         return outputs
+
+    def may_wait(self) -> bool:
+        """Whether what comes next may pile up: the beginning was shown, or this is not shown."""
+        return self.speaks or self._call.is_silent
 
     def shows(self, piece: bytes) -> bool:
         """The bytes of a window: chunks go straight to those who watch. False: they are more than
-        that, and the outputs are for the one who asked the model."""
+        that, and the outputs are for the one who asked the model; or what comes next may not wait.
+        """
         self.feed(piece)
-        if self.is_over or not are_chunks(self.outputs) or not self._straight(self.outputs):
-            return not self.outputs and not self.is_over
-        self.outputs = []
-        return True
+        if self.is_over:
+            return False
+        if self.outputs and are_chunks(self.outputs) and self._straight(self.outputs):
+            self.outputs, self.speaks = [], True
+        return not self.outputs and (self.speaks or self.may_wait())
 
 
 class _Again(Exception):

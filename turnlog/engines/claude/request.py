@@ -39,6 +39,8 @@ _BY_MODEL = {
     "prefill-ends-without-space",
 }
 _FOR_ALL = RULES.keys() - _BY_MODEL
+_MATTERS = (BUDGET, DISABLED)  # how a model thinks, where a rule asks for thoughts or for none
+NOTHING: dict[str, Any] = {}
 _COUNTED = ("model", "messages", "system", "tools", "thinking", "output_config")
 
 
@@ -81,12 +83,17 @@ def _fitting(body: dict[str, Any]) -> dict[str, Any]:
     Thinking may be switched while the turn waits for a person, and a model may call a tool
     without a thought before it. These rules look at the turn that runs, and at nothing before it.
     """
-    begins = last_turn(body["messages"])
-    before, running = body["messages"][:begins], body["messages"][begins:]
-    if len(running) == 1 and running[0]["role"] == "user":  # there is no answer yet
-        return body
+    messages = body["messages"]
+    if not messages:
+        return body  # the API says what is wrong with that
+    begins = last_turn(messages)
+    has_no_answer = begins == len(messages) - 1
+    thinking = body.get("thinking", NOTHING).get("type")
+    if messages[-1]["role"] == "user" and (has_no_answer or thinking not in _MATTERS):
+        return body  # the rules about thinking and about a last word of the assistant's hold
+    running = messages[begins:]
     fitting = repair(Request(body | {"messages": running}), without=_FOR_ALL).body
-    return fitting | {"messages": [*before, *fitting["messages"]]}
+    return fitting | {"messages": [*messages[:begins], *fitting["messages"]]}
 
 
 def _system(prompt: Prompt, mark: dict[str, str] | None) -> str | list[Block]:

@@ -10,18 +10,17 @@ from turnlog.ports import CallOutput as Output
 _RESULT = "web_search_tool_result"
 
 
-def with_searches(outputs: Sequence[Output], before: Sequence[Block]) -> list[Output]:
-    """The outputs, each message after the records of its searches.
+def with_searches(outputs: Sequence[Output], before: Sequence[Block]) -> Sequence[Output]:
+    """The last outputs of a call: the message comes after the records of its searches.
 
     `before`: the blocks of a paused answer that this one goes on with. A search asked for
     there has its result here.
     """
-    recorded: list[Output] = []
-    for output in outputs:
-        if isinstance(output, Message):
-            recorded += _searches(output, before)
-        recorded.append(output)
-    return recorded
+    message = outputs[-1]
+    assert isinstance(message, Message), "a call ends with its message"
+    if not [block for block in message.blocks if block["type"] == _RESULT]:
+        return outputs
+    return [*outputs[:-1], *_searches(message, before), message]
 
 
 def paused(messages: Sequence[dict[str, Any]]) -> list[Block]:

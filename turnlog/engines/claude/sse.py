@@ -13,8 +13,16 @@ Raw = dict[str, Any]
 FEW = 1_000  # bytes: to join the pieces in so few costs more than to take them one by one
 _decoder = msgspec.json.Decoder()
 _PIECE = b"event: content_block_delta\ndata: "
+_BEFORE, _BETWEEN = len(_PIECE), b"\n\n" + _PIECE
+_APART = b"}\n{"  # stands in no JSON but between two values
 # Pieces on end, from the beginning of a frame. It begins with a word, which is found quickly.
 _RUN = re.compile(rb"%b(?:(?<=\n\n%b)|(?<=\A%b))[^\n]+\n\n(?:%b[^\n]+\n\n)+" % ((_PIECE,) * 4))
+# A frame as Claude writes them, with its JSON; a ping says nothing. Also only where one begins: the
+# word may stand in a line any number of times, and each would be followed to the end of the line.
+_FRAME = re.compile(
+    rb"event: (?:(?<=\n\nevent: )|(?<=\Aevent: ))"
+    rb"(?:ping[^\n]*\ndata: [^\n]*|[^\n]+\ndata: (\{[^\n]+))\n\n"
+)
 # A pair of surrogates, one that has lost the other, and any other escape, which is passed over.
 _HALVES = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -22,51 +30,57 @@ _HALVES = re.compile(
 )
 
 
-class _Text(msgspec.Struct, forbid_unknown_fields=True):
-    type: Literal["text_delta"]
-    text: str
+class _Piece(msgspec.Struct, tag_field="type", forbid_unknown_fields=True):
+    """With nothing beside it that would have to be kept."""
+
+
+class _Text(_Piece, tag="text_delta"):
+    piece: str = msgspec.field(name="text")
+
+
+class _Thought(_Piece, tag="thinking_delta"):
+    piece: str = msgspec.field(name="thinking")
+
+
+class _Arguments(_Piece, tag="input_json_delta"):
+    piece: str = msgspec.field(name="partial_json")
 
 
 class _Delta(msgspec.Struct, forbid_unknown_fields=True):
-    """A piece of text, with nothing beside it that would have to be kept."""
-
     type: Literal["content_block_delta"]
     index: int
-    delta: _Text
+    delta: _Text | _Thought | _Arguments
 
 
 _delta = msgspec.json.Decoder(_Delta)
+_NAMES = {  # of each kind of delta its type, and the field that has the piece
+    kind: (kind.__struct_config__.tag, kind.__struct_encode_fields__[0])
+    for kind in (_Text, _Thought, _Arguments)
+}
 
 
 class SseSplitter:
     """Bytes, cut anywhere, to the JSON objects of a server-sent event stream."""
 
     def __init__(self, *, joins: bool = False) -> None:
-        """`joins`: adjacent pieces of one text come as one. Most of an answer is such pieces."""
+        """`joins`: adjacent pieces of one block come as one. Most of an answer is such pieces."""
         self._joins = joins
         self._tail = bytearray()  # of an event that is not whole
         self._carriage_return = False  # the piece before ended between the two of a line end
 
     def feed(self, piece: bytes) -> Iterable[Raw]:
-        """The events that this piece completes, decoded as they are taken.
+        """The events that this piece completes. What breaks one is raised when it is taken.
 
         Raises EngineFailed for one that is too long.
         """
         if self._carriage_return or b"\r" in piece:
             piece = self._with_plain_ends(piece)
-        if self._tail:
-            # A blank line may begin with the last byte that was there: all before is read once.
-            begin = len(self._tail) - 1
-            self._tail += piece
-            if self._tail.find(b"\n\n", begin) < 0:
-                self._refuse_too_long()
-                return ()
-            piece = bytes(self._tail)
-        end = piece.rfind(b"\n\n") + 2 if b"\n\n" in piece else 0
-        self._tail = bytearray(piece[end:])
-        self._refuse_too_long()
-        frames = piece[:end]
-        return _joined(frames) if self._joins and end > FEW else _events(frames)
+        frames = self._whole(piece) if self._tail or not piece.endswith(b"\n\n") else piece
+        if not self._joins:
+            return _events(frames)
+        if frames.startswith(_PIECE) and (one := _one(frames)) is not None:
+            return (one,)
+        return _joined(frames) if len(frames) > FEW else _events(frames)
 
     def close(self) -> list[Raw]:
         """What was left without a blank line after it, when it is whole."""
@@ -75,6 +89,21 @@ class SseSplitter:
             return [decode(data)] if data else []
         except (RecursionError, ValueError):
             return []
+
+    def _whole(self, piece: bytes) -> bytes:
+        """The frames that are whole now. The rest is the tail."""
+        if self._tail:
+            # A blank line may begin with the last byte that was there: all before is read once.
+            begin = len(self._tail) - 1
+            self._tail += piece
+            if self._tail.find(b"\n\n", begin) < 0:
+                self._refuse_too_long()
+                return b""
+            piece = bytes(self._tail)
+        end = piece.rfind(b"\n\n") + 2 if b"\n\n" in piece else 0
+        self._tail = bytearray(piece[end:])
+        self._refuse_too_long()
+        return piece[:end]
 
     def _with_plain_ends(self, piece: bytes) -> bytes:
         piece = b"\r" + piece if self._carriage_return else piece
@@ -86,33 +115,53 @@ class SseSplitter:
             raise failed(TOO_MUCH)
 
 
-def _events(frames: bytes) -> Iterator[Raw]:
-    return (decode(data) for data in map(_data_of, frames.split(b"\n\n")) if data)
+def _events(frames: bytes) -> Iterable[Raw]:
+    """All in one go. If one of them is unusual or broken, each is decoded when it is taken."""
+    found = _FRAME.findall(frames)
+    if frames.count(b"\n") != 3 * len(found):
+        return map(decode, filter(None, map(_data_of, frames.split(b"\n\n"))))
+    lines = list(filter(None, found))
+    joined = b"\n".join(lines)
+    try:
+        events = _decoder.decode_lines(joined)
+    except (RecursionError, ValueError):
+        return map(decode, lines)
+    # A line may have two values, and a value two lines: what is taken is one value a line.
+    is_usual = len(events) == len(lines) and joined.count(_APART) == len(lines) - 1
+    return events if is_usual else map(decode, lines)
 
 
 def _joined(frames: bytes) -> Iterator[Raw]:
-    """The same, with what runs of text pieces say together."""
+    """The same, with what runs of pieces say together."""
     at = 0
     for run in _RUN.finditer(frames):
         yield from _events(frames[at : run.start()])
-        text = _text(run[0])
-        yield from _events(run[0]) if text is None else (text,)
+        one = _one(run[0])
+        yield from _events(run[0]) if one is None else (one,)
         at = run.end()
     yield from _events(frames[at:])
 
 
-def _text(run: bytes) -> Raw | None:
-    """The pieces as one. None: there is more to them than text, or they are of several blocks."""
-    lines = run[len(_PIECE) : -2].split(b"\n\n" + _PIECE)
+def _one(run: bytes) -> Raw | None:
+    """The pieces as one. None: there is more to them, or they are of several blocks or kinds."""
+    lines = run[_BEFORE:-2].split(_BETWEEN)
+    count = len(lines)
+    if run.count(b"\n") != 3 * count:  # there is something else, or a piece has more lines
+        return None
+    joined = b"\n".join(lines)
     try:
-        pieces = [_delta.decode(line) for line in lines]
+        pieces = _delta.decode_lines(joined)
     except (msgspec.DecodeError, UnicodeError):
         return None
-    index = pieces[0].index
-    if any(piece.index != index for piece in pieces):
+    if len(pieces) != count or joined.count(_APART) != count - 1:  # not one value a line
         return None
-    delta = {"type": "text_delta", "text": "".join([piece.delta.text for piece in pieces])}
-    return {"type": "content_block_delta", "index": index, "delta": delta}
+    index, kind, text = pieces[0].index, type(pieces[0].delta), ""
+    for piece in pieces:
+        if piece.index != index or type(piece.delta) is not kind:
+            return None
+        text += piece.delta.piece
+    name, field = _NAMES[kind]
+    return {"type": "content_block_delta", "index": index, "delta": {"type": name, field: text}}
 
 
 def decode(data: bytes | str) -> Any:
@@ -133,8 +182,6 @@ def _whole(escape: re.Match[bytes]) -> bytes:
 
 
 def _data_of(frame: bytes) -> bytes:
-    if frame.startswith(_PIECE) and b"\n" not in (data := frame[len(_PIECE) :].strip()):
-        return data  # as most are
     # Only at the start of a line: a comment may hold the word too.
     start = 0 if frame.startswith(b"data:") else frame.find(b"\ndata:") + 1
     if not frame.startswith(b"data:", start) or frame.startswith(b"event: ping"):

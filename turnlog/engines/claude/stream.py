@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import UNSET
 
-from turnlog.engines.claude.blocks import Open, Raw, merge
+from turnlog.engines.claude.blocks import OTHER_RULES, Open, Raw, merge
 from turnlog.engines.claude.bounds import Meter
 from turnlog.engines.claude.errors import UNREADABLE, failed, stream_error
 from turnlog.errors import EngineFailed
@@ -49,28 +49,22 @@ class Call:
         out: list[Output] = []
         try:
             try:
-                self._read(raws, out)
+                for raw in raws:
+                    rule, fields = _RULES.get(raw["type"], _NO_RULE)
+                    rule(self, raw, out)
+                    if self.finished:
+                        break
+                    if len(raw) > fields:
+                        self._keep_aside(raw)
             finally:
-                self._turn_to(self._open, out)
+                if self._open is not None:
+                    self._open.say(out)
         except EngineFailed as failure:
             self.failure = failure
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             _log.warning("the stream cannot be read: %r", error)
             self.failure = failed(UNREADABLE)
         return out
-
-    def _read(self, raws: Iterable[Raw], out: list[Output]) -> None:
-        for raw in raws:
-            rule, fields = _RULES.get(raw["type"], _NO_RULE)
-            rule(self, raw, out)
-            if self.finished:
-                return
-            if len(raw) > fields:
-                self._keep_aside(raw)
-
-    @property
-    def message_id(self) -> str:
-        return _word(self._message.get("id"))
 
     @property
     def stop_reason(self) -> str:
@@ -80,8 +74,14 @@ class Call:
     def blocks(self) -> list[Block]:
         return [opened.block for opened in self._blocks.values()]
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether the block that is being written is shown only when it is whole: a tool call."""
+        return self._open is not None and self._open.rules is OTHER_RULES
+
     def _reset(self, message: Raw) -> None:
         self._message = message
+        self.message_id = _word(message.get("id"))
         self._usage: Raw = dict(message.get("usage") or {})
         self._blocks: dict[int, Open] = {}  # by the API's index, in the order they came
         self._open: Open | None = None  # the one that is being written
@@ -134,8 +134,9 @@ class Call:
             raise LookupError("a message_stop without a message_start")
         for index in [index for index, opened in self._blocks.items() if not opened.closed]:
             self._block_stop({"index": index}, out)
-        self._keep_aside(raw)
-        out.extend(self._kept())
+        if len(raw) > 1:
+            self._keep_aside(raw)
+        out += self._kept()
         self.finished = True
 
     def _error(self, raw: Raw, out: list[Output]) -> None:

@@ -1,6 +1,5 @@
 """What a message leaves for bills: a row for each part of what was reported."""
 
-from collections.abc import Iterator
 from decimal import Decimal
 from itertools import repeat
 from typing import Any
@@ -18,21 +17,25 @@ _TOOLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 
 def usage_rows(
     message: Message | HistorySummarized, place: dict[str, Any], agent_id: str
-) -> Iterator[dict[str, Any]]:
+) -> list[dict[str, Any]]:
     """A message from before there were prices has no costs: they are unknown."""
     costs = message.costs or repeat(None)
+    tools, kind, partial = SUMMARY, "summary", 0
+    if isinstance(message, Message):
+        tools, kind, partial = _tools(message), "", int(message.stop_reason in CUT_OFF)
     shared = {
         **place,
         "message_id": message.message_id,
         "agent_id": agent_id,
-        "tools": _tools(message) if isinstance(message, Message) else SUMMARY,
-        "partial": int(isinstance(message, Message) and message.stop_reason in CUT_OFF),
+        "tools": tools,
+        "partial": partial,
     }
     parts = parts_of(message.model, message.reported)
-    for number, (part, cost) in enumerate(zip(parts, costs, strict=False)):
-        yield shared | {
+    return [
+        {
+            **shared,
             "part": number,
-            "kind": part.kind if isinstance(message, Message) else "summary",
+            "kind": kind or part.kind,
             "model": part.model,
             "input_tokens": part.input_tokens,
             "output_tokens": part.output_tokens,
@@ -46,16 +49,20 @@ def usage_rows(
             "speed": part.speed,
             "cost_picousd": _stored_cost(cost),
         }
+        for number, (part, cost) in enumerate(zip(parts, costs, strict=False))
+    ]
 
 
 def _stored_cost(cost: Decimal | None) -> int | None:
     """A cost that no table can hold, by a price book with a slip in it, is unknown."""
     exact = None if cost is None else picousd(cost)
-    return None if exact is None or abs(exact) > MOST_PICOUSD else exact
+    return None if exact is None or not -MOST_PICOUSD <= exact <= MOST_PICOUSD else exact
 
 
 def _tools(message: Message) -> str:
     """The tools that the call asked for, each once; routing is nobody's business."""
     names = [block.get("name") for block in message.blocks if block.get("type") in _TOOLS]
+    if not names:
+        return ""
     shown = [name for name in names if isinstance(name, str) and not is_reserved(name)]
     return ", ".join(dict.fromkeys(shown))

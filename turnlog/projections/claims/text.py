@@ -74,7 +74,8 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 def words_of(text: str) -> list[str]:
     """All words of a text, those that are quoted too."""
-    return [word.strip("_") for word in _WORD.findall(text.lower().replace("’", "'"))]
+    words: list[str] = _WORD.findall(text.lower().replace("’", "'"))
+    return [word.strip("_") for word in words] if "_" in text else words
 
 
 def number(word: str) -> int | None:

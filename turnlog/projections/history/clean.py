@@ -2,13 +2,17 @@
 
 A history grows at its end. What stood before the last turn and broke no rule breaks none later:
 rules look at a block, at a message, at its neighbours, or at the turn that runs. The few that look
-at everything are answered by what was counted before: ids, images, what can be cited. A history
-with anything that has no row in PLAIN is always checked in full. In doubt, so is every other.
+at everything are answered by what was counted before: ids, images, what can be cited. What is new
+is mostly plain (`plain.py`), and then no rule is asked. A history with anything that is not in
+COUNTED is always checked in full. In doubt, so is every other.
 """
 
 import math
-from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from turnlog.projections.history.blocks import is_server_result
 from turnlog.projections.history.checks.files import (
@@ -17,28 +21,19 @@ from turnlog.projections.history.checks.files import (
     is_citing,
 )
 from turnlog.projections.history.lint import Finding, lint
+from turnlog.projections.history.plain import Plain, plain
 from turnlog.projections.history.repair import repair
 from turnlog.projections.history.request import Request
 
 ApiMessage = dict[str, Any]
-MOST_WORDS = 1_000_000  # characters: no request of so many is too large, however they are encoded
-OF_A_MENDED_MESSAGE = 300  # bytes of memory
-# Blocks that no rule counts over the whole history, but for what `_Seen` counts.
-PLAIN = frozenset(
+ENDS_WITHOUT_SPACE = "prefill-ends-without-space"  # a rule about the last word alone
+# Blocks that no rule counts over the whole history, but for what `Seen` counts.
+COUNTED = frozenset(
     (
         *("text", "thinking", "redacted_thinking", "tool_use", "tool_result"),
         *("image", *CITED, "server_tool_use", "web_search_tool_result"),
     )
 )
-
-
-def is_plain_talk(messages: Sequence[ApiMessage]) -> bool:
-    """Whether it is words and nothing else, in turns, from the user to the user: then no rule is
-    broken, and none is asked.
-    """
-    seen = _Seen()
-    seen.look_at(messages)
-    return seen.is_plain_talk
 
 
 def last_turn(messages: Sequence[ApiMessage]) -> int:
@@ -50,51 +45,101 @@ def last_turn(messages: Sequence[ApiMessage]) -> int:
     return 0
 
 
-class Checked(NamedTuple):
+class Checked(msgspec.Struct, frozen=True):
     """A history that the API takes, and what had to be repaired for it."""
 
     messages: list[ApiMessage]
-    repaired: list[Finding]
+    repaired: Sequence[Finding]
 
 
-class CleanHistory:
+class Seen(msgspec.Struct, frozen=True):
+    """What the rules count over all messages of a history."""
+
+    call_ids: Set[str] = frozenset()
+    images: int = 0
+    citing: Set[bool] = frozenset()
+    searches: bool = False  # or other tools of the provider
+    is_countable: bool = True  # whether the rules that count over all of it hold for sure
+
+    def plain(self, messages: Sequence[ApiMessage], without: Set[str]) -> Plain | None:
+        """What these hold that come next, if they break no rule for sure, but for some."""
+        new = plain(messages) if self.is_countable else None
+        if new is None or (new.ends_in_space and ENDS_WITHOUT_SPACE not in without):
+            return None
+        return None if new.calls and self.call_ids & {*new.calls} else new
+
+    def with_calls(self, ids: Sequence[str]) -> "Seen":
+        return replace(self, call_ids=self.call_ids | {*ids})
+
+    def with_messages(self, messages: Iterable[ApiMessage]) -> "Seen":
+        blocks = [*_all_blocks(messages)]
+        calls = [str(block.get("id")) for kind, block in blocks if kind == "tool_use"]
+        call_ids = self.call_ids | {*calls}
+        images = self.images + len([kind for kind, _ in blocks if kind == "image"])
+        citing = self.citing | {is_citing(block) for kind, block in blocks if kind in CITED}
+        return Seen(
+            call_ids=call_ids,
+            images=images,
+            citing=citing,
+            searches=self.searches or any(_is_of_provider(kind) for kind, _ in blocks),
+            is_countable=self.is_countable
+            and all(kind in COUNTED and "cache_control" not in block for kind, block in blocks)
+            and len(call_ids) == len(self.call_ids) + len(calls)  # else it is for the rules
+            and images <= MOST_IMAGES_IN_SHORT_CONTEXT
+            and len(citing) < 2,
+        )
+
+
+def _all_blocks(messages: Iterable[ApiMessage]) -> Iterator[tuple[Any, Any]]:
+    """Each with its type, also those inside of results."""
+    for message in messages:
+        for block in message["content"]:
+            kind = _type(block)
+            yield kind, block
+            if kind == "tool_result" and isinstance(block.get("content"), list):
+                yield from _all_blocks([block])
+
+
+def _is_of_provider(kind: Any) -> bool:
+    return kind == "server_tool_use" or (isinstance(kind, str) and is_server_result(kind))
+
+
+NOTHING_SEEN = Seen()
+
+
+class CleanHistory(msgspec.Struct):
     """How much of a history is known to break no rule, as it is or once it was repaired. The
     history only grows at its end: the message at the end of the known part tells it from others.
     """
 
-    def __init__(self) -> None:
-        self.forget()
+    size: int = 0  # messages of the known part
+    last: ApiMessage | None = None  # the last of them
+    mended: Sequence[ApiMessage] = ()  # the known part, where it was repaired
+    repaired: Sequence[Finding] = ()  # in it
+    seen: Seen = NOTHING_SEEN
+    without: Set[str] = frozenset()
 
     def forget(self) -> None:
-        self._size = 0  # messages of the known part
-        self._last: ApiMessage | None = None  # the last of them
-        self._mended: list[ApiMessage] = []  # the known part, where it was repaired
-        self._repaired: list[Finding] = []  # in it
-        self._seen = _Seen()
-        self._without: frozenset[str] = frozenset()
-
-    @property
-    def bytes(self) -> int:
-        """Of memory: a repaired message is another one, of blocks that are mostly the same."""
-        return OF_A_MENDED_MESSAGE * len(self._mended)
+        self.size, self.last, self.mended, self.repaired = 0, None, (), ()
+        self.seen, self.without = NOTHING_SEEN, frozenset()
 
     def of_what_was_told(self) -> "CleanHistory":
         """The same for the history that came of it, which goes on by itself from here."""
-        copy = CleanHistory()
-        copy._size, copy._last, copy._without = self._size, self._last, self._without
-        if self._repaired:
-            copy._size, copy._last = len(self._mended), self._mended[-1]
-        copy._seen = self._seen.copy()
-        return copy
+        size, last = self.size, self.last
+        if self.repaired:
+            size, last = len(self.mended), self.mended[-1]
+        return CleanHistory(size, last, seen=self.seen, without=self.without)
 
     def check(
-        self, messages: list[ApiMessage], open_calls: frozenset[str], without: Collection[str]
+        self, messages: list[ApiMessage], open_calls: frozenset[str], without: Set[str]
     ) -> Checked:
         """The messages with every broken rule repaired; unchanged if no rule is broken."""
         known = self._known(messages, without)
         if not known:
             self.forget()
-        if not self._grew_clean(messages[known:], open_calls, without):
+        tail = messages[known:]
+        new = self.seen.plain(tail, without)
+        if new is None and not self._grew_clean(tail, open_calls, without):
             self.forget()
             repaired = repair(Request({"messages": messages}, open_calls), without=without)
             checked = Checked(repaired.body["messages"], repaired.found)
@@ -102,38 +147,42 @@ class CleanHistory:
                 self._remember_anew(messages, checked, without)
             return checked
         checked = Checked(messages, [])
-        if self._repaired:
-            checked = Checked([*self._mended, *messages[known:]], self._repaired)
+        if self.repaired:
+            checked = Checked([*self.mended, *tail], self.repaired)
         if not open_calls:  # later on they are open no more
-            self._go_on(messages, known, without)
+            self._go_on(messages, known, without, new)
         return checked
 
     def _grew_clean(
         self, tail: Sequence[ApiMessage], open_calls: frozenset[str], without: Collection[str]
     ) -> bool:
         """Whether it breaks no rule after the known part. False: only a full check can tell."""
-        seen = self._seen.copy()
-        seen.look_at(tail)
-        if seen.is_plain_talk:
-            return True
-        if not self._size or not seen.is_countable or not tail:
+        if not self.size or not tail:
+            return False
+        if not self.seen.with_messages(tail).is_countable:
             return False
         return not lint(Request({"messages": tail}, open_calls), without)
 
-    def _go_on(self, messages: Sequence[ApiMessage], known: int, without: Collection[str]) -> None:
-        """Know it up to its last turn, which may still change."""
-        until = last_turn(messages)
+    def _go_on(
+        self, messages: Sequence[ApiMessage], known: int, without: Set[str], new: Plain | None
+    ) -> None:
+        """Know it up to its last turn, which may still change. `new`: what comes after the known
+        part, where that is plain."""
+        until = last_turn(messages) if new is None else known + new.last_turn
         if until < known:
             self.forget()
             return
-        if self._repaired:
-            self._mended += messages[known:until]
-        self._seen.look_at(messages[known:until])
-        self._size, self._without = until, frozenset(without)
-        self._last = messages[until - 1] if until else None
+        if new is None:
+            self.seen = self.seen.with_messages(messages[known:until])
+        elif new.settled:
+            self.seen = self.seen.with_calls(new.settled)
+        if self.repaired:
+            self.mended = [*self.mended, *messages[known:until]]
+        self.size, self.without = until, without
+        self.last = messages[until - 1] if until else None
 
     def _remember_anew(
-        self, messages: Sequence[ApiMessage], checked: Checked, without: Collection[str]
+        self, messages: Sequence[ApiMessage], checked: Checked, without: Set[str]
     ) -> None:
         """Know what was repaired, if all of it stands before the last turn.
 
@@ -141,7 +190,7 @@ class CleanHistory:
         cut off, as its turn goes on or not.
         """
         if not checked.repaired:
-            self._go_on(messages, 0, without)
+            self._go_on(messages, 0, without, None)
             return
         until = last_turn(messages)
         tail = len(messages) - until
@@ -149,88 +198,25 @@ class CleanHistory:
         are_same = all(a is b for a, b in zip(same, messages[until:], strict=False))
         if not mended or len(same) != tail or not are_same:
             return
-        self._seen.look_at(mended)
-        if any(_place(each) >= until for each in checked.repaired) or self._seen.searches:
+        self.seen = self.seen.with_messages(mended)
+        if any(_place(each) >= until for each in checked.repaired) or self.seen.searches:
             self.forget()
             return
-        self._mended, self._repaired = mended, checked.repaired
-        self._size, self._without = until, frozenset(without)
-        self._last = messages[until - 1] if until else None
+        self.mended, self.repaired = mended, checked.repaired
+        self.size, self.without = until, without
+        self.last = messages[until - 1] if until else None
 
-    def _known(self, messages: Sequence[ApiMessage], without: Collection[str]) -> int:
-        size = self._size
-        if size > len(messages) or self._without != frozenset(without):
+    def _known(self, messages: Sequence[ApiMessage], without: Set[str]) -> int:
+        size = self.size
+        if not 0 < size <= len(messages) or self.without != without:
             return 0
-        return size if size and messages[size - 1] is self._last else 0
+        return size if messages[size - 1] is self.last else 0
 
 
 def _place(finding: Finding) -> float:
     """The message that it is about; infinite where it is about all of them."""
     parts = finding.place.split(".")
     return int(parts[1]) if len(parts) > 1 and parts[0] == "messages" else math.inf
-
-
-class _Seen:
-    """What the rules count over all messages of a history."""
-
-    def __init__(self) -> None:
-        self._role = "assistant"  # who spoke last
-        self._is_talk = True  # words and nothing else, in turns
-        self._words = 0
-        self._is_plain = True
-        self._call_ids: set[str] = set()
-        self._images = 0
-        self._citing: set[bool] = set()
-        self.searches = False  # or other tools of the provider
-
-    def copy(self) -> "_Seen":
-        copy = _Seen()
-        copy.__dict__.update(self.__dict__)
-        copy._call_ids, copy._citing = self._call_ids.copy(), self._citing.copy()
-        return copy
-
-    @property
-    def is_plain_talk(self) -> bool:
-        return self._is_talk and self._role == "user" and self._words <= MOST_WORDS
-
-    @property
-    def is_countable(self) -> bool:
-        """Whether the rules that count over all of it hold for sure."""
-        few = self._images <= MOST_IMAGES_IN_SHORT_CONTEXT and len(self._citing) < 2
-        return self._is_plain and few
-
-    def look_at(self, messages: Sequence[ApiMessage]) -> None:
-        for message in messages:
-            expected = "user" if self._role == "assistant" else "assistant"
-            self._role, content = message["role"], message["content"]
-            said = content and type(content) is list and len(message) == 2
-            if self._role != expected or not said:
-                self._is_talk = False
-            for block in content:
-                self._look_into(block)
-
-    def _look_into(self, block: Any) -> None:
-        kind = _type(block)
-        words = block.get("text") if kind == "text" and len(block) == 2 else None
-        if type(words) is str and words.strip():
-            self._words += len(words)
-            return
-        self._is_talk = False
-        if kind not in PLAIN or "cache_control" in block:
-            self._is_plain = False
-        elif kind == "tool_use":
-            call = str(block.get("id"))
-            self._is_plain = self._is_plain and call not in self._call_ids  # let the rules judge
-            self._call_ids.add(call)
-        elif kind == "image":
-            self._images += 1
-        elif kind == "server_tool_use" or is_server_result(kind):
-            self.searches = True
-        elif kind in CITED:
-            self._citing.add(is_citing(block))
-        elif kind == "tool_result" and isinstance(block.get("content"), list):
-            for inner in block["content"]:
-                self._look_into(inner)
 
 
 def _type(block: Any) -> Any:

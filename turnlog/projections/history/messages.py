@@ -9,27 +9,27 @@ a rule.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from turnlog.events import kinds as k
-from turnlog.events.base import Stamped
+from turnlog.events.base import Event, Stamped
 from turnlog.events.content import Block
 from turnlog.events.search_results import blocks_of
 from turnlog.projections.history.blocks import THOUGHTS
-from turnlog.projections.history.clean import Checked, CleanHistory
+from turnlog.projections.history.clean import ENDS_WITHOUT_SPACE, Checked, CleanHistory
 from turnlog.projections.history.lint import Finding
 from turnlog.projections.history.points_of_view import Tasks, heard_by
-from turnlog.projections.history.window.memory import bytes_of
+from turnlog.projections.history.window.memory import OF_A_MESSAGE, bytes_kept, bytes_told
 from turnlog.projections.history.window.opening import NO_OPENING, Opening, opening_of
 
 LEFT_OUT = "(A question that was refused is left out. What was done for it follows.)"
 MOST_OF_A_RESULT = 100_000  # characters of one tool's result that the model is told
 # What the model sent goes back with whatever the API has put into it, known to us or not.
-NOT_OURS_TO_JUDGE = ("blocks-are-known", "fields-are-known")
+NOT_OURS_TO_JUDGE = frozenset(("blocks-are-known", "fields-are-known"))
 ApiMessage = dict[str, Any]
 Files = Mapping[str, Sequence[Block]]
 NO_FILES: Files = MappingProxyType({})
@@ -49,11 +49,13 @@ def tell(
     to_be_answered: Set[str] = frozenset(),
     files: Files = NO_FILES,
     opening: Opening | None = None,
+    ended: bool = False,
 ) -> Checked:
     """The messages that these events amount to, valid for the API whatever the log holds.
 
     `log` begins at a turn boundary. `thoughts`: whether those of earlier turns are told at all.
-    `opening`: None: that of the log. `fully` follows from the log. See `History` for the rest.
+    `opening`: None: that of the log. `fully` follows from the log. See `History` for the rest,
+    and `mended` for `ended`.
     """
     told = History(
         speaker,
@@ -62,7 +64,8 @@ def tell(
         forgotten=_last_move(log) if thoughts else math.inf,
     )
     told.add(log, files)
-    return told.telling(files, to_be_answered=to_be_answered, fully=was_mended_in_full(log))
+    fully = was_mended_in_full(log)
+    return told.telling(files, to_be_answered=to_be_answered, fully=fully, ended=ended)
 
 
 class History:
@@ -88,7 +91,7 @@ class History:
         self._forgotten = forgotten
         self._messages: list[ApiMessage] = []  # of all turns but the last
         self._settled_bytes = 0  # of memory, that they hold
-        self._turn: list[Stamped] = []  # the last one
+        self._turn = _Turn()  # the last one
         self._tasks: Tasks = {}
         self._refused: dict[str, bool] = {}
         self._files: dict[str, Sequence[Block]] = {}  # as they are told in `_messages`
@@ -96,58 +99,71 @@ class History:
         self.clean = CleanHistory()
         if opening.text:
             add(self._messages, "user", [{"type": "text", "text": opening.text}])
-            self._settled_bytes = bytes_of(self._messages)
+            self._settled_bytes = bytes_told(self._messages)
 
     @property
     def bytes(self) -> int:
-        """Of memory, with the files in it."""
-        return self._settled_bytes + bytes_of(self._turn) + self.clean.bytes
+        """Of memory, with the files in it; see `memory`."""
+        total = self._settled_bytes + bytes_kept(self._turn.entries)
+        if self.clean.mended:  # of blocks that are mostly the same
+            total += OF_A_MESSAGE * len(self.clean.mended)
+        return total
 
     def stays_with(self, prefix: str, files: Files) -> bool:
         """Whether what is told of all turns but the last is the same with these."""
         if self._has_thoughts and prefix != self.prefix:
             return False
+        if not self._files:
+            return True
         told = self._files.items()
         return all(_are_same(blocks, files.get(message_id, ())) for message_id, blocks in told)
 
     def add(self, log: Iterable[Stamped], files: Files) -> None:
         """What came next. `files` are the blocks of all that was attached, by the message's id."""
         for entry in log:
-            if isinstance(entry.event, k.UserMessageSent):
+            event = entry.envelope.event
+            if type(event) is k.UserMessageSent:
                 self._settle(files)
-            self._turn.append(entry)
+            self._turn.add(entry, event)
 
     def telling(
-        self, files: Files, *, to_be_answered: Set[str] = frozenset(), fully: bool = False
+        self,
+        files: Files,
+        *,
+        to_be_answered: Set[str] = frozenset(),
+        fully: bool = False,
+        ended: bool = False,
     ) -> Checked:
         """All of it. The calls `to_be_answered` are told although they have no result yet: the
-        caller adds it. `fully`: see `mended`.
+        caller adds it. `fully`, `ended`: see `mended`.
         """
         messages, tasks = [*self._messages], dict(self._tasks)
-        questions = (e.turn_id for e in self._turn if isinstance(e.event, k.UserMessageSent))
-        self._tell_turn(messages, tasks, files, running=next(questions, None))
-        return mended(messages, to_be_answered=to_be_answered, fully=fully, clean=self.clean)
+        self._tell_turn(messages, tasks, files, running=self._turn.id)
+        return mended(
+            messages, to_be_answered=to_be_answered, fully=fully, ended=ended, clean=self.clean
+        )
 
     def _settle(self, files: Files) -> None:
-        last = max(len(self._messages) - 1, 0)  # what comes may be joined to it
-        self._settled_bytes -= bytes_of(self._messages[last:])
-        self._tell_turn(self._messages, self._tasks, files)
-        self._settled_bytes += bytes_of(self._messages[last:])
-        self._refused |= refused_turns(self._turn)
-        for entry in self._turn:
-            match entry.event:
-                case k.UserMessageSent(message_id=message_id) if message_id in files:
-                    self._files[message_id] = files[message_id]
-                case k.Message(blocks=blocks):
-                    thinks = any(block["type"] in THOUGHTS for block in blocks)
-                    self._has_thoughts = self._has_thoughts or thinks
-        self._turn = []
+        turn, messages = self._turn, self._messages
+        known, last = len(messages), messages[-1] if messages else None
+        self._tell_turn(messages, self._tasks, files)
+        if last is not None and messages[known - 1] is not last:  # what came was joined to it
+            self._settled_bytes -= bytes_told([last])
+            known -= 1
+        self._settled_bytes += bytes_told(messages[known:])
+        if turn.is_refused:
+            self._refused = self._refused | refused_turns(turn.entries)
+        self._has_thoughts = self._has_thoughts or turn.has_thoughts
+        if turn.question in files:
+            self._files[turn.question] = files[turn.question]
+        self._turn = _Turn()
 
     def _tell_turn(
         self, messages: list[ApiMessage], tasks: Tasks, files: Files, running: str | None = None
     ) -> None:
-        refused, call_ids = self._refused | refused_turns(self._turn), tool_ids(self._turn)
-        for entry, heard in heard_by(self._speaker, self._turn, tasks):
+        turn, known = self._turn, self._refused
+        refused = known | refused_turns(turn.entries) if turn.is_refused else known
+        for entry, heard in heard_by(self._speaker, turn.entries, tasks):
             if entry.turn_id in refused:
                 if not refused[entry.turn_id] or is_refusal(entry):
                     continue
@@ -157,9 +173,46 @@ class History:
             if heard is not None:
                 add(messages, "user", [{"type": "text", "text": heard}])
                 continue
-            known = entry.position > self._forgotten and _is_after(entry, self.prefix)
-            keep = known or entry.turn_id == running
-            add(messages, *_role_and_blocks(entry, call_ids, keep, files))
+            match entry.envelope.event:
+                case k.UserMessageSent(content=content, message_id=message_id):
+                    said = {"type": "text", "text": content}
+                    add(messages, "user", [*files.get(message_id, ()), said])
+                case k.Message() as message:
+                    add(messages, "assistant", self._blocks_of(message, entry, running))
+                case k.ToolResult() as result:
+                    add(messages, "user", [result_block(result)])
+                case k.ToolSettled() as settled:
+                    add(messages, "user", [{"type": "text", "text": finding(settled)}])
+
+    def _blocks_of(self, message: k.Message, entry: Stamped, running: str | None) -> list[Block]:
+        is_known = entry.position > self._forgotten and self.prefix in (None, message.prefix)
+        return _replayed(message.blocks, self._turn.call_ids, is_known or entry.turn_id == running)
+
+
+class _Turn:
+    """The last turn of a history, and what is noted of its events as they come."""
+
+    __slots__ = ("call_ids", "entries", "has_thoughts", "id", "is_refused", "question")
+
+    def __init__(self) -> None:
+        self.entries: list[Stamped] = []
+        self.id: str | None = None
+        self.question = ""  # its message's id
+        self.call_ids: dict[str, None] = {}  # see `Window.tool_ids`
+        self.has_thoughts = False
+        self.is_refused = False
+
+    def add(self, entry: Stamped, event: Event) -> None:
+        self.entries.append(entry)
+        match event:
+            case k.UserMessageSent(message_id=message_id):
+                self.id, self.question = entry.turn_id, message_id
+            case k.Message(blocks=blocks, stop_reason=reason):
+                self.is_refused = self.is_refused or reason == "refusal"
+                for block in blocks:
+                    self.has_thoughts = self.has_thoughts or block["type"] in THOUGHTS
+            case k.ToolUse(tool_use_id=call):
+                self.call_ids[call] = None
 
 
 def _are_same(told: Sequence[Block], now: Sequence[Block]) -> bool:
@@ -174,14 +227,17 @@ def mended(
     *,
     to_be_answered: Set[str] = frozenset(),
     fully: bool = False,
+    ended: bool = False,
     clean: CleanHistory | None = None,
 ) -> Checked:
     """The messages with every broken rule repaired; unchanged if no rule is broken.
 
     `fully`: also repair blocks and fields that the model sent and we do not know. This is for a
-    model that rejects its own blocks. `clean`: what was clean before is not checked again.
+    model that rejects its own blocks. `ended`: the assistant does not go on from its last word.
+    `clean`: what was clean before is not checked again.
     """
-    without = () if fully else NOT_OURS_TO_JUDGE
+    without = frozenset[str]() if fully else NOT_OURS_TO_JUDGE
+    without = without | {ENDS_WITHOUT_SPACE} if ended else without
     return (clean or CleanHistory()).check(messages, frozenset(to_be_answered), without)
 
 
@@ -207,26 +263,6 @@ def container_of(message: k.Message) -> str | None:
     return container.get("id") if isinstance(container, dict) else None
 
 
-def _is_after(entry: Stamped, prefix: str | None) -> bool:
-    """Whether it was said after this prefix: the same prompt, tools and model."""
-    return prefix is None or not isinstance(entry.event, k.Message) or entry.event.prefix == prefix
-
-
-def _role_and_blocks(
-    entry: Stamped, call_ids: set[str], keep_thoughts: bool, files: Files
-) -> tuple[str, list[Block]]:
-    match entry.event:
-        case k.UserMessageSent(content=content, message_id=message_id):
-            return "user", [*files.get(message_id, ()), {"type": "text", "text": content}]
-        case k.Message(blocks=blocks):
-            return "assistant", [b for b in blocks if _replayed(b, call_ids, keep_thoughts)]
-        case k.ToolResult() as result:
-            return "user", [result_block(result)]
-        case k.ToolSettled() as settled:
-            return "user", [{"type": "text", "text": finding(settled)}]
-    return "", []
-
-
 def finding(settled: k.ToolSettled) -> str:
     """What a person found out later about a call that was in doubt."""
     effect = "took effect" if settled.happened else "took no effect"
@@ -235,17 +271,24 @@ def finding(settled: k.ToolSettled) -> str:
     return f"[A person checked the call {call} that was in doubt: it {effect}.{note}]"
 
 
-def _replayed(block: Block, call_ids: set[str], keep_thoughts: bool) -> bool:
-    """Whether the block goes back. A call that was cut short does not."""
-    if block["type"] == "tool_use":
-        return block["id"] in call_ids
-    return keep_thoughts or block["type"] not in THOUGHTS
+def _replayed(
+    blocks: Iterable[Block], call_ids: Container[str], keep_thoughts: bool
+) -> list[Block]:
+    """Those that go back. A call that was cut short does not."""
+    return [
+        block
+        for block in blocks
+        if (
+            block["id"] in call_ids
+            if block["type"] == "tool_use"
+            else keep_thoughts or block["type"] not in THOUGHTS
+        )
+    ]
 
 
 def answer_blocks(message: k.Message, calls: Iterable[k.ToolUse]) -> list[Block]:
     """What goes back to the model of an answer that it has just given, with these calls."""
-    ids = {call.tool_use_id for call in calls}
-    return [block for block in message.blocks if _replayed(block, ids, keep_thoughts=True)]
+    return _replayed(message.blocks, {call.tool_use_id for call in calls}, keep_thoughts=True)
 
 
 def result_block(result: k.ToolResult) -> Block:
@@ -292,11 +335,6 @@ def _last_move(log: Iterable[Stamped]) -> int:
     return moves[-1] if moves else -1
 
 
-def tool_ids(log: Iterable[Stamped]) -> set[str]:
-    """Of every call in these events."""
-    return {entry.event.tool_use_id for entry in log if isinstance(entry.event, k.ToolUse)}
-
-
 def refused_turns(log: Sequence[Stamped]) -> dict[str, bool]:
     """By refused turn: whether anything was done in it.
 
@@ -304,8 +342,6 @@ def refused_turns(log: Sequence[Stamped]) -> dict[str, bool]:
     tools did was done: the calls and their results stay, or the model might do it again.
     """
     refused = {entry.turn_id: False for entry in log if is_refusal(entry)}
-    if not refused:  # nearly always
-        return {}
     done = {entry.turn_id for entry in log if isinstance(entry.event, k.ToolResult)}
     return {turn_id: turn_id in done for turn_id in refused}
 

@@ -28,24 +28,19 @@ def heard_by(
     `tasks` are those that were open before, and then those that are open after these events.
     """
     for entry in log:
-        author = entry.envelope.agent.id
-        mine = speaker in (None, author) or isinstance(entry.event, _OF_THE_USER)
-        if mine:
-            _note_tasks(entry, tasks)
+        author, event = entry.envelope.agent.id, entry.envelope.event
+        if speaker in (None, author) or type(event) in _OF_THE_USER:
+            match event:
+                case k.ToolUse(tool_use_id=call, tool_name=name) if name.startswith(HANDOVER):
+                    tasks[call] = name.removeprefix(HANDOVER)
+                case k.ToolResult(tool_use_id=call):
+                    tasks.pop(call, None)
             yield entry, None
         elif author not in tasks.values() and (note := _note(entry, str(speaker))):
             yield entry, note
 
 
 _OF_THE_USER = (k.UserMessageSent, k.ToolSettled, k.HistoryAnchored, k.HistoryRepaired)
-
-
-def _note_tasks(entry: Stamped, tasks: Tasks) -> None:
-    match entry.event:
-        case k.ToolUse(tool_use_id=call, tool_name=name) if name.startswith(HANDOVER):
-            tasks[call] = name.removeprefix(HANDOVER)
-        case k.ToolResult(tool_use_id=call):
-            tasks.pop(call, None)
 
 
 def _note(entry: Stamped, speaker: str) -> str | None:

@@ -5,9 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from turnlog.errors import UnknownEvent
 from turnlog.events import kinds as k
-from turnlog.events.base import Stamped
+from turnlog.events.base import Event, Stamped
+from turnlog.events.money import picousd
 from turnlog.events.record import NO_SEAL, Record, stamped
 from turnlog.events.seal import KEYED, Seals
+
+_COSTS = ("cost_usd", "cost_so_far_usd")  # fields of events, beside `costs`
+_MOST_DIGITS = 18  # before the point: nobody owes as much
 
 
 def readable(rows: Iterable[Record]) -> tuple[list[Stamped], list[str]]:
@@ -15,10 +19,22 @@ def readable(rows: Iterable[Record]) -> tuple[list[Stamped], list[str]]:
     log, unreadable = [], []
     for row in rows:
         try:
-            log.append(stamped(row))
+            entry = stamped(row)
+            _count(entry.event)
+            log.append(entry)
         except (UnknownEvent, ValueError) as error:
             unreadable.append(f"number {row.seq} cannot be read: {error}")
     return log, unreadable
+
+
+def _count(event: Event) -> None:
+    """Raises ValueError where a cost cannot be counted: no price list gives such a one."""
+    costs = [*getattr(event, "costs", ()), *(getattr(event, name, None) for name in _COSTS)]
+    for cost in costs:
+        if cost is not None and cost.is_finite() and cost.adjusted() > _MOST_DIGITS:
+            raise ValueError("a cost is beyond measure")
+        if cost is not None:
+            picousd(cost)
 
 
 def gaps(numbers: Iterable[int]) -> Iterator[int]:

@@ -114,14 +114,17 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
     async def excerpt(self, user_id: str, session_id: str, *, anchor: int, after: int) -> Excerpt:
         await self.get_session(user_id, session_id)
         log = self._log.get(session_id, [])
+        if not log[after + 1 :]:
+            return Excerpt([])
         emptied = [row.body for row in log[anchor:]].count(ERASED)
-        return Excerpt(what_is_left(log[after + 1 :]), emptied if log[after + 1 :] else 0)
+        before = log[after].event_id if after >= 0 else ""
+        return Excerpt(what_is_left(log[after + 1 :]), emptied, before)
 
     async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
         log = self._log.setdefault(turn.session_id, [])
         seal = log[-1].seal if log else NO_SEAL
         seals = self.seals.of(turn.user_id)
-        rows = list(records(turn.session_id, turn.id, events, len(log), seal, seals))
+        rows = records(turn.session_id, turn.id, events, len(log), seal, seals)
         writes = [w for row in rows for w in tables.writes(turn.user_id, stamped(row))]
         self._refuse_taken_ids(writes)
         self._refuse_late(writes)
@@ -156,7 +159,7 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
             self._sessions[session.id] = msgspec.structs.replace(session, **changes)
         elif write.table == "turns":
             turn = self._turns[write.values["id"]]
-            self._set_state(turn, **changes)
+            self._set_state(turn, state=changes["state"])
         else:
             tables.apply(self._rows, write)
 

@@ -10,14 +10,12 @@ from typing import Any
 
 import msgspec
 
-from turnlog.events.record import NO_SEAL, Record
+from turnlog.events.record import Record
 from turnlog.projections import tables
 from turnlog.stores.postgres.statements import SQL as OWN
-from turnlog.stores.sql.connection import Connection, Cursor, NewRows
+from turnlog.stores.sql.connection import EMPTY, Connection, Cursor, End, NewRows
 from turnlog.stores.sql.statements import SQL, insert, update
 
-End = tuple[int, bytes]  # of a session's log: the newest number, and its seal
-EMPTY: End = (-1, NO_SEAL)
 Rows = list[Mapping[str, Any]]
 # Of a row of the log, what the function does not know by itself.
 _GIVEN = ("event_id", "type", "version", "at", "agent_id", "agent_name", "event_index",
@@ -133,16 +131,19 @@ class Rehearsal:
         for table, new in beside.items():
             getattr(self.change, table).extend(new)
 
-    def last_event(self, session_id: str) -> End | None:
+    def end_of_log(self, session_id: str) -> End:
         self._refuse_other(session_id)
-        return self.change.end if self.change.end[0] >= 0 else None
+        return self.change.end
 
-    def hold(self, session_id: str, turn_id: str, lease: str) -> bool:
+    def hold(self, session_id: str, turn_id: str, lease: str) -> End | None:
         self._refuse_other(session_id)
         if not lease or lease in self._given_up:
             raise NeedsAnswer
         self.change.turn_id, self.change.lease = turn_id, lease
-        return True
+        return self.change.end
+
+    def drop_drafts(self, turn_id: str) -> None:
+        """The function does so by itself when a turn is over, or waits."""
 
     def lock(self, name: str) -> None:
         self._refuse_other(name)
@@ -193,10 +194,6 @@ def _note_notice(change: Change, row: Mapping[str, Any]) -> None:
     change.outbox.append(row)
 
 
-def _pass(change: Change, row: Mapping[str, Any]) -> None:
-    """The function does so by itself when a turn is over, or waits."""
-
-
 def _into(table: str) -> str:
     """The first words of a statement that adds a row."""
     return insert(table, ()).partition(" (")[0]
@@ -208,9 +205,8 @@ _NOTES: dict[str, Note] = {
     _into("drafts"): _note_draft,
     _into("tool_runs"): _note_run,
     _into("outbox"): _note_notice,
-    SQL["drop_drafts"]: _pass,
     SQL["name_session"]: _note_title,
-    update("turns", ("state",), ("id",)): _note_state,
+    update("turns", ("state",), tables.KEYS["turns"]): _note_state,
     update("tool_runs", ("status",), tables.KEYS["tool_runs"]): _note_result,
     update("sessions", ("anchor",), ("id",)): _note_anchor,
     update("sessions", ("searches",), ("id",), ("searches",)): _note_searches,

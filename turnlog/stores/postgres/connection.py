@@ -14,7 +14,7 @@ from turnlog.errors import MessageIdTaken
 from turnlog.events.record import Record
 from turnlog.stores.postgres.appending import appended, parted
 from turnlog.stores.postgres.statements import SQL, numbered
-from turnlog.stores.sql.connection import Conflict, NewRows
+from turnlog.stores.sql.connection import EMPTY, Conflict, End, NewRows
 from turnlog.stores.sql.statements import LAST_EVENT, insert
 
 T = TypeVar("T")
@@ -42,7 +42,6 @@ class StepConnection:
         self._given_up = given_up
         self.lease = ""  # of the turn that is changed
         self.transaction: str | None = None  # its number, once it is known
-        self._ends: dict[str, tuple[int, bytes] | None] = {}  # of logs whose lock it holds
 
     def execute(self, sql: str, values: Mapping[str, Any] | Sequence[Any] = (), /) -> Rows:
         text, arguments = numbered(sql, values)
@@ -58,7 +57,6 @@ class StepConnection:
         """All of it in one statement, but for an answer with very many citations."""
         along, rest = parted(beside)
         sql, values = appended(rows, along)
-        self._ends.clear()
         try:
             _wait_for(self._connection.fetch(sql, *values))
         except asyncpg.UniqueViolationError as error:
@@ -74,20 +72,20 @@ class StepConnection:
     def lock(self, name: str) -> None:
         self.transaction = self.execute(SQL["lock"], {"name": name}).fetchone()[1]
 
-    def hold(self, session_id: str, turn_id: str, lease: str) -> bool:
+    def drop_drafts(self, turn_id: str) -> None:
+        self.execute(SQL["drop_drafts"], {"turn_id": turn_id})
+
+    def hold(self, session_id: str, turn_id: str, lease: str) -> End | None:
         self.lease = lease
         key = {"session_id": session_id, "turn_id": turn_id, "lease": lease}
         self.transaction, holds, seq, seal = self.execute(SQL["hold_session"], key).fetchone()
-        self._ends[session_id] = None if seq is None else (seq, seal)
-        return bool(holds) and lease not in self._given_up
+        if not holds or lease in self._given_up:
+            return None
+        return EMPTY if seq is None else (seq, seal)
 
-    def last_event(self, session_id: str) -> tuple[int, bytes] | None:
-        """Known since the lock was taken: nobody else appends meanwhile."""
-        if session_id in self._ends:
-            return self._ends[session_id]
-        key = {"session_id": session_id}
-        found: tuple[int, bytes] | None = self.execute(LAST_EVENT, key).fetchone()
-        return found
+    def end_of_log(self, session_id: str) -> End:
+        found: End | None = self.execute(LAST_EVENT, {"session_id": session_id}).fetchone()
+        return found or EMPTY
 
 
 def _wait_for(answer: Awaitable[T]) -> T:

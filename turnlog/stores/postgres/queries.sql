@@ -152,6 +152,10 @@ SELECT 1 FROM (
     SELECT piece FROM drafts WHERE turn_id = :turn_id ORDER BY part DESC LIMIT 8
 ) AS newest WHERE piece = :piece
 
+-- drop_drafts --
+-- The turn is over, or waits: nobody needs them any more.
+DELETE FROM drafts WHERE turn_id = :turn_id
+
 -- append_event --
 -- Rows of the log, where messages are in it, and others. A trigger refuses any number but the next.
 WITH logged AS (

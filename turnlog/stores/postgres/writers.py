@@ -19,10 +19,10 @@ from zlib import crc32
 import asyncpg
 
 from turnlog.errors import NotStored, OutcomeUnknown
-from turnlog.stores.postgres.changes import EMPTY, Admission, Change, End, NeedsAnswer, Rehearsal
+from turnlog.stores.postgres.changes import Admission, Change, NeedsAnswer, Rehearsal
 from turnlog.stores.postgres.pool import Pool, disconnect, give_up, is_away, patiently
 from turnlog.stores.postgres.statements import SQL
-from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.connection import EMPTY, Connection, End
 from turnlog.telemetry.metrics import Metrics
 
 _log = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """The table of users' files on a connection."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -28,7 +28,7 @@ _NEWEST = {"created_at": "\U0010ffff", "id": ""}  # a place before every file
 class OnConnection(Protocol):
     """How a store reads, or writes."""
 
-    async def __call__(self, work: Callable[[Connection], T], /) -> T: ...
+    def __call__(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...
 
 
 class AttachedFiles:

@@ -7,10 +7,12 @@ its steps run in a greenlet: see `stores/postgres/connection.py`.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from turnlog.events.record import Record
+from turnlog.events.record import NO_SEAL, Record
 
 Row = Mapping[str, Any]
 NewRows = Mapping[str, Sequence[Row]]  # by their table
+End = tuple[int, bytes]  # of a session's log: the newest number, and its seal
+EMPTY: End = (-1, NO_SEAL)
 
 
 NOT_OPEN = "The store is not open. Say `async with app:` first, or `await store.open()`."
@@ -47,12 +49,14 @@ class Connection(Protocol):
         """
         ...
 
-    def last_event(self, session_id: str) -> tuple[int, bytes] | None:
-        """The newest number and its seal; None: the log is empty."""
+    def end_of_log(self, session_id: str) -> End: ...
+
+    def hold(self, session_id: str, turn_id: str, lease: str) -> End | None:
+        """Take the lock of the session. Where its log ends, if the turn runs under this lease."""
         ...
 
-    def hold(self, session_id: str, turn_id: str, lease: str) -> bool:
-        """Take the lock of the session. Says whether the turn runs there under this lease."""
+    def drop_drafts(self, turn_id: str) -> None:
+        """The turn does not run any more: nobody needs them."""
         ...
 
     def lock(self, name: str) -> None:

@@ -44,7 +44,7 @@ class SqlLine:
 def _join(db: Connection, waiting: Waiting) -> Waiting:
     session_id, request_id = waiting.session_id, waiting.question.request_id
     db.lock(session_id)
-    turns.refuse_begun(db, waiting.user_id, session_id, waiting.turn_id, request_id)
+    turns.before(db, waiting.user_id, session_id, waiting.turn_id, request_id)
     if request_id is not None and (there := _of_request(db, session_id, request_id)):
         return there
     count, place = db.execute(SQL["count_line"], {"session_id": session_id}).fetchone()

@@ -1,18 +1,20 @@
 """The log on a connection: each function is one step of one transaction."""
 
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from itertools import starmap
 from typing import Any, NamedTuple
 
 from turnlog.errors import AlreadyDecided, NotFound
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.erasure import shown, what_is_left
-from turnlog.events.record import NO_SEAL, BareRecord, Record, numbered, records
+from turnlog.events.record import BareRecord, Record, numbered, records, stamped
 from turnlog.events.seal import Seals
 from turnlog.ports import SILENT, Announcer, Evidence, Excerpt, Turn
 from turnlog.projections import tables
 from turnlog.stores.sql import outbox, sessions, turns
-from turnlog.stores.sql.connection import Connection, Cursor
+from turnlog.stores.sql.connection import Connection, Cursor, End
 from turnlog.stores.sql.statements import SQL, equal, update
 
 Row = dict[str, Any]
@@ -27,6 +29,7 @@ class Found(NamedTuple):
     entries: list[Stamped]
     rows: list[Record]
     emptied: int = 0  # see `Excerpt`
+    before: str = ""
 
 
 def append(
@@ -37,8 +40,7 @@ def append(
     announcer: Announcer = SILENT,
 ) -> int:
     """Annotate, if the turn's lease holds."""
-    turns.hold(db, turn)
-    return _write_events(db, turn, events, seals, announcer)
+    return _write_events(db, turn, events, turns.hold(db, turn), seals, announcer)
 
 
 def annotate(
@@ -50,38 +52,41 @@ def annotate(
 ) -> int:
     """Write events whatever the turn's state is."""
     db.lock(turn.session_id)
-    return _write_events(db, turn, events, seals, announcer)
+    end = db.end_of_log(turn.session_id)
+    return _write_events(db, turn, events, end, seals, announcer)
 
 
 def _write_events(
     db: Connection,
     turn: Turn,
     events: Sequence[Envelope],
+    end: End,
     seals: Seals,
     announcer: Announcer = SILENT,
 ) -> int:
     """Number the events and write them with all their rows, and with the notices of them."""
-    last = db.last_event(turn.session_id)
-    seq, seal = (last[0] + 1, last[1]) if last else (0, NO_SEAL)
-    rows = list(records(turn.session_id, turn.id, events, seq, seal, seals.of(turn.user_id)))
+    first, seal = end[0] + 1, end[1]
+    rows = records(turn.session_id, turn.id, events, first, seal, seals.of(turn.user_id))
     kept = [
-        numbered(placed, turn.session_id, turn.id, row.seq)
-        for row, placed in zip(rows, events, strict=True)
+        numbered(placed, turn.session_id, turn.id, seq) for seq, placed in enumerate(events, first)
     ]
-    writes = [write for entry in kept for write in tables.writes(turn.user_id, entry)]
-    new: dict[str, list[Row]] = {}
-    for write in writes:
-        if write.new:
-            new.setdefault(write.table, []).append(write.values)
-    db.append_events(rows, new)
-    for write in writes:
-        if not write.new:
-            _change(db, write)
-    if any(write.table == "turns" for write in writes):  # it is over
-        turns.drop_drafts(db, turn.id)
+    new: defaultdict[str, list[Row]] = defaultdict(list)
+    changes: list[tables.Write] = []
     for entry in kept:
-        outbox.write(db, announcer.of_event(turn.user_id, entry))
-    return seq
+        for write in tables.writes(turn.user_id, entry):
+            if write.new:
+                new[write.table].append(write.values)
+            else:
+                changes.append(write)
+    db.append_events(rows, new)
+    for write in changes:
+        _change(db, write)
+        if write.table == "turns":  # it is over
+            db.drop_drafts(turn.id)
+    if announcer is not SILENT:
+        for entry in kept:
+            outbox.write(db, announcer.of_event(turn.user_id, entry))
+    return first
 
 
 def begin_turn(
@@ -89,17 +94,24 @@ def begin_turn(
 ) -> Turn:
     """Open the turn with its first events. A session without a name gets the title."""
     db.lock(turn.session_id)
-    turns.refuse_second(db, turn)
-    return open_turn(db, turn, first, title, owner, seals)
+    end = turns.refuse_second(db, turn)
+    return open_turn(db, turn, first, title, owner, seals, end)
 
 
 def open_turn(
-    db: Connection, turn: Turn, first: Sequence[Envelope], title: str, owner: str, seals: Seals
+    db: Connection,
+    turn: Turn,
+    first: Sequence[Envelope],
+    title: str,
+    owner: str,
+    seals: Seals,
+    end: End | None = None,
 ) -> Turn:
-    """The same for a turn of which it is known that it may begin."""
+    """The same for a turn of which it is known that it may begin, and where the log ends."""
     if title:
         sessions.name(db, turn.session_id, title)
-    return turns.begin(db, turn, _write_events(db, turn, first, seals), owner)
+    end = end or db.end_of_log(turn.session_id)
+    return turns.begin(db, turn, _write_events(db, turn, first, end, seals), owner)
 
 
 def read(db: Connection, user_id: str, session_id: str, after: int, limit: int | None) -> Found:
@@ -125,25 +137,27 @@ def excerpt(db: Connection, user_id: str, session_id: str, anchor: int, after: i
     sessions.refuse_unknown(db, user_id, session_id)
     place = {"session_id": session_id, "anchor": anchor, "after": after}
     rows = db.tuples(SQL["read_excerpt"], place)
-    kept = [Record._make(row[1:]) for row in rows]
-    emptied = rows[0][0] if rows else 0
+    kept = [Record(*row[2:]) for row in rows]
+    emptied, before = rows[0][:2] if rows else (0, "")
     if _archived(kept):
-        return Found([], kept, emptied)
-    return Found(what_is_left(kept), [], emptied)
+        return Found([], kept, emptied, before or "")
+    return Found(what_is_left(kept), [], emptied, before or "")
 
 
 def few_of_excerpt(
     db: Connection, user_id: str, session_id: str, anchor: int, after: int
 ) -> Excerpt | None:
-    """The same, where it is little; None: see `read_few`, or there is nothing."""
+    """The same, where it is little and there; None: it is more than FEW, large, in archives or
+    erased, or there is nothing.
+    """
     place = {"user_id": user_id, "session_id": session_id, "anchor": anchor, "after": after}
     most = {"largest": SMALL, "limit": FEW + 1}
     rows = db.tuples(SQL["read_few_of_excerpt"], place | most)
-    kept = [Record._make(row[1:]) for row in rows]
-    sizes = [SMALL if row.body is None else len(row.body) for row in kept]
-    if not kept or len(kept) > FEW or sum(sizes) >= SMALL or _archived(kept):
+    bodies = [row[-1] for row in rows]
+    if not rows or len(rows) > FEW or not all(bodies) or sum(map(len, bodies)) >= SMALL:
         return None
-    return Excerpt(what_is_left(kept), rows[0][0])
+    emptied, before = rows[0][:2]
+    return Excerpt([stamped(BareRecord(*row[2:])) for row in rows], emptied, before or "")
 
 
 def _are_few(db: Connection, place: Row) -> bool:
@@ -162,11 +176,11 @@ def records_of(
     db: Connection, session_id: str, *, after: int = -1, limit: int = _END
 ) -> list[Record]:
     place = {"session_id": session_id, "after": after, "limit": limit}
-    return [*map(Record._make, db.tuples(SQL["read_events"], place))]
+    return [*starmap(Record, db.tuples(SQL["read_events"], place))]
 
 
 def _found(rows: Sequence[Any]) -> Found:
-    kept = [Record._make(row) for row in rows]
+    kept = [*starmap(Record, rows)]
     if _archived(kept):
         return Found([], kept)
     return Found([shown(row) for row in kept], [])
@@ -185,7 +199,8 @@ def tail(
     db: Connection, user_id: str, session_id: str, limit: int, before: int | None
 ) -> list[BareRecord]:
     place = _end_of(db, user_id, session_id, limit, before)
-    return [*starmap(BareRecord, db.tuples(SQL["read_newest_bare"], place))][::-1]
+    rows = db.tuples(SQL["read_newest_bare"], place)
+    return [*starmap(partial(BareRecord, session_id), rows)][::-1]
 
 
 def tail_of_records(
@@ -193,7 +208,7 @@ def tail_of_records(
 ) -> list[Record]:
     """The same with what says where a body is that is not there."""
     place = _end_of(db, user_id, session_id, limit, before)
-    return [*map(Record._make, db.tuples(SQL["read_newest_events"], place))][::-1]
+    return [*starmap(Record, db.tuples(SQL["read_newest_events"], place))][::-1]
 
 
 def _end_of(db: Connection, user_id: str, session_id: str, limit: int, before: int | None) -> Row:
@@ -207,8 +222,7 @@ def _end_of(db: Connection, user_id: str, session_id: str, limit: int, before: i
 
 def last_number(db: Connection, user_id: str, session_id: str) -> int:
     sessions.find(db, user_id, session_id)
-    last = db.last_event(session_id)
-    return last[0] if last else -1
+    return db.end_of_log(session_id)[0]
 
 
 def evidence(db: Connection, session_id: str) -> Evidence:

@@ -47,19 +47,21 @@ SELECT session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_na
 FROM events WHERE session_id = :session_id AND seq > :after ORDER BY seq LIMIT :limit
 
 -- read_excerpt --
--- The same, each with how many from an anchor on have no body; the index `emptied` knows them.
+-- The same, each with the number without a body (by the index `emptied`) and the id before them.
 SELECT (SELECT count(*) FROM events WHERE session_id = :session_id AND seq >= :anchor
         AND length(body) = 0),
+       (SELECT event_id FROM events WHERE session_id = :session_id AND seq = :after),
        session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
        is_internal, body, salt, digest, seal
 FROM events WHERE session_id = :session_id AND seq > :after ORDER BY seq
 
 -- read_few_of_excerpt --
--- The first of them, where the session is the user's. What is too large to be read is NULL.
+-- The first of them without the proof, where the session is the user's. What is too large is NULL.
 SELECT (SELECT count(*) FROM events WHERE session_id = :session_id AND seq >= :anchor
         AND length(body) = 0),
+       (SELECT event_id FROM events WHERE session_id = :session_id AND seq = :after),
        session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
-       is_internal, CASE WHEN length(body) <= :largest THEN body END, salt, digest, seal
+       is_internal, CASE WHEN length(body) <= :largest THEN body END
 FROM events WHERE session_id = :session_id AND seq > :after
   AND EXISTS (SELECT 1 FROM sessions WHERE id = :session_id AND user_id = :user_id)
 ORDER BY seq LIMIT :limit
@@ -72,9 +74,9 @@ SELECT count(*), coalesce(sum(size), 0) FROM (
 ) AS these
 
 -- read_newest_bare --
--- Up to a number, newest first, without the proof.
-SELECT session_id, seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index,
-       is_internal, body
+-- Up to a number, newest first, without the proof. Each has the session's id, which is known.
+SELECT seq, turn_id, event_id, type, version, at, agent_id, agent_name, event_index, is_internal,
+       body
 FROM events WHERE session_id = :session_id AND seq < :before ORDER BY seq DESC LIMIT :limit
 
 -- read_newest_events --
@@ -285,54 +287,59 @@ WHERE turn_id NOT IN (SELECT id FROM turns) GROUP BY turn_id ORDER BY turn_id LI
 
 -- ── turns ──
 
--- get_begun_turn --
--- The turn that a request started, or this turn itself.
-SELECT id, state, first_seq FROM turns
-WHERE session_id = :session_id AND (request_id = :request_id OR id = :id)
-
 -- get_turns_before --
--- What a new turn waits for: who is first in line, and the turn that runs or waits; one row.
-SELECT
-    (SELECT turn_id FROM line WHERE session_id = :session_id ORDER BY place LIMIT 1),
-    (SELECT id FROM turns WHERE session_id = :session_id AND state IN ('running', 'waiting')),
-    (SELECT state FROM turns WHERE session_id = :session_id AND state IN ('running', 'waiting'))
+-- What stands before a new turn; a row only where the session is this user's.
+-- It has who is first in line, the turn that runs or waits, the turn that the request started, or
+-- this turn itself, and where the log ends.
+SELECT (SELECT turn_id FROM line WHERE line.session_id = sessions.id ORDER BY place LIMIT 1),
+       open_turn.id, open_turn.state, begun.id, begun.state, begun.first_seq, last.seq, last.seal
+FROM sessions LEFT JOIN turns AS open_turn
+  ON open_turn.session_id = sessions.id AND open_turn.state IN ('running', 'waiting')
+LEFT JOIN turns AS begun
+  ON begun.session_id = sessions.id AND begun.id = coalesce((
+    SELECT id FROM turns WHERE session_id = :session_id AND request_id = :request_id
+  ), :turn_id)
+LEFT JOIN events AS last
+  ON last.session_id = sessions.id
+  AND last.seq = (SELECT max(seq) FROM events WHERE session_id = :session_id)
+WHERE sessions.id = :session_id AND sessions.user_id = :user_id
 
 -- get_turn --
 -- One turn of a session.
 SELECT id, session_id, user_id, state, first_seq, started_at, request_id
 FROM turns WHERE id = :id AND session_id = :session_id
 
--- hold_turn --
--- A row where the turn runs and this is its lease.
-SELECT 1 FROM turns WHERE id = :id AND state = 'running' AND lease = :lease AND lease <> ''
-
 -- get_newest_turn --
--- Every turn begins with a question, and the log is in order: the turns need no sorting.
+-- That of the newest question: turns need no sorting. So many events at the log's end are looked at.
 SELECT id, session_id, user_id, state, first_seq, started_at, request_id
-FROM turns WHERE id = (
+FROM turns WHERE session_id = :session_id AND id = (
     SELECT turn_id FROM events
-    WHERE session_id = :session_id AND type = 'user_message_sent' ORDER BY seq DESC LIMIT 1
+    WHERE session_id = :session_id AND type = 'user_message_sent'
+      AND seq > (SELECT max(seq) FROM events WHERE session_id = :session_id) - :most
+    ORDER BY seq DESC LIMIT 1
 )
 
 -- get_waiting_turn --
--- The turn of a session that waits for a person.
+-- The turn of a session that waits for a person. SQLite wants the words of its index.
 SELECT id, session_id, user_id, state, first_seq, started_at, request_id
-FROM turns WHERE session_id = :session_id AND state = 'waiting'
+FROM turns
+WHERE session_id = :session_id AND state IN ('running', 'waiting') AND state = 'waiting'
 
 -- list_running_turns --
--- Everybody's turns that run, each with its process. SQLite wants the words of its index.
+-- Everybody's turns that run, each with its process.
 SELECT owner, id, session_id, user_id, state, first_seq, started_at, request_id
 FROM turns WHERE state IN ('running', 'waiting') AND state = 'running'
 
 -- list_running_turns_of_session --
 -- The same of one session.
 SELECT owner, id, session_id, user_id, state, first_seq, started_at, request_id
-FROM turns WHERE state = 'running' AND session_id = :session_id
+FROM turns
+WHERE session_id = :session_id AND state IN ('running', 'waiting') AND state = 'running'
 
 -- list_turns --
 -- Every turn of a session, for an audit. A lease is read out to nobody.
 SELECT id, session_id, user_id, state, first_seq, started_at, request_id
-FROM turns WHERE session_id = :session_id
+FROM turns WHERE session_id = :session_id ORDER BY first_seq, id
 
 -- add_draft --
 -- One more piece of what was shown of the turn's unfinished answers.
@@ -343,10 +350,6 @@ INSERT INTO drafts (turn_id, part, piece) VALUES (
 -- list_drafts --
 -- All of them, in order.
 SELECT piece FROM drafts WHERE turn_id = :turn_id ORDER BY part
-
--- drop_drafts --
--- The turn is over, or waits: nobody needs them any more.
-DELETE FROM drafts WHERE turn_id = :turn_id
 
 -- list_started_tools --
 -- The turn's writes that began and have not ended.

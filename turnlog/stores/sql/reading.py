@@ -72,10 +72,11 @@ class SqlReading:
         for _ in range(2):
             found = await self._look(read)
             if not found.rows:
-                return Excerpt(found.entries, found.emptied)
+                return Excerpt(found.entries, found.emptied, found.before)
             rows = await self.archives.filled(found.rows)
             if not any(row.is_archived for row in rows):
-                return Excerpt(await asyncio.to_thread(entries, rows), found.emptied)
+                filled = await asyncio.to_thread(entries, rows)
+                return Excerpt(filled, found.emptied, found.before)
         raise await self._missing(rows)
 
     async def _missing(self, rows: Iterable[Record]) -> ArchiveMissing:

@@ -29,14 +29,18 @@ def find(db: Connection, user_id: str | None, session_id: str) -> Session:
     """`user_id` None is the audit, which sees everybody's."""
     row = db.execute(_GET, {"id": session_id, "user_id": user_id}).fetchone()
     if row is None:
-        raise NotFound(f"There is no session {session_id!r}.")
+        raise unknown(session_id)
     return _session(row)
 
 
 def refuse_unknown(db: Connection, user_id: str, session_id: str) -> None:
     """Raises NotFound, as `find` does, and reads nothing of the session."""
     if db.execute(SQL["has_session"], {"id": session_id, "user_id": user_id}).fetchone() is None:
-        raise NotFound(f"There is no session {session_id!r}.")
+        raise unknown(session_id)
+
+
+def unknown(session_id: str) -> NotFound:
+    return NotFound(f"There is no session {session_id!r}.")
 
 
 def page(

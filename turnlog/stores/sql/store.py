@@ -3,14 +3,15 @@
 Each method gives a step to `_look` or `_change`: a function of a connection.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from turnlog.events.base import Envelope, Event
+from turnlog.events.base import Envelope
 from turnlog.events.kinds import Complete
 from turnlog.events.seal import Seals
 from turnlog.ports import (
+    SILENT,
     Approval,
     Charge,
     Evidence,
@@ -70,13 +71,13 @@ class SqlStore(SqlReading):
     seals = Seals()  # an app with a key has others
     _me: str  # the name of this process, as an owner of turns
 
-    async def _change(self, work: Callable[[Connection], T]) -> T:
+    def _change(self, work: Callable[[Connection], T]) -> Awaitable[T]:
         """Carry out a step as one transaction, and answer when it is on disk."""
         raise NotImplementedError
 
-    async def _change_turn(self, turn: Turn, work: Callable[[Connection], T]) -> T:
+    def _change_turn(self, turn: Turn, work: Callable[[Connection], T]) -> Awaitable[T]:
         """The same for a step that changes one turn and what its session says."""
-        return await self._change(work)
+        return self._change(work)
 
     def _works(self, db: Connection, owners: Collection[str]) -> Collection[str]:
         """Those of the owners that live."""
@@ -92,9 +93,9 @@ class SqlStore(SqlReading):
 
     # the log
 
-    async def append(
+    def append(
         self, turn: Turn, events: Sequence[Envelope], complete: Complete | None = None
-    ) -> int:
+    ) -> Awaitable[int]:
         announcer, notices = self.outbox.announcer, self.outbox.notices_of_end(turn, complete)
 
         def write(db: Connection) -> int:
@@ -103,22 +104,29 @@ class SqlStore(SqlReading):
                 turns.close(db, turn, notices)
             return first
 
-        first = await self._change_turn(turn, write)
-        self._tell([*(each.event for each in events), *([complete] if complete else [])])
-        return first
+        return self._told(self._change_turn(turn, write), events, complete)
 
     async def annotate(self, turn: Turn, events: Sequence[Envelope]) -> int:
         announcer = self.outbox.announcer
-        first = await self._change_turn(
+        writing = self._change_turn(
             turn, lambda db: log.annotate(db, turn, events, self.seals, announcer)
         )
-        self._tell([each.event for each in events])
-        return first
+        return await self._told(writing, events)
 
-    def _tell(self, events: Sequence[Event]) -> None:
-        """That there may be notices to send."""
-        if any(self.outbox.announcer.speaks_of(event) for event in events):
-            self.outbox.on_written()
+    def _told(
+        self, writing: Awaitable[T], events: Sequence[Envelope], complete: Complete | None = None
+    ) -> Awaitable[T]:
+        """And then, that there may be notices to send."""
+        if self.outbox.announcer is SILENT:
+            return writing
+        written = [each.event for each in events] + ([complete] if complete else [])
+        speaks = any(map(self.outbox.announcer.speaks_of, written))
+        return self._telling(writing) if speaks else writing
+
+    async def _telling(self, writing: Awaitable[T]) -> T:
+        result = await writing
+        self.outbox.on_written()
+        return result
 
     async def citations_of_message(self, user_id: str, message_id: str) -> list[dict[str, Any]]:
         return await self._look(lambda db: citations.of_message(db, user_id, message_id))
@@ -180,9 +188,9 @@ class SqlStore(SqlReading):
 
     # turns
 
-    async def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Turn:
+    def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Awaitable[Turn]:
         me = self._me
-        return await self._change(lambda db: log.begin_turn(db, turn, first, title, me, self.seals))
+        return self._change(lambda db: log.begin_turn(db, turn, first, title, me, self.seals))
 
     async def add_draft(self, turn: Turn, piece: bytes) -> None:
         await self._change_turn(turn, lambda db: turns.add_draft(db, turn, piece))
@@ -196,8 +204,8 @@ class SqlStore(SqlReading):
     async def suspend_turn(self, turn: Turn) -> None:
         await self._change_turn(turn, lambda db: turns.let_go(db, turn, "waiting"))
 
-    async def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> None:
-        await self._change_turn(turn, lambda db: turns.start_tools(db, turn, starting))
+    def start_tools(self, turn: Turn, starting: Sequence[ToolStarted]) -> Awaitable[None]:
+        return self._change_turn(turn, lambda db: turns.start_tools(db, turn, starting))
 
     async def newest_turn(self, user_id: str, session_id: str) -> Turn | None:
         return await self._look(lambda db: turns.newest(db, user_id, session_id))

@@ -1,7 +1,7 @@
 """Turns on a connection: who works on which, under which lease, and what they began."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -11,38 +11,58 @@ from turnlog.ports import Notice, ToolStarted, Turn
 from turnlog.projections import tables
 from turnlog.stores.leases import lease_lost, leased
 from turnlog.stores.sql import outbox, sessions
-from turnlog.stores.sql.connection import Conflict, Connection
+from turnlog.stores.sql.connection import EMPTY, Conflict, Connection, End
 from turnlog.stores.sql.statements import SQL, insert, update
 
 Abandoned = Callable[[Connection, str | None], list[Turn]]  # of one session, or of all
+ALL = 2**31 - 1  # events: more than a log has
 _COLUMNS = tuple(name for name in Turn.__struct_fields__ if name not in ("lease", "draft"))
 
 
-def refuse_second(db: Connection, turn: Turn) -> None:
-    """A session has one open turn, and a request starts one. Who is first in line is served."""
-    refuse_begun(db, turn.user_id, turn.session_id, turn.id, turn.request_id)
-    key = {"session_id": turn.session_id}
-    ahead, open_turn, state = db.execute(SQL["get_turns_before"], key).fetchone()
+class Before(NamedTuple):
+    """What stands before a new turn."""
+
+    first_in_line: str | None
+    open_turn: str | None
+    state: str | None  # of the open turn
+    end: End  # of the log
+
+
+def refuse_second(db: Connection, turn: Turn) -> End:
+    """A session has one open turn, and a request starts one. Who is first in line is served.
+
+    Where the log of the session ends, in which the turn may begin.
+    """
+    place = (turn.user_id, turn.session_id, turn.id, turn.request_id)
+    ahead, open_turn, state, end = before(db, *place)
     if ahead not in (None, turn.id):
         raise Busy(open_turn or ahead)
     if open_turn is not None:
         raise Busy(open_turn, waiting=state == "waiting")
     if ahead is not None:
         db.execute(SQL["leave_line"], {"turn_id": turn.id})
+    return end
 
 
-def refuse_begun(
+def before(
     db: Connection, user_id: str, session_id: str, turn_id: str, request_id: str | None
-) -> None:
-    sessions.refuse_unknown(db, user_id, session_id)
-    key = {"session_id": session_id, "request_id": request_id, "id": turn_id}
-    if row := db.execute(SQL["get_begun_turn"], key).fetchone():
-        raise AlreadyAsked(row[0], state=row[1], first_seq=row[2])
+) -> Before:
+    """Raises NotFound and AlreadyAsked."""
+    key: dict[str, str | None] = {"session_id": session_id, "user_id": user_id}
+    key |= {"request_id": request_id, "turn_id": turn_id}
+    row = db.execute(SQL["get_turns_before"], key).fetchone()
+    if row is None:
+        raise sessions.unknown(session_id)
+    ahead, open_turn, state, begun, begun_state, first_seq, seq, seal = row
+    if begun is not None:
+        raise AlreadyAsked(begun, state=begun_state, first_seq=first_seq)
+    return Before(ahead, open_turn, state, EMPTY if seq is None else (seq, seal))
 
 
 def begin(db: Connection, turn: Turn, first_seq: int, owner: str) -> Turn:
-    begun = leased(msgspec.structs.replace(turn, first_seq=first_seq))
-    values = {name: getattr(begun, name) for name in (*_COLUMNS, "lease")} | {"owner": owner}
+    begun = leased(turn, first_seq=first_seq)
+    values = msgspec.structs.asdict(begun) | {"owner": owner}
+    del values["draft"]  # it has rows of its own
     db.execute(insert("turns", tuple(values)), values)
     return begun
 
@@ -55,10 +75,15 @@ def restore(db: Connection, turn: Turn) -> None:
         db.execute(SQL["add_draft"], {"turn_id": turn.id, "piece": turn.draft})
 
 
-def hold(db: Connection, turn: Turn) -> None:
-    """Lock the session. Raises TurnOver where the turn's lease does not hold any more."""
-    if not db.hold(turn.session_id, turn.id, turn.lease):
+def hold(db: Connection, turn: Turn) -> End:
+    """Lock the session, whose log ends there.
+
+    Raises TurnOver where the turn's lease does not hold any more.
+    """
+    end = db.hold(turn.session_id, turn.id, turn.lease)
+    if end is None:
         raise lease_lost(turn)
+    return end
 
 
 def let_go(db: Connection, turn: Turn, state: str) -> None:
@@ -70,10 +95,6 @@ def let_go(db: Connection, turn: Turn, state: str) -> None:
 def add_draft(db: Connection, turn: Turn, piece: bytes) -> None:
     hold(db, turn)
     db.execute(SQL["add_draft"], {"turn_id": turn.id, "piece": piece})
-
-
-def drop_drafts(db: Connection, turn_id: str) -> None:
-    db.execute(SQL["drop_drafts"], {"turn_id": turn_id})
 
 
 def finish(db: Connection, turn: Turn, notices: Sequence[Notice]) -> None:
@@ -90,13 +111,23 @@ def close(db: Connection, turn: Turn, notices: Sequence[Notice]) -> None:
 
 def _set_state(db: Connection, turn: Turn, state: str) -> None:
     _update(db, turn, {"state": state})
-    drop_drafts(db, turn.id)
+    db.drop_drafts(turn.id)
 
 
-def newest(db: Connection, user_id: str, session_id: str) -> Turn | None:
+def newest(db: Connection, user_id: str, session_id: str, most: int = ALL) -> Turn | None:
+    """The turn of the last question among the newest `most` events."""
     sessions.find(db, user_id, session_id)
-    row = db.execute(SQL["get_newest_turn"], {"session_id": session_id}).fetchone()
+    place = {"session_id": session_id, "most": most}
+    row = db.execute(SQL["get_newest_turn"], place).fetchone()
     return None if row is None else _turn(row)
+
+
+def newest_nearby(db: Connection, user_id: str, session_id: str, most: int) -> list[Turn] | None:
+    """The same, if there is any, without a look at all; None: it is further back."""
+    found = newest(db, user_id, session_id, most)
+    if found is None:
+        return [] if db.end_of_log(session_id) == EMPTY else None
+    return [found]
 
 
 def one(db: Connection, user_id: str, session_id: str, turn_id: str) -> Turn | None:
@@ -154,7 +185,8 @@ def _take(db: Connection, turn: Turn, owner: str) -> Turn:
 
 
 def _update(db: Connection, turn: Turn, changes: dict[str, Any]) -> None:
-    db.execute(update("turns", tuple(changes), ("id",)), changes | {"id": turn.id})
+    key = {"session_id": turn.session_id, "id": turn.id}
+    db.execute(update("turns", tuple(changes), tuple(key)), changes | key)
 
 
 def _with_draft(db: Connection, turn: Turn) -> Turn:

@@ -8,8 +8,8 @@ from typing import Any
 
 from turnlog.errors import MessageIdTaken, StoreUnusable
 from turnlog.events.record import Record
-from turnlog.stores.sql.connection import Conflict, NewRows
-from turnlog.stores.sql.statements import HOLD_TURN, LAST_EVENT, insert
+from turnlog.stores.sql.connection import EMPTY, Conflict, End, NewRows
+from turnlog.stores.sql.statements import LAST_EVENT, insert_in_order
 from turnlog.stores.sqlite.statements import SQL
 
 PRIVATE = 0o600
@@ -64,29 +64,43 @@ class SqliteConnection(sqlite3.Connection):
     def append_events(self, rows: Sequence[Record], beside: NewRows) -> None:
         """A message is in the log by its id."""
         ids = {row["seq"]: row["message_id"] for row in beside.get("messages", ())}
+        append = super().execute
         for record in rows:
             message_id = ids.get(record.seq)
             try:
-                super().execute(SQL["append_event"], (*record, message_id))
+                append(SQL["append_event"], _bound(record, message_id))
             except sqlite3.IntegrityError as error:
                 if "message" in str(error):
                     raise MessageIdTaken(f"message id {message_id!r} is taken") from None
                 raise Conflict(str(error)) from error
         for table, new in beside.items():
             for row in new if table != "messages" else ():
-                self.execute(insert(table, tuple(row)), row)
+                self.execute(insert_in_order(table, tuple(row)), tuple(row.values()))
 
-    def last_event(self, session_id: str) -> tuple[int, bytes] | None:
-        key = {"session_id": session_id}
-        found: tuple[int, bytes] | None = self.execute(LAST_EVENT, key).fetchone()
-        return found
+    def end_of_log(self, session_id: str) -> End:
+        found: End | None = self.execute(LAST_EVENT, {"session_id": session_id}).fetchone()
+        return found or EMPTY
 
-    def hold(self, session_id: str, turn_id: str, lease: str) -> bool:
-        key = {"id": turn_id, "lease": lease}
-        return self.execute(HOLD_TURN, key).fetchone() is not None
+    def hold(self, session_id: str, turn_id: str, lease: str) -> End | None:
+        key = {"session_id": session_id, "id": turn_id, "lease": lease}
+        found: End | None = self.execute(SQL["hold_turn"], key).fetchone()
+        return EMPTY if found is not None and found[0] is None else found
+
+    def drop_drafts(self, turn_id: str) -> None:
+        """A trigger does so when the turn's state changes."""
 
     def lock(self, name: str) -> None:
         """Who writes is alone already."""
+
+
+def _bound(row: Record, message_id: str | None) -> tuple[object, ...]:
+    """The values of a new row. Before Python's sqlite3 binds bytes or a bool, it looks for somebody
+    who would adapt them, and that takes longer than to bind a few; not so with these types. A body
+    may be large, and is not copied for that.
+    """
+    *place, is_internal, body, salt, digest, seal = row
+    proof = (salt and bytearray(salt), digest and bytearray(digest), bytearray(seal))
+    return (*place, int(is_internal), body, *proof, message_id)
 
 
 def open_file(path: Path | str, *, uri: bool = False) -> SqliteConnection:
@@ -105,7 +119,7 @@ def connect(path: Path) -> SqliteConnection:
     """A connection that writes: each commit is on disk before it is answered."""
     db = open_file(path)
     try:
-        for statement in ("use_wal", "sync_fully", "check_references"):
+        for statement in ("use_wal", "sync_fully", "check_references", "keep_few_pages"):
             db.execute(SQL[statement])
     except BaseException:
         db.close()

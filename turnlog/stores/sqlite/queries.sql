@@ -15,6 +15,10 @@ PRAGMA synchronous = FULL
 -- SQLite looks at REFERENCES only if it is told to.
 PRAGMA foreign_keys = ON
 
+-- keep_few_pages --
+-- At most 500 kB a connection: the system keeps the rest, and one that is read again takes 1 µs.
+PRAGMA cache_size = -500
+
 -- refuse_writes --
 -- For connections that read.
 PRAGMA query_only = ON
@@ -58,6 +62,12 @@ RELEASE job
 ROLLBACK TO job
 
 -- ── the log ──
+
+-- hold_turn --
+-- A row where the turn runs and this is its lease: where the log ends.
+SELECT seq, seal FROM turns LEFT JOIN events ON events.session_id = turns.session_id
+WHERE turns.session_id = :session_id AND turns.id = :id AND state = 'running' AND lease = :lease AND lease <> ''
+ORDER BY seq DESC LIMIT 1
 
 -- append_event --
 -- One event, and the id of the message that it is. Triggers refuse any number but the next.

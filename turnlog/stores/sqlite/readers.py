@@ -19,6 +19,7 @@ class Readers:
         self._connect = connect
         self._local = threading.local()
         self._connections: list[SqliteConnection] = []
+        self._closed = False
         self._threads = ThreadPoolExecutor(_THREADS, "turnlog-reader")
 
     async def run(self, read: Callable[[SqliteConnection], T]) -> T:
@@ -30,12 +31,15 @@ class Readers:
         return read(self._connection())
 
     def close(self) -> None:
-        """Wait for the reads under way."""
+        """Wait for the reads under way. Nobody is answered afterwards."""
         self._threads.shutdown()
+        self._closed = True
         for connection in self._connections:
             connection.close()
 
     def _connection(self) -> SqliteConnection:
+        if self._closed:
+            raise RuntimeError("the store is closed")
         if not hasattr(self._local, "db"):
             self._local.db = self._connect()
             self._connections.append(self._local.db)

@@ -8,15 +8,16 @@ lock: two of them would not see each other's live events.
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import NoReturn, TypeVar, cast
 
 from turnlog.errors import StoreUnusable
 from turnlog.events.base import Stamped
-from turnlog.ports import Excerpt, Session
-from turnlog.stores.sql import log, sessions
+from turnlog.ports import Excerpt, Session, Turn
+from turnlog.stores.sql import log, sessions, turns
 from turnlog.stores.sql.connection import NOT_OPEN, Connection
 from turnlog.stores.sql.store import SqlStore
 from turnlog.stores.sqlite.files import (
@@ -79,13 +80,23 @@ class SqliteStore(SqlStore):
         self._owners.leave()
         self._server.release()
 
-    # Not in a reader's thread: a turn waits for these, and a look at an index is quicker.
+    # Not in a reader's thread: a turn waits for these, or somebody who wants to see the next
+    # one from its start; and a look at an index is quicker.
 
     async def has_message(self, message_id: str) -> bool:
-        return await self._look_here(lambda db: log.has_message(db, message_id))
+        return await self._look_here(partial(log.has_message, message_id=message_id))
 
     async def get_session(self, user_id: str, session_id: str) -> Session:
-        return await self._look_here(lambda db: sessions.find(db, user_id, session_id))
+        find = partial(sessions.find, user_id=user_id, session_id=session_id)
+        return await self._look_here(find)
+
+    async def newest_turn(self, user_id: str, session_id: str) -> Turn | None:
+        near = await self._look_here(
+            lambda db: turns.newest_nearby(db, user_id, session_id, log.FEW)
+        )
+        if near is None:
+            return await super().newest_turn(user_id, session_id)
+        return near[0] if near else None
 
     async def read(
         self, user_id: str, session_id: str, *, after: int = -1, limit: int | None = None
@@ -97,8 +108,15 @@ class SqliteStore(SqlStore):
         return few
 
     async def excerpt(self, user_id: str, session_id: str, *, anchor: int, after: int) -> Excerpt:
-        place = (user_id, session_id, anchor, after)
-        few = await self._look_here(lambda db: log.few_of_excerpt(db, *place))
+        few = await self._look_here(
+            partial(
+                log.few_of_excerpt,
+                user_id=user_id,
+                session_id=session_id,
+                anchor=anchor,
+                after=after,
+            )
+        )
         if few is None:
             return await super().excerpt(user_id, session_id, anchor=anchor, after=after)
         return few
@@ -106,13 +124,13 @@ class SqliteStore(SqlStore):
     # inside
 
     async def _look_here(self, read: Callable[[Connection], T]) -> T:
-        return self._readers.run_here(read)
+        return self._writer.look(read, self._readers.run_here)
 
     async def _look(self, read: Callable[[Connection], T]) -> T:
         return await self._readers.run(read)
 
-    async def _change(self, work: Callable[[Connection], T]) -> T:
-        return await self._writer.run(work)
+    def _change(self, work: Callable[[Connection], T]) -> Awaitable[T]:
+        return self._writer.run(work)
 
     def _enter(self) -> None:
         """A server that cannot use the place after all leaves it to others."""

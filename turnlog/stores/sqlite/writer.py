@@ -1,7 +1,8 @@
 """One thread that writes. All jobs waiting at one time share one transaction and one fsync.
 
 Each job is a function of the connection. A job that raises is rolled back alone; the others
-of its group are kept. A caller is answered only after the commit is on disk.
+of its group are kept. A caller is answered only after the commit is on disk. Between two groups
+others may look at what is there on the same connection.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from turnlog.telemetry.registry import Counter
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
+Look = Callable[[SqliteConnection], T]
 # What SQLite says of the disk and of who else uses it, and not of what we asked.
 _OUTSIDE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_BUSY", "SQLITE_CANTOPEN")
 _MOST_AT_ONCE = 500  # jobs in one transaction, so that none waits long for the others
@@ -41,11 +43,13 @@ class Writer:
         self._metrics = metrics or Metrics()
         self._metrics.store_queue.ask(self._jobs.qsize)
         self._closed = False
-        self._thread = threading.Thread(target=self._run, args=[db], name="turnlog-writer")
+        self._db = db
+        self._using = threading.Lock()  # the connection: for a whole transaction, or for a look
+        self._thread = threading.Thread(target=self._run, name="turnlog-writer")
         self._thread.daemon = True
         self._thread.start()
 
-    async def run(self, work: Callable[[SqliteConnection], T]) -> T:
+    def run(self, work: Callable[[SqliteConnection], T]) -> "asyncio.Future[T]":
         """The job's result, once it is on disk.
 
         A caller that is cancelled stops waiting; the job it gave is carried out all the same.
@@ -55,7 +59,20 @@ class Writer:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
         self._jobs.put(_Job(work, answer, loop))
-        return await answer
+        return answer
+
+    def look(self, read: Look[T], otherwise: Callable[[Look[T]], T]) -> T:
+        """Read here and now what is on disk; `otherwise` while something is written.
+
+        This connection has in memory what it wrote. Any other has to read it from the file again.
+        """
+        if not self._using.acquire(blocking=False):
+            return otherwise(read)
+        try:
+            failed = self._db.in_transaction  # it could not even be rolled back
+            return otherwise(read) if failed else read(self._db)
+        finally:
+            self._using.release()
 
     def close(self) -> None:
         """Finish what was given, then end the thread."""
@@ -63,30 +80,33 @@ class Writer:
         self._jobs.put(None)
         self._thread.join()
 
-    def _run(self, db: SqliteConnection) -> None:
+    def _run(self) -> None:
         open_ = True
         while open_:
             group, open_ = self._next_group()
             if group:
                 self._metrics.store_jobs.observe(len(group))
-                _deliver(_carry_out(db, group, self._metrics.store_commits))
-        db.close()
+                with self._using:
+                    outcomes = _carry_out(self._db, group, self._metrics.store_commits)
+                _deliver(outcomes)
+        self._using.acquire()  # nobody looks here any more
+        self._db.close()
 
     def _next_group(self) -> tuple[list[_Job], bool]:
+        """Those that wait; the second is false once there will be no more."""
         job = self._jobs.get()
-        group: list[_Job] = []
-        while job is not None:
-            group.append(job)
-            if len(group) == _MOST_AT_ONCE or self._jobs.empty():
-                return group, True
+        if job is None:
+            return [], False
+        group = [job]
+        while not self._jobs.empty() and len(group) < _MOST_AT_ONCE:
             job = self._jobs.get()
-        return group, False
+            if job is None:
+                return group, False
+            group.append(job)
+        return group, True
 
 
-class _Outcome(NamedTuple):
-    job: _Job
-    result: Any
-    error: BaseException | None
+_Outcome = tuple[_Job, Any, BaseException | None]  # the job's result, or why it has none
 
 
 def _carry_out(db: SqliteConnection, group: list[_Job], commits: Counter) -> list[_Outcome]:
@@ -99,7 +119,7 @@ def _carry_out(db: SqliteConnection, group: list[_Job], commits: Counter) -> lis
             db.execute(SQL["roll_back"])
         commits.add(1, "failed")
         told = _explained(error)
-        return [_Outcome(job, None, told) for job in group]
+        return [(job, None, told) for job in group]
     commits.add(1, "success")
     return outcomes
 
@@ -111,19 +131,19 @@ def _one(db: SqliteConnection, job: _Job) -> _Outcome:
     except Exception as error:
         db.execute(SQL["roll_back_job"])
         db.execute(SQL["end_job"])
-        return _Outcome(job, None, _explained(error))
+        return job, None, _explained(error)
     db.execute(SQL["end_job"])
-    return _Outcome(job, result, None)
+    return job, result, None
 
 
 def _alone(db: SqliteConnection, job: _Job) -> _Outcome:
     """A job that shares its transaction with none needs nothing of its own to be rolled back."""
     try:
-        return _Outcome(job, job.work(db), None)
+        return job, job.work(db), None
     except Exception as error:
         db.execute(SQL["roll_back"])
         db.execute(SQL["begin_writing"])  # the group goes on
-        return _Outcome(job, None, _explained(error))
+        return job, None, _explained(error)
 
 
 def _explained(error: Exception) -> Exception:
@@ -140,10 +160,12 @@ def _explained(error: Exception) -> Exception:
 def _deliver(outcomes: list[_Outcome]) -> None:
     by_loop: defaultdict[asyncio.AbstractEventLoop, list[_Outcome]] = defaultdict(list)
     for outcome in outcomes:
-        by_loop[outcome.job.loop].append(outcome)
+        by_loop[outcome[0].loop].append(outcome)
     for loop, theirs in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # that loop was closed: nobody waits
+        try:
             loop.call_soon_threadsafe(_answer, theirs)
+        except RuntimeError:  # that loop was closed: nobody waits
+            continue
 
 
 def _answer(outcomes: list[_Outcome]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from turnlog.errors import MessageIdTaken, NotFound
 from turnlog.events.kinds import HistoryAnchored
-from turnlog.ports import Store
+from turnlog.ports import Excerpt, Store
 from turnlog.projections import tables
 from turnlog.projections.proof import prove
 from turnlog.testing import samples as s
@@ -47,6 +47,16 @@ class EventLogContract(Contract):
         assert numbers(await store.tail("alice", "s", limit=30, before=2)) == [0, 1]
         with pytest.raises(NotFound):
             await store.tail("bob", "s", limit=3)
+
+    async def test_an_excerpt_names_the_event_that_it_comes_after(self, store: Store) -> None:
+        turn = await self.begun(store)
+        await store.append(turn, said(9))
+        log = await store.read("alice", "s")
+        for after in (-1, 0, 5, 8):
+            part = await store.excerpt("alice", "s", anchor=0, after=after)
+            before = log[after].envelope.event_id if after >= 0 else ""
+            assert part == Excerpt(log[after + 1 :], emptied=0, before=before)
+        assert await store.excerpt("alice", "s", anchor=0, after=9) == Excerpt([])
 
     async def test_the_last_number_is_that_of_the_newest_event(self, store: Store) -> None:
         await store.create_session(s.new_session())

@@ -256,7 +256,7 @@ class AuditContract(Contract):
         store, writing = await opened(), await opened()
         turn = await self.begun(writing)
         for _ in range(40):
-            appending = asyncio.create_task(writing.append(turn, said(3)))
+            appending = asyncio.ensure_future(writing.append(turn, said(3)))
             assert prove(await store.evidence("s")).problems == []
             await appending
         assert len((await store.evidence("s")).log) == 121

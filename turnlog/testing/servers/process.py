@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import random
+import select
 import signal
 import socket
 import subprocess
@@ -71,8 +72,16 @@ class ChildServer:
             raise RuntimeError(f"{self._command[0]} ended:\n{self._log.read_text()[-2000:]}")
 
     def kill(self) -> None:
-        """kill -9: it gets no chance to do anything."""
-        self._end(signal.SIGKILL)
+        """kill -9, also for its own processes: none gets a chance to do anything.
+
+        One of PostgreSQL's that is left alone would end by itself, but may answer once more first.
+        """
+        if self.process is not None and self.runs:
+            self.pause()  # so that it makes no further ones
+            children = _children(self.process.pid)
+            self._end(signal.SIGKILL)
+            for child in children:
+                _kill(child)
 
     def stop(self) -> None:
         """At once, but in order: SIGQUIT for PostgreSQL, and Valkey takes it too."""
@@ -104,6 +113,24 @@ def listens(port: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def _children(parent: int) -> list[int]:
+    """Handles of its processes: an id might be another's a moment later."""
+    found = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    handles = []
+    for child in map(int, found):
+        with contextlib.suppress(ProcessLookupError):
+            handles.append(os.pidfd_open(child))
+    return handles
+
+
+def _kill(handle: int) -> None:
+    """Returns when it has ended, and its connections with it."""
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    select.select([handle], [], [])
+    os.close(handle)
 
 
 def _end_with_parent() -> None:

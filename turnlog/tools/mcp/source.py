@@ -197,7 +197,8 @@ class Sources:
 
     async def tools_for(self, agent: Agent, user_id: str) -> list[Tool]:
         """The agent's own tools, and those of its servers: the same for the whole turn."""
-        return await self._tools(agent, self._of_agent[agent.id], user_id)
+        sources = self._of_agent[agent.id]
+        return await self._tools(agent, sources, user_id) if sources else [*agent.tools]
 
     async def tools_of_all(self, agent: Agent) -> list[Tool]:
         """The same without servers of others that must know who asks."""
@@ -205,8 +206,6 @@ class Sources:
         return await self._tools(agent, shared, NOBODY)
 
     async def _tools(self, agent: Agent, sources: Sequence[Source], user_id: str) -> list[Tool]:
-        if not sources:
-            return _distinct(agent.tools, ())
         found = await asyncio.gather(*(source.tools(user_id) for source in sources))
         pairs = zip(sources, found, strict=True)
         return _distinct(agent.tools, ((s.server, tool) for s, tools in pairs for tool in tools))

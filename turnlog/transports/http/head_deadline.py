@@ -1,40 +1,67 @@
 """A connection that never finishes the head of its request is closed, and holds nothing.
 
-Nor does one become a websocket while something else is under way on it.
+Nor does one become a websocket while something else is under way on it. One that idles between
+two requests is small: what uvicorn keeps ready for it is made when it is needed, and the server
+looks at all of them now and then, instead of a timer for each.
 """
 
 import asyncio
+from collections.abc import Iterable
+from math import inf
 from typing import Any
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from httptools import HttpRequestParser
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 WITHIN = 30.0  # seconds from the first byte, or from the connection, to the end of the head
 
 
-class HeadDeadline(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvicorn chooses it
+class HeadDeadline(HttpToolsProtocol):
     """uvicorn's protocol; it waits for ever for the rest of a head."""
 
-    _closing: asyncio.TimerHandle | None = None
+    cycle: Any  # a request and its answer
+    scope: Any
+    headers: Any
+    pipeline: Any
+    parser: Any  # None: nothing of a request has come
+    until: float  # when it is closed, by the loop's clock
+    _is_kept: bool  # after an answer, in case that another request comes
+    # With two more than uvicorn's, its attributes would not fit into 30, which instances share.
+    __slots__ = ("_is_kept", "until")
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
+        self.flow, self.pipeline = _Flow(transport), _Pipeline()
+        self._is_kept, self.until = False, self.loop.time() + WITHIN
 
     def data_received(self, data: bytes) -> None:
-        if self._is_idle() and self._closing is None:
-            self._wait()
+        if self._is_kept:  # a head begins
+            self._is_kept, self.until = False, self.loop.time() + WITHIN
+        if self.parser is None:
+            self.parser = HttpRequestParser(self)
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
         super().data_received(data)
         if not self._is_idle():
-            self._stop_waiting()
+            self.until = inf
         elif self.transport.get_protocol() is not self:  # it has become a websocket
-            self._stop_waiting()
+            self.until = inf
             self.parser = None  # which has us: nothing is left to be collected
             if not data.endswith(b"\n") and not self.transport.is_closing():
                 self.transport.abort()  # frames before the answer: uvicorn has dropped them
+
+    def on_response_complete(self) -> None:
+        """What was asked is not kept while the client thinks about the next request. Of that one
+        a part of the head may be there."""
+        super().on_response_complete()
+        self._unset_keepalive_if_required()  # its timer; see `close_overdue`
+        if self._is_idle():
+            self._is_kept, self.until = True, self.loop.time() + self.timeout_keep_alive
+        cycle = self.cycle
+        if cycle is not None and cycle.response_complete and not cycle.more_body:
+            self.cycle = None
+            if self.scope is cycle.scope:
+                self.scope, self.headers, self.parser = None, [], None
 
     def handle_websocket_upgrade(self, *head: Any) -> None:
         """The answer would come into the middle of another one, or behind one that nobody reads."""
@@ -49,15 +76,32 @@ class HeadDeadline(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvicor
         """Whether no request is being answered, so that what comes is the head of one."""
         return self.cycle is None or self.cycle.response_complete
 
-    def _wait(self) -> None:
-        self._closing = asyncio.get_running_loop().call_later(WITHIN, self._close)
 
-    def _stop_waiting(self) -> None:
-        if self._closing is not None:
-            self._closing.cancel()
-            self._closing = None
+def close_overdue(connections: Iterable[Any]) -> None:
+    """Of these, whose head is late, or whose next request."""
+    now = asyncio.get_running_loop().time()
+    for each in [*connections]:
+        if isinstance(each, HeadDeadline) and each.until <= now:
+            each.transport.close()
 
-    def _close(self) -> None:
-        self._closing = None
-        if self._is_idle() and self.transport.get_protocol() is self:
-            self.transport.close()
+
+class _Flow(FlowControl):
+    """uvicorn's, without an event of 900 bytes for a client that reads what it gets."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.read_paused = self.write_paused = False
+
+    def pause_writing(self) -> None:
+        if not self.write_paused:
+            self._is_writable_event = asyncio.Event()  # that `drain` waits for
+        super().pause_writing()
+
+
+class _Pipeline(list[Any]):
+    """Requests that came before the last one was answered. A deque has room for 64 of them."""
+
+    __slots__ = ()
+
+    def appendleft(self, request: Any) -> None:
+        self.insert(0, request)

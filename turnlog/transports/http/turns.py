@@ -1,5 +1,6 @@
 """Turns over HTTP: asked, stopped, watched, reloaded and proved."""
 
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -15,6 +16,7 @@ from turnlog.transports.http.request import UserRequest, json_response
 
 MOST_EVENTS = 1000  # of one page
 IN_LINE = ' Or send it with "onBusy": "enqueue": then it waits in line.'
+EVENTS = b'{"events":'  # as a page begins
 BEGINNING = "-1.-1"  # the cursor of a session in which nothing has happened
 
 
@@ -39,7 +41,7 @@ async def send(request: UserRequest) -> Response:
         advice = IN_LINE if question.on_busy == "reject" else ""
         raise Busy(busy.turn_id, waiting=busy.waiting, advice=advice) from None
     if request.accepts("text/event-stream"):
-        return sse.EventStream(backend.follow_turn(user_id, turn), backend.metrics)
+        return sse.EventStream(partial(backend.follow_turn, user_id, turn), backend.metrics)
     return json_response({"turnId": turn.turn_id}, 202)
 
 
@@ -62,7 +64,8 @@ async def stream(request: UserRequest) -> Response:
     after = _after(request)
     if request.http.method == "HEAD":
         return Response(headers=sse.HEADERS)  # it has no body, so nobody would see it end
-    return sse.EventStream(backend.follow(user_id, session.id, after), backend.metrics)
+    following = partial(backend.follow, user_id, session.id, after)
+    return sse.EventStream(following, backend.metrics)
 
 
 async def reload(request: UserRequest) -> Response:
@@ -72,9 +75,10 @@ async def reload(request: UserRequest) -> Response:
     page = await request.backend.store.tail(
         request.user.id, request.id("session_id"), limit=limit, before=before
     )
-    events = splicing.encode(row for row in page if not row.is_internal)
+    body = bytearray(EVENTS)
+    splicing.write([row for row in page if not row.is_internal], body)
     more = page[0].seq if page and page[0].seq else None
-    return _events(events, before=more, cursor=page[-1].cursor if page else BEGINNING)
+    return _page(body, before=more, cursor=page[-1].cursor if page else BEGINNING)
 
 
 async def events(request: UserRequest) -> Response:
@@ -92,7 +96,8 @@ async def events(request: UserRequest) -> Response:
         events = [wire.encode_for_audit(entry) for entry in page]
     else:
         events = [wire.encode(entry) for entry in page if not entry.envelope.internal]
-    return _events(b"[%s]" % b",".join(events), after=page[-1].seq if len(page) == limit else None)
+    body = bytearray(EVENTS + b"[%s]" % b",".join(events))
+    return _page(body, after=page[-1].seq if len(page) == limit else None)
 
 
 async def verify(request: UserRequest) -> Response:
@@ -120,7 +125,9 @@ def _after(request: UserRequest) -> Cursor | None:
     return parse(text) if text else None
 
 
-def _events(events: bytes, **rest: object) -> Response:
-    """`events` is a JSON list already."""
-    body = b'{"events":%s,%s' % (events, msgspec.json.encode(rest)[1:])
-    return Response(body, media_type="application/json")
+def _page(body: bytearray, **rest: object) -> Response:
+    """`body` has all but the rest. It is copied, though it is large: Starlette compares a body with
+    what is left of it after packing, and two views of the same memory byte by byte.
+    """
+    body += b",%s" % msgspec.json.encode(rest)[1:]
+    return Response(bytes(body), media_type="application/json")

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import ExitStack, aclosing, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakValueDictionary
@@ -68,10 +68,11 @@ class Client:
             self.connection.put(packets.answer(number, answer))
 
     def give(self, chunk: LiveEvent) -> bool:
-        """Send a chunk of a session that it has joined. False: it has to read first."""
-        if self.connection.is_full:
+        """Send a chunk of a session that it has joined. False: it has to read first, or polls."""
+        line = self.connection.line
+        if line is None or line.is_full:
             return False
-        self.connection.put(self._parcels.of(chunk))
+        line.write(self._parcels.of(chunk))
         return True
 
     @asynccontextmanager
@@ -109,18 +110,21 @@ class Client:
         me, connection = asyncio.current_task(), self.connection
         try:
             connection.put(Parcel(AGENT_EVENT % start))
-            async with aclosing(batches):
-                async for batch in batches:
-                    for live in batch:
-                        if connection.is_full:
-                            await connection.room()
-                        connection.put(self._parcels.of(live))
+            del start  # nothing is kept for as long as the client watches
+            async for batch in batches:
+                for live in batch:
+                    if connection.is_full:
+                        await connection.room()
+                    connection.put(self._parcels.of(live))
+                if batch:  # a heartbeat has no event
+                    del batch, live  # neither is kept while nothing comes
         except Exception:  # it comes back, and gets what it missed
             _log.exception("a session could not be followed")
             self.send_away()
         finally:
             if self.joined.get(session_id) is me:
                 del self.joined[session_id]
+            await batches.aclose()
 
 
 class Parcels:

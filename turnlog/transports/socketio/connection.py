@@ -53,7 +53,7 @@ class Connection:
         self.reading: asyncio.Timeout | None = None  # of that request's body
         self._server = server
         self._size = 0  # bytes of the outbox
-        self._inbox: deque[str] = deque()
+        self._inbox: deque[str] | None = None  # while there is something: it has room for 64
         self._unread = 0
         self._working: asyncio.Task[None] | None = None
         self._room: asyncio.Event | None = None
@@ -105,7 +105,7 @@ class Connection:
             self.put(packets.CLOSED)
         else:
             self.line.close()
-        self._inbox.clear()
+        self._inbox = None
         self._end()
 
     # from the client
@@ -123,6 +123,8 @@ class Connection:
             return
         match message[:1]:
             case packets.MESSAGE:
+                if self._inbox is None:
+                    self._inbox = deque()
                 self._inbox.append(message[1:])
                 self._unread += len(message)
                 if self.is_behind and self.line is not None:
@@ -170,6 +172,8 @@ class Connection:
             self.close()
         finally:
             self._working = None
+            if not self._inbox:
+                self._inbox = None
             if not self.is_open:
                 self._server.ended(self)
 

@@ -19,7 +19,6 @@ from turnlog.transports.websocket.frames import (
     TOO_MANY,
     Parcel,
     close_frame,
-    frame_of,
 )
 from turnlog.transports.websocket.line import Listener
 from turnlog.transports.websocket.reading import Broken, Reader, closing
@@ -62,7 +61,8 @@ class WebSocket(asyncio.Protocol):
     # the line
 
     def write(self, parcel: Parcel) -> None:
-        self._write(parcel.frame)
+        if self.is_open and not self.transport.is_closing():  # uvloop's raises where it is
+            self.transport.write(parcel.frame)
 
     def pause_reading(self) -> None:
         if self.is_open:
@@ -123,10 +123,6 @@ class WebSocket(asyncio.Protocol):
 
     # inside
 
-    def _write(self, frame: bytes) -> None:
-        if self.is_open and not self.transport.is_closing():  # uvloop's raises where it is
-            self.transport.write(frame)
-
     def _read(self, reader: Reader, data: bytes) -> None:
         """Some frames. Where more are there, they wait."""
         try:
@@ -180,7 +176,7 @@ class WebSocket(asyncio.Protocol):
     def _pong(self) -> None:
         """RFC 6455, 5.5.3: where several pings wait, the newest is answered."""
         if self._ping is not None and not self.is_full:
-            self._write(frame_of(self._ping, PONG))
+            self.write(Parcel(self._ping, PONG))
             self._ping = None
 
     def _said_goodbye(self, payload: bytes) -> None:

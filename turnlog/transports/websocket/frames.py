@@ -16,32 +16,19 @@ BAD_TEXT, TOO_MANY, TOO_LARGE, BUG, RESTART = 1007, 1008, 1009, 1011, 1012
 MOST_BYTES = 1_100_000  # of a client's message: the largest question, and its packet
 
 
-def frame_of(payload: bytes, opcode: int = TEXT) -> bytes:
-    """A whole message as one frame."""
-    size = len(payload)
-    if size < 126:
-        return bytes((WHOLE | opcode, size)) + payload
-    if size < 65_536:
-        return struct.pack("!BBH", WHOLE | opcode, 126, size) + payload
-    return struct.pack("!BBQ", WHOLE | opcode, 127, size) + payload
-
-
-def close_frame(code: int, reason: str = "") -> bytes:
-    """The last frame. A reason is cut where a control frame is full."""
-    if code == NO_CODE:
-        return frame_of(b"", CLOSE)
-    said = reason.encode()[:123].decode(errors="ignore").encode()
-    return frame_of(struct.pack("!H", code) + said, CLOSE)
-
-
 class Parcel:
-    """A text for any number of clients. Its frame is made once."""
+    """A message for any number of clients, mostly a text. Its frame is made once."""
 
     __slots__ = ("_size", "frame")
 
-    def __init__(self, text: bytes) -> None:
-        self._size = len(text)
-        self.frame = frame_of(text)
+    def __init__(self, text: bytes, opcode: int = TEXT) -> None:
+        self._size = size = len(text)
+        if size < 126:
+            self.frame = bytes((WHOLE | opcode, size)) + text
+        elif size < 65_536:
+            self.frame = struct.pack("!BBH", WHOLE | opcode, 126, size) + text
+        else:
+            self.frame = struct.pack("!BBQ", WHOLE | opcode, 127, size) + text
 
     @property
     def text(self) -> bytes:
@@ -50,3 +37,16 @@ class Parcel:
 
     def __len__(self) -> int:
         return self._size
+
+
+def frame_of(payload: bytes, opcode: int = TEXT) -> bytes:
+    """A whole message as one frame."""
+    return Parcel(payload, opcode).frame
+
+
+def close_frame(code: int, reason: str = "") -> bytes:
+    """The last frame. A reason is cut where a control frame is full."""
+    if code == NO_CODE:
+        return frame_of(b"", CLOSE)
+    said = reason.encode()[:123].decode(errors="ignore").encode()
+    return frame_of(struct.pack("!H", code) + said, CLOSE)

@@ -7,6 +7,8 @@ export const isEmbedded = location.pathname === at("/embed");
 const NAMES = new Set(["accent", "on-accent", "accent-soft", "bg", "panel", "raised", "bubble", "sunken", "line", "text", "muted"]);
 const COLOUR = /^(#[0-9a-f]{3,8}|(rgb|hsl|oklch|oklab)a?\([\d\s.,%/deg-]+\)|[a-z]{3,20})$/i;
 
+const AGAIN = 2_000; // ms until the host is asked again, when there was no connection
+
 interface Told {
   turnlog?: string;
   token?: unknown;
@@ -20,7 +22,7 @@ export function listen(): void {
   window.addEventListener("message", (event: MessageEvent<Told>) => {
     if (event.source !== window.parent || event.data?.turnlog !== "host") return;
     const { token, theme, colours } = event.data;
-    if (typeof token === "string" && token) signIn(token);
+    if (typeof token === "string" && token) void signIn(token).catch(() => setTimeout(tell, AGAIN, { turnlog: "token" }));
     if (theme === "dark" || theme === "light") document.documentElement.dataset["theme"] = theme;
     for (const [name, value] of Object.entries(colours ?? {})) {
       if (NAMES.has(name) && typeof value === "string" && COLOUR.test(value)) {

@@ -49,7 +49,7 @@ function TokenForm({ fail }: { fail: (why: string) => void }): ReactNode {
     }
     setText("");
     fail("");
-    signIn(token);
+    await signIn(token).catch(() => fail("No connection to the server."));
   };
   return (
     <form onSubmit={(event) => void submit(event)}>

@@ -59,5 +59,5 @@ export async function comeBack(): Promise<void> {
     body: { code, verifier: leaving.verifier, redirectUri: redirectUri() },
     quiet: true,
   });
-  signIn(token);
+  await signIn(token);
 }

@@ -13,7 +13,7 @@ import { TitleField } from "./TitleField";
 const AGAIN = 15_000; // ms between two looks at how sessions stand
 
 export function SessionList({ active }: { active?: string }): ReactNode {
-  const { sessions, cursor, search, loaded } = useValue(list);
+  const { sessions, cursor, search, searchedAll, loaded } = useValue(list);
   const [text, setText] = useState("");
   useEffect(() => {
     const look = (): void => void (document.visibilityState === "visible" && refresh().catch(() => {}));
@@ -60,6 +60,7 @@ export function SessionList({ active }: { active?: string }): ReactNode {
           </section>
         ))}
         {loaded && fitting.length === 0 && <p className="muted small-text none">{text ? "Nothing found. Enter searches everything." : "No sessions yet."}</p>}
+        {searchedAll === false && <p className="muted small-text none">Older sessions were looked for by their titles only.</p>}
         {cursor && (
           <button type="button" className="button ghost small" onClick={() => void more()}>
             Older sessions

@@ -1,7 +1,7 @@
 /** What the server says about itself and about who asks, once per page. */
 import { get, sentence } from "./http";
 import { Observable } from "./observable";
-import { token, untilSignedIn } from "./token";
+import { belongsTo, token, untilSignedIn } from "./token";
 
 export interface AgentInfo {
   id: string;
@@ -60,6 +60,7 @@ export async function loadConfig(): Promise<void> {
   }
   config.set(facts);
   me.set(facts.user);
+  belongsTo(facts.user.id);
   tell();
 }
 

@@ -3,6 +3,7 @@ import { post, Problem, sentence } from "./http";
 import { connection } from "./live";
 import { Observable } from "./observable";
 import { recall, remember } from "./storage";
+import { stranger } from "./token";
 
 export interface Attached {
   id: string;
@@ -39,6 +40,14 @@ export class Outbox {
     this.draft = this.kept("draft", EMPTY_DRAFT);
     this.sending = this.kept<Outgoing | null>("sending", null);
     this.queue = this.kept<Outgoing[]>("queue", []);
+    if (sessionId === null) this.forgetOthers();
+  }
+
+  /** A session is its user's, but what was written before there is one lies here for anybody. */
+  private forgetOthers(): void {
+    const forget = (): void => void (stranger.get() && this.draft.set(EMPTY_DRAFT));
+    forget();
+    stranger.subscribe(forget);
   }
 
   private kept<T>(name: string, otherwise: T): Observable<T> {

@@ -16,11 +16,10 @@ export interface Session {
 interface Page {
   sessions: Session[];
   cursor: string | null;
+  searchedAll?: boolean; // of a search's first page: whether all texts were looked into
 }
 
-export interface List {
-  sessions: Session[];
-  cursor: string | null;
+export interface List extends Page {
   search: string; // that the server searched for
   loaded: boolean;
 }

@@ -4,21 +4,41 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
+from importlib import import_module
 from typing import Any
 
-from turnlog.engines.claude.body import ENDS_WITHIN, Take
-from turnlog.engines.claude.connection import (
-    Library,
-    Packed,
-    Refused,
-    Response,
-    Unreachable,
-)
+from turnlog.engines.claude.connection import Packed, Refused, Response, Unreachable
+from turnlog.engines.claude.http.exchange import Take
 from turnlog.engines.claude.platforms.clients import Platform
 from turnlog.engines.claude.platforms.sdk import http_client
 from turnlog.ticks import Ticks
 
 _log = logging.getLogger(__name__)
+ENDS_WITHIN = 0.5  # seconds between the end of an answer and the end of its response
+
+
+class Library:
+    """A package that takes a moment to import: in a thread, so that nobody is held up."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._loading: asyncio.Task[Any] | None = None
+
+    def load(self) -> None:
+        self._loading = asyncio.create_task(asyncio.to_thread(import_module, self._name))
+
+    async def loaded(self) -> None:
+        """Raises ImportError. What could not be loaded is tried again with the next turn."""
+        if self._loading is None or (self._loading.done() and self._loading.exception()):
+            self.load()
+        assert self._loading is not None
+        await asyncio.shield(self._loading)
+
+    async def rest(self) -> None:
+        """Nothing is being loaded any more."""
+        if self._loading is not None:
+            await asyncio.wait([self._loading])
+            self._loading.exception()
 
 
 class Cloud:

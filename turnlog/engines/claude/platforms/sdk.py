@@ -7,8 +7,11 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from turnlog.engines.claude.bounds import MOST_ERROR
-from turnlog.engines.claude.connection import CONNECTS_WITHIN, UNPACKED, Packed
+from turnlog.engines.claude.connection import Packed
+from turnlog.engines.claude.http.route import CONNECTS_WITHIN
 from turnlog.net import is_on_loopback
+
+UNPACKED = ("", "identity")
 
 if TYPE_CHECKING:  # importing the SDK takes seconds
     from anthropic import AsyncAnthropic

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
+from turnlog.ports import Excerpt
 from turnlog.ports.files import Told
 from turnlog.projections.history.attachments import plan
 from turnlog.projections.history.clean import Checked, CleanHistory
@@ -21,7 +22,7 @@ from turnlog.projections.history.messages import (
     is_in_full,
     repair_record,
 )
-from turnlog.projections.history.window.memory import bytes_of
+from turnlog.projections.history.window.memory import bytes_kept, bytes_of
 from turnlog.projections.history.window.opening import NO_OPENING, Opening
 from turnlog.projections.history.window.size import Measure
 
@@ -31,6 +32,10 @@ OF_A_WINDOW, OF_A_CALL = 2_500, 150
 
 class Window:
     """What one agent is told of a session, from an anchor on."""
+
+    __slots__ = ("_emptied", "_forgotten", "_history", "_in_container", "_last", "_new",
+                 "_repaired", "_speaker", "_with_files", "anchor", "measure", "mended_in_full",
+                 "opening", "position", "tool_ids")  # fmt: skip
 
     def __init__(
         self,
@@ -46,13 +51,14 @@ class Window:
         `emptied`: see `Excerpt`.
         """
         self.anchor = anchor
-        self.emptied = emptied
+        self.position = anchor - 1  # of the newest event that it knows
+        self._last = ""  # the id of that event
+        self._emptied = emptied
         self.opening = NO_OPENING
         self.measure = Measure(speaker)
-        self.tool_ids: set[str] = set()  # of every call
+        self.tool_ids: dict[str, None] = {}  # of every call; an empty set is three times as large
         self.mended_in_full = False  # the model has rejected blocks that it had sent itself
         self._speaker = speaker
-        self._last: tuple[int, str] | None = None  # the newest event: its position and its id
         self._forgotten = math.inf if forgetful else -1
         self._with_files: list[Stamped] = []
         self._in_container: k.Message | None = None  # the newest answer of one
@@ -66,26 +72,27 @@ class Window:
     @property
     def bytes(self) -> int:
         """Of memory, all that it holds, counted anew: of what is settled that costs nothing."""
-        beside = OF_A_WINDOW + OF_A_CALL * len(self.tool_ids)
-        told = self._history.bytes if self._history else 0
-        return beside + told + bytes_of([*self._new, *self._with_files, self.opening])
+        total = OF_A_WINDOW
+        if self.tool_ids:
+            total += OF_A_CALL * len(self.tool_ids)
+        if self._new or self._with_files:
+            total += bytes_kept([*self._new, *self._with_files])
+        if self.opening is not NO_OPENING:
+            total += bytes_of(self.opening)
+        return total + self._history.bytes if self._history else total
 
-    @property
-    def position(self) -> int:
-        """Of the newest event that it knows."""
-        return self._last[0] if self._last else self.anchor - 1
+    def grow(self, log: Excerpt) -> bool:
+        """Go on with what the log has after the newest event that is known.
 
-    def grow(self, log: Sequence[Stamped]) -> bool:
-        """Go on with a log that begins with the newest event that is known.
-
-        False: it has another one there, or the window has moved; it has to be folded anew.
+        False: that is another event there, something before it was erased, or the window has
+        moved. Then the window has to be folded anew.
         """
-        known, new = log[:1], log[1:]
-        if [(entry.position, entry.envelope.event_id) for entry in known] != [self._last]:
+        if log.before != self._last or log.emptied != self._emptied:
             return False
-        if any(isinstance(entry.event, k.HistoryAnchored) for entry in new):
-            return False
-        self._add(new)
+        for entry in log.entries:
+            if type(entry.envelope.event) is k.HistoryAnchored:
+                return False
+        self._add(log.entries)
         return True
 
     def plan(self, model: str) -> list[Told]:
@@ -135,16 +142,16 @@ class Window:
             self.measure.add(entry)
             self._note(entry)
         if log:
-            self._last = log[-1].position, log[-1].envelope.event_id
+            self.position, self._last = log[-1].position, log[-1].envelope.event_id
 
     def _note(self, entry: Stamped) -> None:
-        match entry.event:
+        match entry.envelope.event:
             case k.UserMessageSent(files=files) if files:
                 self._with_files.append(entry)
-            case k.Message() as message if container_of(message):
+            case k.Message(details=details) as message if details and container_of(message):
                 self._in_container = message
             case k.ToolUse(tool_use_id=call):
-                self.tool_ids.add(call)
+                self.tool_ids[call] = None
             case k.HistoryRepaired() as record:
                 self._repaired = record
                 self.mended_in_full = self.mended_in_full or is_in_full(record)

@@ -7,6 +7,7 @@ It is cut at the first event of a turn, so no call is without its result.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -35,13 +36,14 @@ class Room(NamedTuple):
     last: int  # beyond this it moves even if nobody can summarize what leaves it
 
 
-class Size(NamedTuple):
+class Size(msgspec.Struct, frozen=True):
     """How much the model would be told."""
 
     tokens: int
     messages: int
 
 
+@lru_cache(maxsize=100)
 def room_for(model: str, wanted: int, max_tokens: int) -> Room:
     """`wanted` tokens, as far as the model's context goes and an answer still fits in."""
     last = max(context_of(model) * 9 // 10 - max_tokens, 1_000)
@@ -49,61 +51,66 @@ def room_for(model: str, wanted: int, max_tokens: int) -> Room:
     return Room(most, most // 3, last)
 
 
-class Span:
-    """Some events of the log: what they weigh, and how many messages there are."""
+class Mark(msgspec.Struct, frozen=True):
+    """How far the events of a window had come at some moment."""
 
-    def __init__(self) -> None:
-        self.messages = 0
-        self._weight = 0
-        self._with_files: list[str] = []  # ids of questions
+    weight: int = 0
+    messages: int = 0
+    with_files: int = 0  # questions
 
-    def add(self, event: Event, weight: int) -> None:
-        self._weight += weight
-        if isinstance(event, k.UserMessageSent):
-            self.messages += 1
-            if event.files:
-                self._with_files.append(event.message_id)
-        elif isinstance(event, k.Message):
-            self.messages += 1
 
-    def tokens(self, files: FileTokens) -> int:
-        return self._weight + sum(files.get(message_id, 0) for message_id in self._with_files)
+START = Mark()
 
 
 class Measure:
     """How large a window is for its speaker, counted as its events come."""
 
+    __slots__ = ("_failed", "_messages", "_moved", "_reported", "_speaker", "_told", "_weight",
+                 "_with_files", "was_too_long")  # fmt: skip
+
     def __init__(self, speaker: str) -> None:
         self._speaker = speaker
-        self._all = Span()
+        self._weight = 0
+        self._messages = 0
+        self._with_files: list[str] = []  # ids of questions
         self._reported = 0  # what the speaker's last call had, with its answer
-        self._newer: Span | None = None  # since that call; None: there was none in this window
-        self._since_move: Span | None = None
-        self._failed: k.SummaryFailed | None = None  # since the window has moved
+        self._told = START  # when it had that
+        self._moved: Mark | None = None  # when the window did
+        self._failed: k.SummaryFailed | None = None  # since then
         self.was_too_long = False  # the model could not take in what it was last told
 
     def add(self, entry: Stamped) -> None:
-        event, weight = entry.event, _weight(entry.event)
-        for span in (self._all, self._newer, self._since_move):
-            if span is not None:
-                span.add(event, weight)
+        event = entry.envelope.event
+        counted = _counted(event)
+        if counted is not None:
+            weight, messages, with_files = counted
+            self._weight += weight
+            self._messages += messages
+            if with_files:
+                self._with_files.append(with_files)
         match event:
             case k.Message(stop_reason=reason):
                 self.was_too_long = reason == "model_context_window_exceeded"
                 if entry.envelope.agent.id == self._speaker and (tokens := _reported(event)):
-                    self._reported, self._newer = tokens, Span()
+                    self._reported, self._told = tokens, self._now()
             case k.Error(code=code):
                 self.was_too_long = code == "context_exceeded"
             case k.HistoryAnchored():  # what was reported before is of another window
-                self._reported, self._newer, self.was_too_long = 0, None, False
-                self._since_move, self._failed = Span(), None
+                self._reported, self._told, self.was_too_long = 0, START, False
+                self._moved, self._failed = self._now(), None
             case k.SummaryFailed():
                 self._failed = event
 
     def size(self, files: FileTokens = NO_FILES) -> Size:
         """Of the prompt that the speaker would get."""
-        newer = self._all if self._newer is None else self._newer
-        return Size(self._reported + newer.tokens(files), self._all.messages)
+        return Size(self._reported + self._tokens_since(self._told, files), self._messages)
+
+    def _now(self) -> Mark:
+        return Mark(self._weight, self._messages, len(self._with_files))
+
+    def _tokens_since(self, mark: Mark, files: FileTokens) -> int:
+        with_files = self._with_files[mark.with_files :]
+        return self._weight - mark.weight + (_tokens_of(with_files, files) if with_files else 0)
 
     def is_too_soon(self, size: Size, room: Room, files: FileTokens = NO_FILES) -> bool:
         """Whether the window has hardly grown since it moved, or since a summary of it failed.
@@ -113,9 +120,10 @@ class Measure:
         if self._failed is not None:
             grown = size.tokens - self._failed.tokens >= room.most // GROWN_PART
             return not grown and size.messages - self._failed.messages < GROWN_MESSAGES
-        if (since := self._since_move) is not None:
-            return since.tokens(files) < room.kept and since.messages < GROWN_MESSAGES
-        return False
+        if self._moved is None:
+            return False
+        grown_by = self._messages - self._moved.messages
+        return self._tokens_since(self._moved, files) < room.kept and grown_by < GROWN_MESSAGES
 
 
 def measured(log: Iterable[Stamped], speaker: str) -> Measure:
@@ -143,13 +151,14 @@ def moved_anchor(
     """
     if not too_long and not is_too_large(size, room):
         return None
-    weights = [_weight(entry.event) + _files(entry.event, files) for entry in log]
+    counted = [_counted(entry.event) or (0, 0, "") for entry in log]
+    weights = [weight + files.get(with_files, 0) for weight, _, with_files in counted]
     whole = max(sum(weights), 1)
     most = room.kept * whole // max(size.tokens, 1)  # in the unit of the weights
     most = min(most, whole // 2) if too_long else most
     anchor, weight, messages = None, 0, 0
-    for entry, more in zip(reversed(log), reversed(weights), strict=True):
-        weight, messages = weight + more, messages + _is_message(entry)
+    for at in reversed(range(len(log))):
+        entry, weight, messages = log[at], weight + weights[at], messages + counted[at][1]
         if anchor is not None and (weight > most or messages > KEPT_MESSAGES):
             break
         if isinstance(entry.event, k.UserMessageSent):
@@ -168,27 +177,30 @@ def _reported(message: k.Message) -> int:
     A report with searches or compactions counts what was read inside of the call several times,
     so it says nothing about the prompt.
     """
-    parts = parts_of(message.model, message.reported)
-    one = len(parts) == 1 and parts[0].prompt_tokens and not parts[0].web_searches
-    return parts[0].total_tokens if one else 0
-
-
-def _weight(event: Event) -> int:
-    """An estimate of its tokens, without its files."""
-    match event:
-        case k.UserMessageSent(content=content):
-            return len(content.encode()) // BYTES_A_TOKEN + 5
-        case k.Message(blocks=blocks):
-            return len(msgspec.json.encode(blocks)) // BYTES_A_TOKEN
-        case k.ToolResult(result=value):
-            size = min(len(msgspec.json.encode(value)), MOST_OF_A_RESULT)
-            return size // BYTES_A_TOKEN + 5
+    match parts_of("", message.reported):
+        case [part] if not part.web_searches and (prompt_tokens := part.prompt_tokens):
+            return prompt_tokens + part.output_tokens
     return 0
 
 
-def _files(event: Event, files: FileTokens) -> int:
-    return files.get(event.message_id, 0) if isinstance(event, k.UserMessageSent) else 0
+def _tokens_of(messages: Iterable[str], files: FileTokens) -> int:
+    return sum(files.get(message_id, 0) for message_id in messages)
 
 
-def _is_message(entry: Stamped) -> bool:
-    return isinstance(entry.event, k.UserMessageSent | k.Message)
+# Of an event: an estimate of its tokens without its files, how many messages it is, and the
+# message's id where there are files.
+_Counted = tuple[int, int, str]
+
+
+def _counted(event: Event) -> _Counted | None:
+    """None: the model is not told of it."""
+    match event:
+        case k.UserMessageSent(content=content, message_id=message_id, files=files):
+            weight = len(content.encode()) // BYTES_A_TOKEN + 5
+            return weight, 1, message_id if files else ""
+        case k.Message(blocks=blocks):
+            return len(msgspec.json.encode(blocks)) // BYTES_A_TOKEN, 1, ""
+        case k.ToolResult(result=value):
+            size = min(len(msgspec.json.encode(value)), MOST_OF_A_RESULT)
+            return size // BYTES_A_TOKEN + 5, 0, ""
+    return None

@@ -4,47 +4,35 @@ import asyncio
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
-import aiohttp
 import pytest
 from hostile_model import BEGIN, end, frame, text
+from own_ticks import Ticks
+from raw_server import HEAD, LAST, LIMIT, chunk, listening, until
 
-from turnlog.engines.claude.body import MOST_PILED_UP, Body
+from turnlog.engines.claude.connection import _beginning
+from turnlog.engines.claude.http.exchange import MOST_PILED_UP, MOST_UNREAD
+from turnlog.engines.claude.http.framing import Broken
+from turnlog.engines.claude.http.pool import Pool
+from turnlog.engines.claude.http.route import Route
 
 turn = ContextVar("turn", default="nobody's")
-HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
-LAST = b"0\r\n\r\n"
-
-
-def chunk(data):
-    return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-class Ticks:
-    """They come when the test says so."""
-
-    def __init__(self):
-        self.waiting = []
-
-    def call_next(self, call):
-        self.waiting.append(call)
-
-    def tick(self):
-        waiting, self.waiting = self.waiting, []
-        for call in waiting:
-            call()
+REQUEST = b"GET / HTTP/1.1\r\n\r\n"
 
 
 class Reading:
     """Somebody who lets a body pile up, and the server that it comes from."""
 
-    def __init__(self, http, url, writer):
-        self._http, self._url, self._writer = http, url, writer
+    def __init__(self, pool, server):
+        self.pool, self.server = pool, server
         self.ticks, self.taken, self.wants_more = Ticks(), [], True
+
+    async def ask(self):
+        self.body = await self.pool.ask(REQUEST)
+        await self.body.head()
 
     async def begin(self):
         """Ask, read the first piece, and let the rest pile up."""
-        response = await self._http.get(self._url)
-        self.body = Body(response)
+        await self.ask()
         self.send(chunk(BEGIN))
         assert await self.body.read() == BEGIN
         return asyncio.create_task(self.body.pile_up(self.ticks, self._take))
@@ -57,43 +45,25 @@ class Reading:
         return self.wants_more
 
     def send(self, data):
-        self._writer().write(data)
-
-    def cut(self):
-        self._writer().transport.abort()
+        self.server.caller.send(data)
 
     async def waits(self, size):
-        """Until so many bytes wait at the dam."""
-        async with asyncio.timeout(60):
-            while self.body._dam is None or self.body._dam._size < size:
-                await asyncio.sleep(0.001)
+        """Until so many bytes have piled up."""
+        await until(lambda: self.body._waiter is not None and self.body._size >= size)
 
 
 @pytest.fixture
 async def reading():
-    async with serving() as (reading, _):
+    async with serving() as reading:
         yield reading
 
 
 @asynccontextmanager
 async def serving():
-    writers = []
-
-    async def answer(reader, writer):
-        writers.append(writer)
-        while await reader.readuntil(b"\r\n\r\n"):
-            writer.write(HEAD)
-
-    async def quiet(reader, writer):
-        try:
-            await answer(reader, writer)
-        except (OSError, asyncio.IncompleteReadError):
-            writer.close()
-
-    server = await asyncio.start_server(quiet, "127.0.0.1", 0)
-    host, port = server.sockets[0].getsockname()
-    async with server, aiohttp.ClientSession() as http:
-        yield Reading(http, f"http://{host}:{port}", lambda: writers[-1]), writers
+    async with listening(HEAD) as server:
+        pool = Pool(Route(server.url).connect, 600.0)
+        yield Reading(pool, server)
+        await pool.close()
 
 
 async def test_text_waits_for_the_tick_and_comes_as_one(reading):
@@ -114,7 +84,7 @@ async def test_text_that_comes_with_the_end_of_the_body_does_not_wait(reading):
     piling = await reading.begin()
     await reading.waits(0)
     reading.send(chunk(text("a")) + LAST)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT):
         await piling
     assert reading.taken == [text("a")]
     await reading.body.aclose()
@@ -125,7 +95,7 @@ async def test_after_a_quiet_window_the_next_piece_comes_at_once(reading):
     await reading.waits(0)
     reading.ticks.tick()
     reading.send(chunk(text("a")))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT):
         while not reading.taken:
             await asyncio.sleep(0.001)
     assert reading.taken == [text("a")]
@@ -142,7 +112,7 @@ async def test_what_ends_an_answer_does_not_wait(reading, last):
     reading.send(chunk(text("a")))
     reading.send(chunk(last))
     reading.send(LAST)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT):
         await piling
     assert b"".join(reading.taken) == text("a") + last
     assert await reading.body.read() == b""
@@ -153,11 +123,11 @@ async def test_what_piled_up_before_a_cut_is_taken(reading):
     piling = await reading.begin()
     reading.send(chunk(text("a")))
     await reading.waits(len(chunk(text("a"))))
-    reading.cut()
-    async with asyncio.timeout(60):
+    reading.server.caller.cut()
+    async with asyncio.timeout(LIMIT):
         await piling
     assert reading.taken == [text("a")]
-    with pytest.raises((aiohttp.ClientError, OSError)):
+    with pytest.raises((Broken, OSError)):
         await reading.body.read()
     await reading.body.aclose()
 
@@ -166,7 +136,7 @@ async def test_more_than_a_window_should_have_does_not_wait(reading):
     piling = await reading.begin()
     much = text("x" * MOST_PILED_UP)
     reading.send(chunk(much))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT):
         while sum(map(len, reading.taken)) < len(much):
             await asyncio.sleep(0.001)
     piling.cancel()
@@ -179,7 +149,7 @@ async def test_who_wants_no_more_goes_on_reading_where_it_stopped(reading):
     reading.send(chunk(text("a")))
     await reading.waits(len(chunk(text("a"))))
     reading.ticks.tick()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT):
         await piling
         reading.send(chunk(text("b")))
         assert await reading.body.read() == text("b")
@@ -221,14 +191,87 @@ async def test_the_pieces_of_a_turn_are_taken_as_its_own(reading):
     await reading.body.aclose()
 
 
-async def test_the_next_call_uses_the_same_connection():
-    async with serving() as (reading, writers):
-        for _ in range(2):
-            piling = await reading.begin()
-            reading.send(chunk(text("a") + end()) + LAST)
-            async with asyncio.timeout(60):
-                await piling
-            await reading.body.finish()
-            await reading.body.aclose()
-        assert b"".join(reading.taken) == (text("a") + end()) * 2
-        assert len(writers) == 1
+BROKEN = {
+    "negative": b"-5\r\nhello\r\n",
+    "too large": b"f" * 18 + b"\r\nhello\r\n",
+    "empty": b"\r\nhello\r\n",
+    "without a carriage return": b"5\nhello\n",
+    "too small": b"3\r\nhello\r\n",
+    "no number": b"zz\r\nhello\r\n",
+}
+
+
+@pytest.mark.parametrize("size", BROKEN)
+@pytest.mark.parametrize("piles_up", [True, False], ids=["piled up", "read"])
+async def test_a_broken_chunk_ends_the_body(reading, size, piles_up):
+    piling, broken = await reading.begin(), chunk(text("a")) + BROKEN[size]
+    await reading.waits(0)
+    if not piles_up:
+        piling.cancel()
+        await asyncio.wait([piling])
+    reading.send(broken)
+    if piles_up:
+        await reading.waits(len(broken))
+        reading.ticks.tick()
+    async with asyncio.timeout(LIMIT):
+        await asyncio.wait([piling])
+        with pytest.raises(Broken):
+            while await reading.body.read():
+                pass
+    await reading.server.is_left()
+    await reading.body.aclose()
+
+
+@pytest.mark.parametrize("size", BROKEN)
+async def test_a_broken_chunk_ends_the_body_of_an_error(reading, size):
+    await reading.ask()
+    reading.send(chunk(b"hello"))
+    reading.send(BROKEN[size])
+    async with asyncio.timeout(LIMIT):
+        assert await _beginning(reading.body) in ("hello", "hellohel")
+    await reading.server.is_left()
+
+
+async def test_what_came_before_the_wait_and_is_no_text_does_not_wait(reading):
+    await reading.ask()
+    reading.send(chunk(BEGIN + text("a")))
+    assert await reading.body.read() == BEGIN + text("a")
+    reading.send(chunk(text("b")) + chunk(end()))
+    await until(lambda: reading.body._size)
+    piling = asyncio.create_task(reading.body.pile_up(reading.ticks, reading._take))
+    await until(lambda: b"".join(reading.taken) == text("b") + end())
+    piling.cancel()
+    await reading.body.aclose()
+
+
+async def test_who_does_not_read_is_not_sent_more_than_is_bearable(reading):
+    """And gets all of it, once it reads."""
+    await reading.ask()
+    whole = b"".join(text("x" * 1000) for _ in range(10_000))
+    reading.send(chunk(whole) + LAST)
+    await until(lambda: reading.body._is_paused)
+    assert reading.body._size < 2 * MOST_UNREAD
+    read = b""
+    async with asyncio.timeout(LIMIT):
+        while piece := await reading.body.read():
+            read += piece
+    assert read == whole
+
+
+async def test_a_body_that_is_whole_stays_whole_when_the_connection_breaks(reading):
+    await reading.ask()
+    reading.send(chunk(text("a")) + LAST)
+    await until(lambda: reading.body._size == len(chunk(text("a")) + LAST))
+    reading.server.caller.cut()
+    await until(lambda: reading.body._is_closed)
+    assert [await reading.body.read(), await reading.body.read()] == [text("a"), b""]
+
+
+async def test_a_body_that_is_cut_is_not_whole(reading):
+    await reading.ask()
+    reading.send(chunk(text("a")) + chunk(text("b"))[:-3])
+    reading.server.caller.hang_up()
+    async with asyncio.timeout(LIMIT):
+        with pytest.raises(Broken, match="ended before the content of a chunk"):
+            while await reading.body.read():
+                pass

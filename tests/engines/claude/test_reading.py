@@ -1,0 +1,71 @@
+"""Which pieces of an answer are read one by one, and which pile up."""
+
+import asyncio
+import json
+from collections import deque
+from contextlib import aclosing
+
+import pytest
+from raw_events import TOOL, block, json_piece, start, stop
+
+from turnlog.engines.claude.model import ClaudeModel, Patience
+from turnlog.engines.claude.stream import Call
+from turnlog.errors import EngineFailed
+from turnlog.events import kinds as k
+from turnlog.ports import CallStarted, Prompt, ToolSpec
+from turnlog.simulator import Reply, SimulatedClaude, Stall, ToolCall
+
+
+def frame(raw):
+    return f"event: {raw['type']}\ndata: {json.dumps(raw)}\n\n".encode()
+
+
+class Pieces:
+    """A body whose pieces are known: each is read, or piles up."""
+
+    def __init__(self, *pieces):
+        self.pieces, self.read_ones = deque(map(frame, pieces)), 0
+
+    async def read(self):
+        self.read_ones += 1
+        return self.pieces.popleft()
+
+    async def pile_up(self, ticks, take):
+        while take(self.pieces.popleft()):
+            pass
+
+
+async def test_arguments_wake_nobody_and_the_first_words_after_them_do_not_wait():
+    arguments = block(TOOL, *[json_piece("")] * 9)
+    words = [{"type": "text_delta", "text": text} for text in ("Hi", " you", " all")]
+    body = Pieces(
+        start(), *arguments, *block({"type": "text", "text": ""}, *words, index=1), *stop()
+    )
+    went = []
+
+    def straight(chunks):
+        went.extend(chunk.content for chunk in chunks)
+        return True
+
+    outputs = ClaudeModel(api_key="k", window=0.05)._outputs(body, Call(), straight)
+    batches = [batch async for batch in outputs]
+    assert [type(batch[-1]) for batch in batches] == [CallStarted, k.MessageChunk, k.Message]
+    assert (body.read_ones, batches[1][0].content, went) == (4, "Hi", [" you", " all"])
+
+
+async def test_a_tool_call_that_goes_silent_is_given_up():
+    silent = Reply(ToolCall("look", {"at": "the moon"}), ending=Stall(3, 10_000.0))
+    look = ToolSpec(name="look", description="Look.", input_schema={"type": "object"})
+    hi = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    prompt = Prompt(
+        model="claude-sonnet-5-5", system="", messages=[hi], max_tokens=1000, tools=[look]
+    )
+    async with SimulatedClaude(silent, pace=0).serve() as url, asyncio.timeout(60):
+        patience = Patience(tries=1, silence=1.0)
+        model = ClaudeModel(api_key="k", base_url=url, patience=patience, window=0.05)
+        with pytest.raises(EngineFailed) as failed:
+            async with aclosing(model.call(prompt)) as batches:
+                async for batch in batches:
+                    assert [type(each) for each in batch] == [CallStarted]
+        await model.close()
+    assert (failed.value.code, failed.value.retryable) == ("stalled", True)

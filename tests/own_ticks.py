@@ -1,0 +1,16 @@
+"""Moments of a test, instead of those that all sessions share."""
+
+
+class Ticks:
+    """They come when the test says so."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def call_next(self, call):
+        self.waiting.append(call)
+
+    def tick(self):
+        waiting, self.waiting = self.waiting, []
+        for call in waiting:
+            call()

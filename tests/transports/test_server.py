@@ -1,0 +1,62 @@
+"""What the server process does beside serving."""
+
+import asyncio
+import gc
+from unittest.mock import AsyncMock
+
+import uvicorn
+
+from turnlog.transports.http import server, turns
+
+
+def test_settling_looks_at_the_youngest_objects_only_and_keeps_all():
+    looked_at = []
+
+    def note(phase, info):
+        looked_at.append((phase, info["generation"]))
+
+    gc.disable()  # so that no other collection is noted
+    gc.callbacks.append(note)
+    try:
+        server.settle()
+        assert looked_at == [("start", 0), ("stop", 0)]
+        assert gc.get_freeze_count() > 10_000
+    finally:
+        gc.callbacks.remove(note)
+        gc.unfreeze()
+        gc.enable()
+
+
+def test_a_page_is_bytes_which_are_compared_with_themselves_at_no_cost():
+    page = turns._page(bytearray(b'{"events":[]'), before=None, cursor="3.0")
+    assert type(page.body) is bytes
+    assert page.body == b'{"events":[],"before":null,"cursor":"3.0"}'
+
+
+async def test_each_second_the_server_looks_for_connections_that_are_overdue(monkeypatch):
+    looks = []
+    monkeypatch.setattr(server, "close_overdue", looks.append)
+    config = uvicorn.Config("any:app")
+    config.encoded_headers = []
+    process = server._Server(config, None, None, None)
+    for tick in range(21):
+        assert not await process.on_tick(tick)
+    assert looks == [process.server_state.connections] * 3
+
+
+async def test_it_looks_for_them_also_while_turns_end(monkeypatch):
+    looks = asyncio.Semaphore(0)
+    monkeypatch.setattr(server, "close_overdue", lambda connections: looks.release())
+    monkeypatch.setattr(server, "TICK", 0)
+    monkeypatch.setattr(uvicorn.Server, "shutdown", AsyncMock())
+    config = uvicorn.Config("any:app")
+    config.encoded_headers = []
+
+    async def turns_end():
+        for _ in range(3):
+            await looks.acquire()
+
+    process = server._Server(config, None, None, turns_end)
+    process.servers = []
+    async with asyncio.timeout(60):
+        await process.shutdown()
