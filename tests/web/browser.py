@@ -4,7 +4,6 @@ An installed Chromium is used; without one, the one that npm's `@sparticuz/chrom
 """
 
 import asyncio
-import json
 import re
 import shutil
 from contextlib import asynccontextmanager
@@ -41,28 +40,27 @@ def steady(text):
 
 
 async def _carried():
-    """The program and the arguments of the Chromium in the npm package."""
+    """The Chromium in the npm package. Its own arguments are for machines that are smaller than
+    any of ours: all in one process, which crashes now and then, and without web security."""
     script = (
         "import(process.argv[1]).then(async ({default: c}) => "
-        "console.log(JSON.stringify([await c.executablePath(), c.args])))"
+        "console.log(await c.executablePath()))"
     )
     entry = nodejs.package("@sparticuz/chromium") / "build" / "index.js"
     process = await asyncio.create_subprocess_exec(
         nodejs.node(), "-e", script, str(entry), stdout=asyncio.subprocess.PIPE
     )
     out, _ = await process.communicate()
-    return json.loads(out)
+    return out.decode().strip()
 
 
 @asynccontextmanager
 async def chromium(*, carried=False):
     """The browser. `carried`: the one from npm, whatever is installed."""
     installed = next(filter(None, map(shutil.which, INSTALLED)), None)
-    path, args = (installed, []) if installed and not carried else await _carried()
+    path = installed if installed and not carried else await _carried()
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=path, args=args, timeout=PATIENCE
-        )
+        browser = await playwright.chromium.launch(executable_path=path, timeout=PATIENCE)
         try:
             yield browser
         finally:
