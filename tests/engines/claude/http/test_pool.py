@@ -48,6 +48,16 @@ async def test_the_next_request_uses_the_same_connection():
         assert [len(caller.requests) for caller in server.callers] == [3]
 
 
+async def test_another_request_does_not_stop_the_reading():
+    async with asking(WHOLE) as (pool, server):
+        first = await ask(pool)
+        transport, protocol = first.transport, first.transport.get_protocol()
+        await whole(first)
+        assert transport.get_protocol() is protocol
+        assert (await ask(pool)).transport is transport
+        assert transport.get_protocol() is protocol
+
+
 async def test_requests_at_the_same_time_have_connections_of_their_own():
     async with asking(HEAD) as (pool, server):
         first, second = await ask(pool), await ask(pool)

@@ -1,4 +1,4 @@
-"""One request and its response. While it lasts, it is what the connection speaks to.
+"""One request and its response. While it lasts, it hears what the connection hears.
 
 What comes is not looked at before somebody wants it. Whoever shows it lets it pile up: while a
 window lasts, nobody is woken for text, and when it ends all of it is taken at once. What may be
@@ -38,7 +38,7 @@ class _Waiter(NamedTuple):
     context: Context  # ticks and transports call from that of another turn
 
 
-class Exchange(asyncio.Protocol):
+class Exchange:
     """Gives its connection back when the body has ended, or when it is closed."""
 
     def __init__(self, transport: asyncio.Transport, owner: Owner) -> None:
@@ -140,7 +140,7 @@ class Exchange(asyncio.Protocol):
         self._lose(why)
         self.transport.abort()
 
-    # what the transport says
+    # what the connection hears
 
     def data_received(self, data: bytes) -> None:
         self._pieces.append(data)
@@ -164,9 +164,6 @@ class Exchange(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._is_full = False
         self._send()
-
-    def eof_received(self) -> None:
-        self._lose(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lose(exc)

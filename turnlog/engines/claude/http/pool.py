@@ -21,9 +21,14 @@ class Closed(Exception):
 
 
 class Link(asyncio.Protocol):
-    """A connection. While nobody uses it nothing was asked for, so whatever comes ends it."""
+    """A connection. While nobody uses it nothing was asked for, so whatever comes ends it.
+
+    It passes on what the transport says, which keeps its protocol for life: for another one
+    uvloop would stop and start the reading, with two calls of the system.
+    """
 
     def __init__(self) -> None:
+        self.exchange: Exchange | None = None  # who uses it
         self.transport: asyncio.Transport
         self.is_made = False  # it has a transport
         self.is_lost = False
@@ -34,14 +39,27 @@ class Link(asyncio.Protocol):
         self.is_made = True
 
     def data_received(self, data: bytes) -> None:
-        self.is_lost = True
-        self.transport.abort()
+        if self.exchange is not None:
+            self.exchange.data_received(data)
+        else:
+            self.is_lost = True
+            self.transport.abort()
+
+    def pause_writing(self) -> None:
+        if self.exchange is not None:
+            self.exchange.pause_writing()
+
+    def resume_writing(self) -> None:
+        if self.exchange is not None:
+            self.exchange.resume_writing()
 
     def eof_received(self) -> None:
-        self.is_lost = True
+        self.connection_lost(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_lost = True
+        if self.exchange is not None:
+            self.exchange.connection_lost(exc)
 
 
 class Pool:
@@ -69,9 +87,8 @@ class Pool:
             raise Closed("This side has closed its connections.")
         if connection.is_lost:
             raise ConnectionResetError("The server closed the connection.")
-        exchange = Exchange(transport, self)
+        exchange = connection.exchange = Exchange(transport, self)
         self._used[exchange] = connection
-        transport.set_protocol(exchange)
         transport.writelines((head, body[:AT_ONCE]))
         if len(body) > AT_ONCE:
             exchange.send(memoryview(body)[AT_ONCE:])
@@ -81,9 +98,9 @@ class Pool:
 
     def take_back(self, exchange: Exchange, *, is_kept: bool) -> None:
         connection = self._used.pop(exchange)
+        connection.exchange = None
         if is_kept:
             connection.looks = 0
-            connection.transport.set_protocol(connection)
             self._kept.append(connection)
         else:
             connection.transport.abort()

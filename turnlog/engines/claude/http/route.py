@@ -174,8 +174,7 @@ class Route:
     async def _secured(self, connection: Link) -> Link:
         """The proxy connects to the server. What is said then is not for the proxy."""
         transport, place = connection.transport, self._target.place
-        exchange = Exchange(transport, self)
-        transport.set_protocol(exchange)
+        exchange = connection.exchange = Exchange(transport, self)
         lines = fields({"host": place, **self._sign_in()})
         transport.write(b"CONNECT %b HTTP/1.1\r\n%b\r\n" % (place.encode(), lines))
         head = await exchange.head()
@@ -184,6 +183,7 @@ class Route:
         if exchange.has_more:
             raise ConnectionRefusedError("The proxy said more than it was asked.")
         assert self._trust is not None
+        connection.exchange = None
         secured = await asyncio.get_running_loop().start_tls(
             transport, connection, self._trust, server_hostname=self._target.host
         )
