@@ -1,4 +1,4 @@
-"""Chunks that are given to one who sleeps: nobody is woken, and nothing comes twice."""
+"""Events that are given to one who sleeps: nobody is woken, and nothing comes twice."""
 
 import asyncio
 from contextlib import aclosing
@@ -6,7 +6,9 @@ from contextlib import aclosing
 import pytest
 from msgspec.structs import replace
 
+from turnlog.buses.joining import UNMADE
 from turnlog.events.cursor import BEGINNING
+from turnlog.testing import samples as s
 from turnlog.testing.shown_turns import chunk, turn, until, waits
 
 
@@ -18,17 +20,17 @@ async def asleep(bus, batches):
     return sleeping
 
 
-async def test_a_chunk_is_given_to_one_who_sleeps_and_wakes_nobody(bus):
+async def test_what_comes_is_given_to_one_who_sleeps_and_wakes_nobody(bus):
     given = []
-    first, *chunks = turn(chunk("a"), chunk("b"))
-    async with aclosing(bus.follow("s", BEGINNING, lambda live: not given.append(live))) as batches:
+    first, *more = turn(chunk("a"), chunk("b"), s.said("ab"), s.completed())
+    async with aclosing(bus.follow("s", BEGINNING, lambda new: not given.extend(new))) as batches:
         await waits(batches)
         bus.publish("s", [first])
         assert await until(batches, first) == [first]
         sleeping = await asleep(bus, batches)
-        for entry in chunks:
-            bus.publish("s", [entry])
-        assert [live.entry for live in given] == chunks
+        bus.publish("s", more[:1])
+        bus.publish("s", more[1:])
+        assert [live.entry for live in given] == more
         assert len(bus.channels["s"].sleeping) == 1
         bus.publish("s", [])
         assert await sleeping == []  # what was given is in no batch
@@ -37,7 +39,7 @@ async def test_a_chunk_is_given_to_one_who_sleeps_and_wakes_nobody(bus):
 async def test_nothing_is_given_to_one_who_has_just_left(bus):
     given = []
     first, piece = turn(chunk("a"))
-    async with aclosing(bus.follow("s", BEGINNING, lambda live: not given.append(live))) as batches:
+    async with aclosing(bus.follow("s", BEGINNING, lambda new: not given.extend(new))) as batches:
         await waits(batches)
         bus.publish("s", [first])
         await until(batches, first)
@@ -52,7 +54,7 @@ async def test_one_who_fails_at_what_is_given_fails_alone(bus):
     first, piece = turn(chunk("a"))
     bus.publish("s", [first])
 
-    def fail(live):
+    def fail(events):
         raise OSError("the line is broken")
 
     async with (
@@ -71,9 +73,37 @@ async def test_an_internal_chunk_is_given_to_nobody(bus):
     given, (first, piece) = [], turn(chunk("a"))
     hidden = replace(piece, envelope=replace(piece.envelope, internal=True))
     bus.publish("s", [first])
-    async with aclosing(bus.follow("s", BEGINNING, lambda live: not given.append(live))) as batches:
+    async with aclosing(bus.follow("s", BEGINNING, lambda new: not given.extend(new))) as batches:
         assert await until(batches, first) == [first]
         sleeping = await asleep(bus, batches)
         bus.publish("s", [hidden])
         assert await sleeping == []
     assert given == []
+
+
+async def test_the_first_event_of_a_turn_is_in_a_batch_and_what_follows_is_given(bus):
+    given, whole = [], turn(s.said("a"), s.completed())
+    first, answer = turn(s.said("b"), after=1, turn_id="t2")
+    bus.publish("s", whole)
+    async with aclosing(bus.follow("s", BEGINNING, lambda new: not given.extend(new))) as batches:
+        assert await until(batches, whole[-1]) == whole
+        sleeping = await asleep(bus, batches)
+        bus.publish("s", [first])
+        assert [live.entry for live in await sleeping] == [first]
+        sleeping = await asleep(bus, batches)
+        bus.publish("s", [answer])
+        assert [live.entry for live in given] == [answer]
+        bus.publish("s", [])
+        assert await sleeping == []
+
+
+async def test_a_turn_whose_end_is_given_rests(bus):
+    shown = turn(s.said("a"), s.completed())
+    bus.publish("s", shown[:1])
+    async with aclosing(bus.follow("s", BEGINNING, lambda new: True)) as batches:
+        await until(batches, shown[0])
+        sleeping = await asleep(bus, batches)
+        bus.publish("s", shown[1:])
+        assert all(live.json is UNMADE for live in bus.channels["s"].events)
+        bus.publish("s", [])
+        await sleeping

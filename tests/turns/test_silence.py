@@ -1,8 +1,12 @@
 """One who watches a turn that has ended elsewhere is not left waiting: see Silence."""
 
+import asyncio
+
 import pytest
+from raw_server import until
 
 from turnlog.errors import NotStored
+from turnlog.events.kinds import Complete
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import scripted_app
 from turnlog.testing.office import office
@@ -63,3 +67,24 @@ async def test_a_store_that_does_not_answer_says_nothing(monkeypatch):
         monkeypatch.setattr(app.store, "newest_turn", newest_turn)
         silence = Silence(app.store, LOCAL_USER, result.session_id)
         assert await signs(silence, result.events[0]) == [False] * 4
+
+
+async def test_an_end_that_was_given_is_known():
+    given, batches = [], []
+
+    async def watch(live):
+        async for batch in live:
+            batches.append(batch)
+
+    async with scripted_app(Reply("Yes."), Reply("No.")) as (app, _):
+        session = (await app.run_turn("Hi")).session_id
+        live = app.follow(LOCAL_USER, session, None, lambda new: not given.extend(new))
+        watching = asyncio.create_task(watch(live))
+        await until(lambda: bool(batches))
+        await app.run_turn("And?", session_id=session)
+        assert type(given[-1].entry.event) is Complete
+        for signs_of_life in range(1, 6):
+            app.bus.publish(session, [])
+            await until(lambda: batches.count([]) == signs_of_life)  # noqa: B023
+        watching.cancel()
+        await asyncio.wait([watching])

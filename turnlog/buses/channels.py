@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from turnlog.buses.joining import UNMADE, joined
 from turnlog.events.base import Stamped
-from turnlog.events.chunks import CHUNKS
 from turnlog.events.cursor import Cursor, cursor_of
 from turnlog.events.kinds import Complete, Error, UserMessageSent
 from turnlog.ports import Batches, Encode, Give, LiveEvent
 
 MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
+ENDINGS = (Complete, Error)
 NOTHING: tuple[int, int, Sequence[LiveEvent]] = (0, 0, ())  # between two places
 OVERHEAD = 300  # bytes that an event costs besides its JSON, about
 
@@ -36,20 +36,20 @@ class Follower:
         self.position = position  # the newest number of the log that it knows
         self.sleep: asyncio.Future[None] | None = None
         self.bed = 0  # its place among those that sleep, if it does
-        self.give: Give | None = None  # while it sleeps: takes chunks without waking it
+        self.give: Give | None = None  # while it sleeps: takes events without waking it
 
-    def takes(self, chunk: LiveEvent) -> bool:
-        """Whether it got the chunk in its sleep."""
+    def takes(self, events: Sequence[LiveEvent]) -> bool:
+        """Whether it got the events in its sleep."""
         if self.give is None or self.sleep is None or self.sleep.done():
             return False
         try:
-            if not self.give(chunk):
+            if not self.give(events):
                 return False
         except Exception as error:  # its own trouble, and nobody else's
             self.sleep.set_exception(error)
             return False
-        self.place += 1
-        self.position = chunk.entry.position
+        self.place += len(events)
+        self.position = events[-1].entry.position
         return True
 
     def wake(self) -> None:
@@ -82,7 +82,7 @@ class Channel:
         """Whether no turn runs: the log has all there is to know."""
         if not self.events:
             return self._forgotten is None
-        return isinstance(self.events[-1].entry.event, Complete | Error)
+        return type(self.events[-1].entry.envelope.event) in ENDINGS
 
     @property
     def idle(self) -> bool:
@@ -92,26 +92,33 @@ class Channel:
 
     def add(self, batch: Sequence[Stamped]) -> None:
         """Show these events. Internal ones are left out: they are only known to be no gap."""
+        begins, known = False, len(self.events)
         for entry in batch:
             if entry.envelope.internal:
                 self._hidden += 1
                 continue
             if type(entry.envelope.event) is UserMessageSent:
                 self._begin(entry)  # a new turn: the log has the one before
+                begins = True
             self._hidden = 0
             json = self._encode(entry)
             self.events.append(LiveEvent(entry, json))
             self.size += OVERHEAD + len(json)
         self.calls += 1
         self._quiet = False
-        is_chunk = len(batch) == 1 and not self._hidden and type(batch[0].envelope.event) in CHUNKS
+        self._tell(() if begins else self.events[known:])
+
+    def _tell(self, new: Sequence[LiveEvent]) -> None:
+        """Give what is new to those who sleep, and wake those who do not take it."""
         sleeping, self.sleeping = self.sleeping, []
         for follower in sleeping:
-            if is_chunk and follower.takes(self.events[-1]):
+            if new and follower.takes(new):
                 follower.bed = len(self.sleeping)
                 self.sleeping.append(follower)
             else:
                 follower.wake()
+        if new and type(new[-1].entry.envelope.event) in ENDINGS:
+            self.rest()
 
     def _begin(self, first: Stamped) -> None:
         known = _known_before(first)

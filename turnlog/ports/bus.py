@@ -21,7 +21,7 @@ class LiveEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 Batches = AsyncGenerator[Sequence[LiveEvent] | None, None]
-Give = Callable[[LiveEvent], bool]  # to one who watches; False: it has no room for more
+Give = Callable[[Sequence[LiveEvent]], bool]  # to one who watches; False: it takes none of them
 
 
 class Bus(Protocol):
@@ -29,9 +29,10 @@ class Bus(Protocol):
 
     Promises: a follower gets every event after its cursor, once and in order, or None, once,
     when some of them are no longer there. Its first batch comes at once and may be empty; a
-    later empty batch is a sign of life. Chunks that wait for a slow follower are joined. A chunk
-    that comes while the follower waits for one may be given to it (`give`), without waking it.
-    Internal events reach nobody. `publish` and `signal` return at once, whoever listens.
+    later empty batch is a sign of life. Chunks that wait for a slow follower are joined. What
+    comes while the follower waits for it may be given to it (`give`), without waking it; the first
+    event of a turn is in a batch. Internal events reach nobody. `publish` and `signal` return at
+    once, whoever listens.
     """
 
     away: str | None

@@ -2,7 +2,7 @@
 
 A stream is open for hours. So only its head goes through the application's middleware, which then
 returns; the events go straight to the server (`Streams`). That is a third of the memory of a
-stream that waits, and six calls less for each batch. Chunks are given to the server while the
+stream that waits, and six calls less for each batch. Events are given to the server while the
 stream sleeps, as to a websocket.
 """
 
@@ -95,7 +95,7 @@ def _stream(follow: Follow, metrics: Metrics, until: float | None) -> Stream:
 
 
 def straight(send: Send) -> Give | None:
-    """Writes a chunk, as `send` would, but wakes nobody for it. None: what `send` does is unknown,
+    """Writes events, as `send` would, but wakes nobody for them. None: what `send` does is unknown,
     because it is not that of uvicorn: somebody may pack what goes through it.
     """
     uvicorn = sys.modules.get("uvicorn.protocols.http.httptools_impl")
@@ -103,10 +103,10 @@ def straight(send: Send) -> Give | None:
     if uvicorn is None or type(response) is not uvicorn.RequestResponseCycle:
         return None
 
-    def give(chunk: LiveEvent) -> bool:
+    def give(events: Sequence[LiveEvent]) -> bool:
         if response.flow.write_paused or response.transport.is_closing():
             return False  # a client that has to read first, or has gone
-        body = frames((chunk,))
+        body = frames(events)
         response.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
         return True
 

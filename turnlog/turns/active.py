@@ -322,16 +322,16 @@ class RunningTurns:
         for follow_up in self._on_end:
             follow_up.add(state)
         watch.ended()
-        self._rest(live)
+        self._forget(live)
+        self._bus.signal(live.session_id, "wake")
 
     def _rest(self, live: LiveTurn) -> None:
-        """The turn is over, or waits. Whoever waits for that is told, here and elsewhere."""
+        """Nobody works on the turn, and no end was shown. Whoever waits for that is told."""
         self._forget(live)
         self._bus.publish(live.session_id, [])
         self._bus.signal(live.session_id, "wake")
 
     def _forget(self, live: LiveTurn) -> None:
-        """Nobody works on it here any more."""
         if self._live.get(live.turn_id) is live:  # and not a later part of the same turn
             del self._live[live.turn_id]
         self._limits.end(live.user_id)

@@ -5,7 +5,7 @@ start of a turn, the log does: it has the same events, without the chunks that b
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing
 from math import inf
 
@@ -64,6 +64,31 @@ class Silence:
         return self._missing > 1
 
 
+class Newest:
+    """What one who watches was shown last: in a batch, or while it slept."""
+
+    __slots__ = ("_but", "_give", "entry")
+
+    def __init__(self, give: Give | None, *, but: Collection[type] = ()) -> None:
+        """`but`: events that wake it all the same."""
+        self.entry: Stamped | None = None
+        self._give = give
+        self._but = but
+
+    @property
+    def give(self) -> Give | None:
+        """Takes what comes while it sleeps, and remembers it; None: it is woken for everything."""
+        return None if self._give is None else self._given
+
+    def _given(self, events: Sequence[LiveEvent]) -> bool:
+        newest = events[-1].entry
+        assert self._give is not None
+        if type(newest.envelope.event) in self._but or not self._give(events):
+            return False
+        self.entry = newest
+        return True
+
+
 class Following:
     """Sessions and turns as those who watch see them. An empty batch is a sign of life."""
 
@@ -81,17 +106,17 @@ class Following:
     ) -> Live:
         """What came after the cursor, then what happens; or one resync_required.
 
-        Without a cursor it begins with the newest turn, from its start. `give` takes chunks that
-        come while nothing else is on its way: they are in no batch.
+        Without a cursor it begins with the newest turn, from its start. `give` takes what comes
+        while nothing else is on its way: that is in no batch.
         """
         opening: Sequence[LiveEvent] = []
-        patience = inf
+        newest, patience = Newest(give), inf
         if after is None:
-            opening, batches = await self._newest_turn(user_id, session_id, give)
+            opening, batches = await self._newest_turn(user_id, session_id, newest.give)
         else:
             patience = await self._patience(user_id, session_id, after)
-            batches = self._bus.follow(session_id, after, give)
-        last = opening[-1].entry if opening else None
+            batches = self._bus.follow(session_id, after, newest.give)
+        newest.entry = opening[-1].entry if opening else None
         silence = Silence(self._store, user_id, session_id)
         try:
             if opening:
@@ -100,14 +125,14 @@ class Following:
             async for batch in batches:
                 if batch:
                     patience = inf
-                    last = batch[-1].entry  # chunks that were given come after it: no log has them
+                    newest.entry = batch[-1].entry
                 elif batch is None and self._bus.away is not None:
-                    known = cursor_of(last) if last else after or BEGINNING
+                    known = cursor_of(newest.entry) if newest.entry else after or BEGINNING
                     async for polled in self._by_log(user_id, session_id, known):
                         yield polled
                     yield [self._resync(session_id)]
                     return
-                elif batch is None or patience == 0 or await silence.hides_an_end(last):
+                elif batch is None or patience == 0 or await silence.hides_an_end(newest.entry):
                     yield [self._resync(session_id)]
                     return
                 else:
@@ -126,29 +151,31 @@ class Following:
     ) -> Live:
         """The events of one turn from its start until `complete` or `error`.
 
-        With `is_at_rest` it also ends when nobody works on the turn. `give` as for a session.
+        With `is_at_rest` it also ends when nobody works on the turn. `give` as for a session, but
+        what ends the turn is in a batch.
         """
-        opening, batches = await self._from_start(user_id, started, give)
+        newest = Newest(give, but=ENDINGS)
+        opening, batches = await self._from_start(user_id, started, newest.give)
         async with aclosing(batches):
             yield opening
-            if type(opening[-1].entry.envelope.event) in ENDINGS:
+            newest.entry = opening[-1].entry
+            if type(newest.entry.envelope.event) in ENDINGS:
                 return
-            last = opening[-1].entry
             silence = Silence(self._store, user_id, started.session_id)
             async for batch in batches:
                 if batch is None and self._bus.away is not None:
-                    known = cursor_of(last)
+                    known = cursor_of(newest.entry)
                     async for polled in self._by_log(user_id, started.session_id, known):
                         yield polled
                         if polled and type(polled[-1].entry.event) in ENDINGS:
                             return
-                if batch is None or (not batch and await silence.hides_an_end(last)):
+                if batch is None or (not batch and await silence.hides_an_end(newest.entry)):
                     yield [self._resync(started.session_id)]
                     return
                 yield batch
                 if batch:
-                    last = batch[-1].entry
-                    if type(last.envelope.event) in ENDINGS:
+                    newest.entry = batch[-1].entry
+                    if type(newest.entry.envelope.event) in ENDINGS:
                         return
                 elif is_at_rest is not None and await is_at_rest(user_id, started):
                     return

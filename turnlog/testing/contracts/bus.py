@@ -11,7 +11,7 @@ class TestMyBus(BusContract):
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 
 import pytest
@@ -127,10 +127,10 @@ class BusContract:
         shown = turn(*map(chunk, "abc"), thought("d"), s.said("abc"), chunk("e"))
         got: list[Stamped] = []
 
-        def give(live: LiveEvent) -> bool:
-            has_room = live.entry != shown[2]
+        def give(events: Sequence[LiveEvent]) -> bool:
+            has_room = events[-1].entry != shown[2]
             if has_room:
-                got.append(live.entry)
+                got.extend(live.entry for live in events)
             return has_room
 
         async def listen() -> None:

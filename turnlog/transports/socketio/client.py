@@ -67,12 +67,13 @@ class Client:
         if number:
             self.connection.put(packets.answer(number, answer))
 
-    def give(self, chunk: LiveEvent) -> bool:
-        """Send a chunk of a session that it has joined. False: it has to read first, or polls."""
+    def give(self, events: Sequence[LiveEvent]) -> bool:
+        """Send events of a session that it has joined. False: it has to read first, or polls."""
         line = self.connection.line
         if line is None or line.is_full:
             return False
-        line.write(self._parcels.of(chunk))
+        for live in events:
+            line.write(self._parcels.of(live))
         return True
 
     @asynccontextmanager
