@@ -145,18 +145,14 @@ def _joined(frames: bytes) -> Iterator[Raw]:
 def _one(run: bytes) -> Raw | None:
     """The pieces as one. None: there is more to them, or they are of several blocks or kinds."""
     lines = run[_BEFORE:-2].split(_BETWEEN)
-    count = len(lines)
-    if run.count(b"\n") != 3 * count:  # there is something else, or a piece has more lines
+    if run.count(b"\n") != 3 * len(lines):  # there is something else, or a piece has more lines
         return None
-    joined = b"\n".join(lines)
     try:
-        pieces = _delta.decode_lines(joined)
+        first, *others = map(_delta.decode, lines)
     except (msgspec.DecodeError, UnicodeError):
         return None
-    if len(pieces) != count or joined.count(_APART) != count - 1:  # not one value a line
-        return None
-    index, kind, text = pieces[0].index, type(pieces[0].delta), ""
-    for piece in pieces:
+    index, kind, text = first.index, type(first.delta), first.delta.piece
+    for piece in others:
         if piece.index != index or type(piece.delta) is not kind:
             return None
         text += piece.delta.piece

@@ -3,7 +3,8 @@
 import asyncio
 import itertools
 
-from hostile_model import BEGIN, end, text
+import pytest
+from hostile_model import BEGIN, end, frame, text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_ticks import Ticks
@@ -106,3 +107,46 @@ def test_a_response_is_the_same_however_it_comes_and_however_it_is_read(
         assert is_whole == (lost == 0)
     assert len(kept) == 1
     assert not (kept[0] and (lost or more or kind == "until the end"))
+
+
+ENDS = {
+    "end": chunk(text("a")) + chunk(end()),
+    "end in one chunk": chunk(text("a") + end()),
+    "error": chunk(text("a")) + chunk(frame("error", error={"message": "event: no"})),
+    "last chunk": chunk(text("a")) + LAST,
+    "trailer": chunk(text("a")) + b"0\r\nname: value\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("stream", ENDS.values(), ids=ENDS)
+async def test_what_ends_an_answer_does_not_wait_wherever_it_is_cut(stream):
+    for place in range(1, len(stream)):
+        exchange, piling = await piled_up()
+        exchange.data_received(stream[:place])
+        exchange.data_received(stream[place:])
+        assert exchange._pieces == []  # all was taken, and there was no tick
+        await stopped(piling)
+
+
+@pytest.mark.parametrize("word", ["message_stop", "event: error", "event: message_stop", "\n\n"])
+async def test_text_that_only_looks_like_an_end_waits(word):
+    exchange, piling = await piled_up()
+    exchange.data_received(piece := chunk(text(word)))
+    exchange.data_received(more := chunk(text("a") + text("b")))
+    assert exchange._pieces == [piece, more]
+    await stopped(piling)
+
+
+async def piled_up():
+    """An exchange whose text waits for a tick that does not come, and who waits for it."""
+    exchange = Exchange(Cut(), Owner())
+    exchange.data_received(HEAD)
+    await exchange.head()
+    piling = asyncio.create_task(exchange.pile_up(Ticks(), lambda piece: True))
+    await asyncio.sleep(0)
+    return exchange, piling
+
+
+async def stopped(piling):
+    piling.cancel()
+    await asyncio.wait([piling])

@@ -18,6 +18,9 @@ Take = Callable[[bytes], bool]  # False: whoever waits for the body has to see t
 MOST_PILED_UP = 65_536  # bytes; more do not wait for the window
 MOST_UNREAD = 4_194_304  # bytes; more are not received while nobody reads
 AT_ONCE = 262_144  # bytes of a request; more are sent as the server takes them
+_EVENT = b"\nevent: "  # no JSON has such a line
+_PIECE = _EVENT + b"content_block_delta"
+_END_OF_PIECE = b"\n\n\r\n"  # that ends a chunk
 _LAST_CHUNK = b"\r\n0\r\n"  # of a body, also of one that was cut
 
 
@@ -147,14 +150,12 @@ class Exchange:
         self._size += len(data)
         if self._passed_over is None:
             self._looks = 0
-        if (
-            self._size >= MOST_PILED_UP
-            or b"content_block_delta" not in data
-            or b"message_" in data
-            or b"event: error" in data
-            or _LAST_CHUNK in data
+        if (  # what ends an answer is behind its last piece
+            not data.startswith(_PIECE, data.rfind(_EVENT))
+            or (data[-4:] != _END_OF_PIECE and _LAST_CHUNK in data)
+            or self._size >= MOST_PILED_UP
         ):
-            self._is_urgent = True  # or it is sure to be pieces of blocks
+            self._is_urgent = True
         if self._is_urgent or not self._is_shut:
             self._arrived()
 
