@@ -8,7 +8,7 @@ from websockets.frames import Opcode
 
 from turnlog.transports.websocket import connection
 from turnlog.transports.websocket.connection import FRAMES_AT_ONCE, WebSocket
-from turnlog.transports.websocket.frames import PONG, Parcel, frame_of
+from turnlog.transports.websocket.frames import PONG, Parcel, close_frame, frame_of
 
 
 class Transport:
@@ -20,6 +20,9 @@ class Transport:
 
     def write(self, data):
         self.written.append(data)
+
+    def writelines(self, frames):
+        self.written.append(b"".join(frames))
 
     def pause_reading(self):
         self.reads = False
@@ -149,6 +152,50 @@ async def test_who_sends_as_many_in_a_long_time_is_not(monkeypatch):
     await turns(100)
     assert transport.reads
     assert (transport.written, listener.losses) == ([], 0)
+
+
+# what is sent together
+
+
+async def test_what_is_written_soon_goes_with_the_next_one():
+    transport, _, line = opened()
+    line.write_soon(Parcel(b"a"))
+    line.write_soon(Parcel(b"b"))
+    line.write(Parcel(b"c"))
+    await turns(2)
+    line.write(Parcel(b"d"))
+    assert transport.written == [frame_of(b"a") + frame_of(b"b") + frame_of(b"c"), frame_of(b"d")]
+
+
+async def test_what_is_written_soon_goes_when_the_loop_comes_round():
+    transport, _, line = opened()
+    line.write_soon(Parcel(b"a"))
+    assert transport.written == []
+    await turns(1)
+    assert transport.written == [frame_of(b"a")]
+
+
+async def test_several_are_sent_at_once():
+    transport, _, line = opened()
+    line.write(Parcel(b"a"), Parcel(b"b"))
+    assert transport.written == [frame_of(b"a") + frame_of(b"b")]
+
+
+async def test_what_is_written_soon_goes_before_the_goodbye():
+    transport, _, line = opened()
+    line.write_soon(Parcel(b"a"))
+    line.close()
+    line.write_soon(Parcel(b"too late"))
+    await turns(2)
+    assert transport.written == [frame_of(b"a") + close_frame(1000)]
+
+
+async def test_what_was_to_be_written_soon_is_dropped_where_the_client_has_gone():
+    transport, listener, line = opened()
+    line.write_soon(Parcel(b"a"))
+    transport.abort()
+    await turns(2)
+    assert (transport.written, listener.losses) == ([], 1)
 
 
 # clients that do not read

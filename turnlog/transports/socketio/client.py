@@ -27,6 +27,7 @@ from turnlog.transports.socketio.connection import Connection
 from turnlog.transports.socketio.packets import AGENT_EVENT
 from turnlog.transports.websocket.frames import Parcel
 
+MOST_TOGETHER = 16_384  # bytes of small events, which are sent at once
 MOST_IN_LINE = 20  # messages that wait until their session is free
 _log = logging.getLogger(__name__)
 Live = AsyncGenerator[Sequence[LiveEvent], None]
@@ -65,7 +66,7 @@ class Client:
     def answer(self, number: str, answer: dict[str, Any]) -> None:
         """Acknowledge the packet of this number. One without a number wants no answer."""
         if number:
-            self.connection.put(packets.answer(number, answer))
+            self.connection.put_soon(packets.answer(number, answer))  # the turn begins just now
 
     def give(self, events: Sequence[LiveEvent]) -> bool:
         """Send events of a session that it has joined. False: it has to read first, or polls."""
@@ -113,12 +114,12 @@ class Client:
             connection.put(Parcel(AGENT_EVENT % start))
             del start  # nothing is kept for as long as the client watches
             async for batch in batches:
-                for live in batch:
+                for together in self._parcels.of_batch(batch):
                     if connection.is_full:
                         await connection.room()
-                    connection.put(self._parcels.of(live))
+                    connection.put(*together)
                 if batch:  # a heartbeat has no event
-                    del batch, live  # neither is kept while nothing comes
+                    del batch, together  # neither is kept while nothing comes
         except Exception:  # it comes back, and gets what it missed
             _log.exception("a session could not be followed")
             self.send_away()
@@ -133,6 +134,7 @@ class Parcels:
 
     def __init__(self) -> None:
         self._newest: tuple[LiveEvent | None, Parcel | None] = (None, None)
+        self._batch: tuple[Sequence[LiveEvent], list[list[Parcel]]] = ((), [])
 
     def of(self, live: LiveEvent) -> Parcel:
         newest, parcel = self._newest
@@ -140,6 +142,22 @@ class Parcels:
             parcel = Parcel(AGENT_EVENT % live.json)
             self._newest = live, parcel
         return parcel
+
+    def of_batch(self, batch: Sequence[LiveEvent]) -> list[list[Parcel]]:
+        """Those that are sent together, and then the next ones: a client that does not read is
+        given no more than one large event, or a few small ones.
+        """
+        if self._batch[0] != batch:
+            together: list[list[Parcel]] = []
+            size = MOST_TOGETHER
+            for parcel in map(self.of, batch):
+                if size + len(parcel) > MOST_TOGETHER:
+                    together.append([])
+                    size = 0
+                together[-1].append(parcel)
+                size += len(parcel)
+            self._batch = batch, together
+        return self._batch[1]
 
 
 def _session_start(session: Session, after: str | None) -> bytes:

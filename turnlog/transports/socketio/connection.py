@@ -70,14 +70,21 @@ class Connection:
         """Whether more of the client waits than should."""
         return self._unread > MOST_UNREAD
 
-    def put(self, parcel: Parcel) -> None:
-        """Send it, after all that was put before."""
+    def put(self, *parcels: Parcel) -> None:
+        """Send them at once, after all that was put before."""
         if self.line is not None:
-            self.line.write(parcel)
+            self.line.write(*parcels)
         elif self.is_open:
-            self.outbox.append(parcel)
-            self._size += len(parcel)
+            self.outbox += parcels
+            self._size += sum(map(len, parcels))
             self.wake_poll()
+
+    def put_soon(self, parcel: Parcel) -> None:
+        """Send it with what is put next, if that comes before the loop comes round."""
+        if self.line is not None:
+            self.line.write_soon(parcel)
+        else:
+            self.put(parcel)
 
     async def room(self) -> None:
         """Wait until the client has read. One that has stopped reading is hung up on."""
@@ -113,8 +120,7 @@ class Connection:
     def opened(self, line: Line) -> None:
         """It has a websocket from now on."""
         self.line, self.probe = line, None
-        for parcel in self.taken():
-            line.write(parcel)
+        line.write(*self.taken())
         self.wake_poll()
 
     def heard(self, message: str | bytes) -> None:

@@ -31,8 +31,8 @@ MOST_FRAMES, PERIOD = 20_000, 10.0  # who sends so many frames within so many se
 class WebSocket(asyncio.Protocol):
     """A Line over a transport, whose protocol it becomes."""
 
-    __slots__ = ("_connections", "_counted", "_farewell", "_is_behind", "_is_held", "_ping",
-                 "_reader", "is_full", "is_open", "listener", "transport")  # fmt: skip
+    __slots__ = ("_connections", "_counted", "_farewell", "_is_behind", "_is_held", "_outbox",
+                 "_ping", "_reader", "is_full", "is_open", "listener", "transport")  # fmt: skip
 
     def __init__(
         self,
@@ -48,6 +48,7 @@ class WebSocket(asyncio.Protocol):
         self.transport = transport
         self.listener = listener
         self._connections = connections
+        self._outbox: list[bytes] = []  # frames that are sent together, when the loop comes round
         self._reader: Reader | None = Reader(MOST_BYTES)  # None: whatever comes is not read
         self._is_held = False  # the listener wants to hear nothing
         self._is_behind = False  # frames wait in the reader
@@ -60,9 +61,21 @@ class WebSocket(asyncio.Protocol):
 
     # the line
 
-    def write(self, parcel: Parcel) -> None:
-        if self.is_open and not self.transport.is_closing():  # uvloop's raises where it is
-            self.transport.write(parcel.frame)
+    def write(self, *parcels: Parcel) -> None:
+        if not self.is_open or self.transport.is_closing():  # uvloop's raises where it is
+            return
+        if len(parcels) == 1 and not self._outbox:
+            self.transport.write(parcels[0].frame)
+        else:
+            self._outbox += [parcel.frame for parcel in parcels]
+            self._flush()
+
+    def write_soon(self, parcel: Parcel) -> None:
+        """To send costs more than all that makes a frame."""
+        if self.is_open:
+            if not self._outbox:
+                asyncio.get_running_loop().call_soon(self._flush)
+            self._outbox.append(parcel.frame)
 
     def pause_reading(self) -> None:
         if self.is_open:
@@ -83,8 +96,8 @@ class WebSocket(asyncio.Protocol):
         if not self.is_open:
             return
         self.is_open = False
-        if not self.transport.is_closing():
-            self.transport.write(close_frame(code, reason))
+        self._outbox.append(close_frame(code, reason))
+        self._flush()
         # One that is closing already may wait for ever until its client reads.
         self._farewell = asyncio.get_running_loop().call_later(GOODBYE, self.transport.abort)
         self.resume_reading()
@@ -122,6 +135,11 @@ class WebSocket(asyncio.Protocol):
         self._lose(RESTART)
 
     # inside
+
+    def _flush(self) -> None:
+        frames, self._outbox = self._outbox, []
+        if frames and not self.transport.is_closing():
+            self.transport.writelines(frames)
 
     def _read(self, reader: Reader, data: bytes) -> None:
         """Some frames. Where more are there, they wait."""

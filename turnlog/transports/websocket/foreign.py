@@ -52,12 +52,14 @@ class ForeignSocket:
                 self._code = NORMAL
                 self.listener.lost()
 
-    def write(self, parcel: Parcel) -> None:
+    def write(self, *parcels: Parcel) -> None:
         if self._code is None:
-            self._waiting.append(parcel)
-            self._size += len(parcel)
+            self._waiting += parcels
+            self._size += sum(map(len, parcels))
             self.is_full = self._size > MOST_WAITING
             self._begin_writing()
+
+    write_soon = write  # a task writes, which the loop comes round to
 
     def pause_reading(self) -> None:
         self._hears.clear()

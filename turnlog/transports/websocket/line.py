@@ -20,8 +20,12 @@ class Line(Protocol):
     is_full: bool  # the client reads too slowly: wait for `drained`
     listener: "Listener"  # who hears from it now
 
-    def write(self, parcel: Parcel) -> None:
-        """Send it, after all that was sent before."""
+    def write(self, *parcels: Parcel) -> None:
+        """Send them at once, after all that was written before."""
+        ...
+
+    def write_soon(self, parcel: Parcel) -> None:
+        """Send it with what is written next, or when the loop comes round: it waits for no I/O."""
         ...
 
     def pause_reading(self) -> None:
