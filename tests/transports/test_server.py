@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import signal
 from unittest.mock import AsyncMock
 
 import uvicorn
@@ -39,9 +40,43 @@ async def test_each_second_the_server_looks_for_connections_that_are_overdue(mon
     config = uvicorn.Config("any:app")
     config.encoded_headers = []
     process = server._Server(config, None, None, None)
-    for tick in range(21):
-        assert not await process.on_tick(tick)
+    for _ in range(3):
+        assert not await process.on_tick()
     assert looks == [process.server_state.connections] * 3
+    assert process.server_state.default_headers[0][0] == b"date"
+
+
+async def test_a_signal_is_not_kept_waiting_for_the_next_look(monkeypatch):
+    monkeypatch.setattr(server, "TICK", 600)
+    config = uvicorn.Config("any:app")
+    config.encoded_headers = []
+    process = server._Server(config, None, None, None)
+    process._loop = asyncio.get_running_loop()
+    serving = asyncio.create_task(process.main_loop())
+    await asyncio.sleep(0)
+    await asyncio.to_thread(process.handle_exit, signal.SIGTERM, None)
+    async with asyncio.timeout(60):
+        await serving
+
+
+async def test_who_is_impatient_is_not_kept_waiting_either(monkeypatch):
+    monkeypatch.setattr(server, "TICK", 600)
+    monkeypatch.setattr(uvicorn.Server, "shutdown", AsyncMock())
+    config = uvicorn.Config("any:app")
+    config.encoded_headers = []
+    turns_end = asyncio.Event()
+    process = server._Server(config, None, None, turns_end.wait)
+    process.servers, process._loop = [], asyncio.get_running_loop()
+    process.handle_exit(signal.SIGINT, None)
+    stopping = asyncio.create_task(process.shutdown())
+    await asyncio.sleep(0)
+    process.handle_exit(signal.SIGINT, None)
+    async with asyncio.timeout(60):
+        while not uvicorn.Server.shutdown.called:
+            await asyncio.sleep(0)
+        turns_end.set()
+        await stopping
+    assert process.force_exit
 
 
 async def test_it_looks_for_them_also_while_turns_end(monkeypatch):

@@ -6,7 +6,7 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
-from itertools import count
+from types import FrameType
 from typing import Protocol
 
 import uvicorn
@@ -17,7 +17,7 @@ from turnlog.transports.websocket.upgrade import Upgrade
 
 _log = logging.getLogger(__name__)
 DID_NOT_START = 3
-TICK = 0.1  # seconds, as uvicorn's
+TICK = 1.0  # seconds
 SETTLED = 3.0  # seconds after which all is imported, also what is imported on the side
 # With 500 sockets, the collector of cycles took a sixth of the server's time and stopped it for
 # up to 200 ms, to find next to nothing: what a turn leaves behind has no cycles.
@@ -78,8 +78,16 @@ class _Server(uvicorn.Server):
         self._app = app
         self._on_stop = on_stop
         self._life = AsyncExitStack()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news = asyncio.Event()  # something to look at before the next tick
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._news.set)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
         async with self._life:
             await self._life.enter_async_context(self._app)
             await super().startup(sockets)
@@ -87,24 +95,34 @@ class _Server(uvicorn.Server):
         self._on_ready()
         gc.set_threshold(*RARELY)
         settle()
-        asyncio.get_running_loop().call_later(SETTLED, settle)
+        self._loop.call_later(SETTLED, settle)
 
-    async def on_tick(self, counter: int) -> bool:
-        """Ten times a second, also while turns end."""
-        if counter % 10 == 0:
-            close_overdue(self.server_state.connections)
-        return await super().on_tick(counter)
+    async def main_loop(self) -> None:
+        """uvicorn's wakes ten times a second to see whether a signal has come. This is told."""
+        while not await self.on_tick():
+            await self._tick()
+
+    async def on_tick(self, counter: int = 0) -> bool:
+        """Once a second, also while turns end."""
+        close_overdue(self.server_state.connections)
+        return await super().on_tick(0)  # it makes a new date header with every tenth number
+
+    async def _tick(self) -> None:
+        """A second, or less where there is news."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TICK):
+                await self._news.wait()
+        self._news.clear()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         _log.info("the server stops: turns that run get their time, then it hangs up")
         for server in self.servers:
             server.close()
         ending = asyncio.ensure_future(self._on_stop())
-        for tick in count():
-            if ending.done() or self.force_exit:  # somebody is impatient
-                break
-            await self.on_tick(tick)
-            await asyncio.wait([ending], timeout=TICK)
+        ending.add_done_callback(lambda _: self._news.set())
+        while not (ending.done() or self.force_exit):  # somebody is impatient
+            await self.on_tick()
+            await self._tick()
         await super().shutdown(sockets)
         await ending
         if not self.force_exit:
