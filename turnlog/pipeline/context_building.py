@@ -8,7 +8,6 @@ Out: a Seat: the agent with its prompt, and what is to be recorded about the his
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -18,6 +17,7 @@ from turnlog.events.content import Block
 from turnlog.pipeline.admission import Limits
 from turnlog.pipeline.citing import sources_in
 from turnlog.pipeline.moving import Mover, moved
+from turnlog.pipeline.prefixes import Prefix
 from turnlog.pipeline.windows import SessionWindow, Windows
 from turnlog.ports import (
     NO_ATTACHMENTS,
@@ -69,7 +69,8 @@ async def build_context(
     the model could not take in what was built before; without a move of the anchor in return, it
     cannot be told less.
     """
-    known = SessionWindow(Windows(0) if windows is None else windows, log, session, agent.id)
+    windows = Windows(0) if windows is None else windows
+    known = SessionWindow(windows, log, session, agent.id)
     window = await known.take()
     desk = _Desk(
         *(agent, team, question, session, tools, limits, system),
@@ -91,7 +92,7 @@ async def build_context(
         files = window.plan(desk.model)
     blocks, sources = await _blocks(files, session.user_id, attachments) if files else ({}, {})
     specs = desk.specs(files, window.opening)
-    prefix = fingerprint(desk.model, system, specs, desk.searches)
+    prefix = windows.prefixes.fingerprint(agent.id, desk.prefix(specs))
     answered = {each.call.tool_use_id for each in open_calls if each.agent.id == agent.id}
     telling = window.tell(prefix, blocks, answered)
     if telling is None:
@@ -135,6 +136,9 @@ class _Desk(msgspec.Struct, frozen=True):
             specs.append(FILE_TOOL)
         return [*specs, *_handovers(self.agent, self.team)] if self.agent.hands_over_to else specs
 
+    def prefix(self, specs: list[ToolSpec]) -> Prefix:
+        return Prefix(self.model, self.system, "on" if self.searches else self.searches, specs)
+
     def prompt(
         self, specs: Sequence[ToolSpec], messages: list[dict[str, Any]], container: str | None
     ) -> Prompt:
@@ -163,7 +167,7 @@ class _Desk(msgspec.Struct, frozen=True):
             names.setdefault(each.message_id, []).append(
                 {"type": "text", "text": named(each.facts)}
             )
-        prefix = fingerprint(self.model, self.system, specs, self.searches)
+        prefix = self.prefix(specs).fingerprint
         telling = tell(
             events, self.agent.id, prefix=prefix, files=names, opening=opening, ended=True
         )
@@ -213,14 +217,6 @@ def _handovers(agent: Agent, team: Mapping[str, Agent]) -> Iterator[ToolSpec]:
         about = f"Hand over to {other.ref.name}. {other.description}".strip()
         name = handover_tool(agent_id)
         yield ToolSpec(name=name, description=about, input_schema=schema)
-
-
-def fingerprint(model: str, system: str, tools: Sequence[ToolSpec], searches: int | None) -> str:
-    """Of all that stands before the messages. Thoughts that came after another one are not told:
-    the newest models tie a thought to everything before it, and refuse it when that changes."""
-    searching = "on" if searches else searches  # how many are left makes no difference
-    prefix = [model, system, searching, list(tools)]
-    return sha256(msgspec.json.encode(prefix)).hexdigest()[:16]
 
 
 def _searches(session: Session, agent: Agent, limits: Limits) -> int | None:

@@ -8,6 +8,7 @@ window is folded anew.
 from collections.abc import Sequence
 
 from turnlog.events.base import Stamped
+from turnlog.pipeline.prefixes import Prefixes
 from turnlog.ports import Excerpt, Excerpts, Session
 from turnlog.projections.history.window.fold import Window
 
@@ -20,6 +21,7 @@ class Windows:
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         """`most`: bytes. 0: nothing is remembered."""
+        self.prefixes = Prefixes()
         self._most = most
         self._bytes = 0
         self._kept: dict[Key, tuple[Window, int]] = {}  # with their bytes; the oldest first

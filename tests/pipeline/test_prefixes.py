@@ -1,0 +1,31 @@
+"""Fingerprints of what stands before the messages. They are kept in logs, so they never change."""
+
+import pytest
+
+from turnlog.pipeline.prefixes import Prefix, Prefixes
+from turnlog.ports import ToolSpec
+
+FIND = ToolSpec(name="find", description="Find it.", input_schema={"type": "object"})
+PREFIX = Prefix("claude-haiku-4-5", "Be kind.", None, [FIND])
+
+
+def test_a_fingerprint_is_that_of_earlier_versions():
+    assert PREFIX.fingerprint == "0546590867649b82"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        PREFIX._replace(model="claude-opus-4-5"),
+        PREFIX._replace(system="Be brief."),
+        PREFIX._replace(searching="on"),
+        PREFIX._replace(searching=0),
+        PREFIX._replace(tools=[]),
+        PREFIX._replace(tools=[ToolSpec(name="find", description="", input_schema={})]),
+    ],
+)
+def test_each_change_of_a_prefix_is_noticed(other):
+    known = Prefixes()
+    before = known.fingerprint("a", PREFIX)
+    assert known.fingerprint("a", other) == other.fingerprint != before
+    assert known.fingerprint("a", PREFIX) == before == known.fingerprint("b", PREFIX)

@@ -1,0 +1,40 @@
+"""Fingerprints of all that a model is told before the messages.
+
+Thoughts that came after another one are not told: the newest models tie a thought to everything
+before it, and refuse it when that changes.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from turnlog.ports import ToolSpec
+
+
+class Prefix(NamedTuple):
+    """What stands before the messages. Its JSON is that of a list."""
+
+    model: str
+    system: str
+    searching: Literal["on", 0] | None  # how many are left makes no difference, unless none is
+    tools: Sequence[ToolSpec]
+
+    @property
+    def fingerprint(self) -> str:
+        return sha256(msgspec.json.encode(self)).hexdigest()[:16]
+
+
+class Prefixes:
+    """The newest one of each agent: nearly every turn has the same, and takes no hash of it."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, tuple[Prefix, str]] = {}
+
+    def fingerprint(self, agent_id: str, prefix: Prefix) -> str:
+        """That of the prefix, which is the agent's now."""
+        newest = self._newest.get(agent_id)
+        if newest is None or newest[0] != prefix:
+            self._newest[agent_id] = newest = (prefix, prefix.fingerprint)
+        return newest[1]
