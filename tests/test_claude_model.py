@@ -11,7 +11,6 @@ from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.net import seconds_asked
 from turnlog.ports import CallStarted, Prompt, ToolSpec, UnreadableCall
-from turnlog.ports.model import not_straight
 from turnlog.simulator import (
     Break,
     Cut,
@@ -160,13 +159,14 @@ async def test_what_came_before_the_cut_was_said():
 
 
 @pytest.mark.parametrize("window", [0.0, 0.05])
-@pytest.mark.parametrize("straight", [not_straight, bool])
-async def test_a_stream_that_goes_silent_is_given_up(window, straight):
-    silent = Reply("Hello you.", chunk=5, ending=Stall(4, FOR_EVER))
-    patience = Patience(tries=1, silence=1.0)
-    outputs, failed, _ = await outcome(silent, patience=patience, window=window, straight=straight)
+@pytest.mark.parametrize("goes_straight", [True, False])
+async def test_a_stream_that_goes_silent_is_given_up(window, goes_straight):
+    silent, shown = Reply("Hello you.", chunk=5, ending=Stall(4, FOR_EVER)), []
+    straight = {"straight": lambda chunks: shown.extend(chunks) or goes_straight}
+    patience = {"patience": Patience(tries=1, silence=1.0)}
+    outputs, failed, _ = await outcome(silent, window=window, **patience, **straight)
     assert (failed.code, failed.retryable) == ("stalled", True)
-    assert of(k.MessageChunk, outputs)
+    assert of(k.MessageChunk, shown if goes_straight else outputs)
 
 
 async def test_an_error_in_mid_answer_is_told_in_our_words():

@@ -12,6 +12,7 @@ from turnlog.engines.claude.model import ClaudeModel, Patience
 from turnlog.engines.claude.stream import Call
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
+from turnlog.events.chunks import is_chunk
 from turnlog.ports import CallStarted, Prompt, ToolSpec
 from turnlog.simulator import Reply, SimulatedClaude, Stall, ToolCall
 
@@ -41,16 +42,29 @@ async def test_arguments_wake_nobody_and_the_first_words_after_them_do_not_wait(
     body = Pieces(
         start(), *arguments, *block({"type": "text", "text": ""}, *words, index=1), *stop()
     )
-    went = []
+    batches, straight = await outputs_of(body)
+    assert [type(batch[-1]) for batch in batches] == [CallStarted, k.Message]
+    assert (body.read_ones, straight) == (4, ["Hi", " you", " all"])
+
+
+async def test_chunks_that_may_not_go_straight_are_for_who_asked():
+    words = [{"type": "text_delta", "text": text} for text in ("Hi", " you")]
+    body = Pieces(start(), *block({"type": "text", "text": ""}, *words), *stop())
+    batches, straight = await outputs_of(body, takes=False)
+    said = [output.content for batch in batches for output in batch if is_chunk([output])]
+    assert said == straight == ["Hi", " you"]  # each was offered once
+
+
+async def outputs_of(body, takes=True):
+    """What the one who asked gets, and what was offered to those who watch."""
+    offered = []
 
     def straight(chunks):
-        went.extend(chunk.content for chunk in chunks)
-        return True
+        offered.extend(chunk.content for chunk in chunks)
+        return takes
 
     outputs = ClaudeModel(api_key="k", window=0.05)._outputs(body, Call(), straight)
-    batches = [batch async for batch in outputs]
-    assert [type(batch[-1]) for batch in batches] == [CallStarted, k.MessageChunk, k.Message]
-    assert (body.read_ones, batches[1][0].content, went) == (4, "Hi", [" you", " all"])
+    return [batch async for batch in outputs], offered
 
 
 async def test_a_tool_call_that_goes_silent_is_given_up():

@@ -246,13 +246,19 @@ class _Reading:
         self._keeps_raw = keeps_raw
 
     def feed(self, piece: bytes) -> None:
-        """The next bytes; none: there are no more."""
+        """The next bytes; none: there are no more. If chunks are all that comes of them, these go
+        straight to those who watch; else the outputs are for the one who asked the model.
+        """
         if self._keeps_raw:
             self.raw.append(piece)
         call, splitter = self._call, self._splitter
         call.meter.read(len(piece))
         self.outputs += call.feed(splitter.feed(piece) if piece else splitter.close())
         self.is_over = not piece or call.finished or call.failure is not None
+        if self.is_over or not self.outputs or not are_chunks(self.outputs):
+            return
+        if self._straight(self.outputs):
+            self.outputs, self.speaks = [], True
 
     def taken(self) -> list[CallOutput]:
         outputs, self.outputs = self.outputs, []
@@ -264,15 +270,9 @@ class _Reading:
         return self.speaks or self._call.is_silent
 
     def shows(self, piece: bytes) -> bool:
-        """The bytes of a window: chunks go straight to those who watch. False: they are more than
-        that, and the outputs are for the one who asked the model; or what comes next may not wait.
-        """
+        """The bytes of a window. False: there are outputs, or what comes next may not wait."""
         self.feed(piece)
-        if self.is_over:
-            return False
-        if self.outputs and are_chunks(self.outputs) and self._straight(self.outputs):
-            self.outputs, self.speaks = [], True
-        return not self.outputs and (self.speaks or self.may_wait())
+        return not self.outputs and not self.is_over and (self.speaks or self.may_wait())
 
 
 class _Again(Exception):
