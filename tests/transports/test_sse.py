@@ -98,6 +98,22 @@ async def test_in_any_other_application_it_streams_as_well():
     assert len(server.sent) == 4 and server.is_closed and not server.open_streams
 
 
+async def test_the_end_of_a_turn_goes_out_with_the_end_of_its_stream():
+    server, shown = (
+        Server(),
+        [LiveEvent(entry, wire.encode(entry)) for entry in turn(samples.completed())],
+    )
+
+    async def follow(give):
+        for live in shown:
+            yield [live]
+
+    stream = sse.EventStream(follow, server.metrics, of_turn=True)
+    await stream(SCOPE, server.receive, server.send)
+    assert [message["body"] for message in server.sent[1:]] == [sse.frames([e]) for e in shown]
+    assert [message["more_body"] for message in server.sent[1:]] == [True, False]
+
+
 async def until(condition):
     async with asyncio.timeout(60):
         while not condition():

@@ -9,14 +9,16 @@ stream sleeps, as to a websocket.
 import asyncio
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
+from turnlog.events.base import Event
+from turnlog.events.kinds import Complete, Error
 from turnlog.ports import Give, LiveEvent
 from turnlog.telemetry.metrics import Metrics
 
@@ -26,6 +28,7 @@ HEADERS = {
     "x-accel-buffering": "no",  # proxies must not collect what should stream
 }
 HEAD = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+ENDINGS = (Complete, Error)  # of a turn
 ALIVE = b": still here\n\n"
 REST = "turnlog.rest"  # in a scope: where an application leaves what it has not sent
 Live = AsyncGenerator[Sequence[LiveEvent], None]
@@ -49,13 +52,16 @@ class EventStream(Response):
 
     until: float | None = None  # seconds since 1970: it ends then, properly
 
-    def __init__(self, follow: Follow, metrics: Metrics) -> None:
-        """`follow`: the batches, but for the chunks that it has given."""
+    def __init__(self, follow: Follow, metrics: Metrics, *, of_turn: bool = False) -> None:
+        """`follow`: the batches, but for the chunks that it has given. `of_turn`: the end of a
+        turn is their end, and so the end of the stream goes out with it.
+        """
         self._follow = follow
         self._metrics = metrics
+        self._endings = ENDINGS if of_turn else ()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        stream = _stream(self._follow, self._metrics, self.until)
+        stream = _stream(self._follow, self._metrics, self.until, self._endings)
         await send({"type": "http.response.start", "status": 200, "headers": [*HEAD]})
         if REST in scope:
             scope[REST].append(stream)
@@ -63,7 +69,9 @@ class EventStream(Response):
             await stream(receive, send)
 
 
-def _stream(follow: Follow, metrics: Metrics, until: float | None) -> Stream:
+def _stream(
+    follow: Follow, metrics: Metrics, until: float | None, endings: Collection[type[Event]]
+) -> Stream:
     """The batches, one write for each, until they end, the time comes, or the client goes."""
 
     async def stream(receive: Receive, send: Send) -> None:
@@ -72,12 +80,16 @@ def _stream(follow: Follow, metrics: Metrics, until: float | None) -> Stream:
         assert me is not None
         gone = asyncio.create_task(_cancel_when_gone(receive, me))
         limit = asyncio.timeout(None if until is None else max(0.0, until - time.time()))
+        is_over = False
         try:
             with metrics.watching("sse"):
                 async with aclosing(batches), limit:
                     async for batch in batches:
                         body = frames(batch)
-                        await send({"type": "http.response.body", "body": body, "more_body": True})
+                        if batch and type(batch[-1].entry.envelope.event) in endings:
+                            is_over = True
+                            gone.cancel()  # what is answered has no client any more
+                        await send(_part(body, is_last=is_over))
                         del batch, body  # neither is kept while nothing comes
         except TimeoutError:
             if not limit.expired():
@@ -89,9 +101,14 @@ def _stream(follow: Follow, metrics: Metrics, until: float | None) -> Stream:
             return
         finally:
             gone.cancel()
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        if not is_over:
+            await send(_part(b"", is_last=True))
 
     return stream
+
+
+def _part(body: bytes, *, is_last: bool) -> Message:
+    return {"type": "http.response.body", "body": body, "more_body": not is_last}
 
 
 def straight(send: Send) -> Give | None:

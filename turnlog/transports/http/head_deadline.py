@@ -14,6 +14,8 @@ from httptools import HttpRequestParser
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from turnlog.transports.http.held_head import HeldHead
+
 WITHIN = 30.0  # seconds from the first byte, or from the connection, to the end of the head
 
 
@@ -49,6 +51,12 @@ class HeadDeadline(HttpToolsProtocol):
             self.parser = None  # which has us: nothing is left to be collected
             if not data.endswith(b"\n") and not self.transport.is_closing():
                 self.transport.abort()  # frames before the answer: uvicorn has dropped them
+
+    def on_headers_complete(self) -> None:
+        before = self.cycle
+        super().on_headers_complete()
+        if self.cycle is not before and self.scope["method"] != "HEAD":  # whose answer has no body
+            HeldHead(self.cycle)
 
     def on_response_complete(self) -> None:
         """What was asked is not kept while the client thinks about the next request. Of that one

@@ -41,7 +41,8 @@ async def send(request: UserRequest) -> Response:
         advice = IN_LINE if question.on_busy == "reject" else ""
         raise Busy(busy.turn_id, waiting=busy.waiting, advice=advice) from None
     if request.accepts("text/event-stream"):
-        return sse.EventStream(partial(backend.follow_turn, user_id, turn), backend.metrics)
+        following = partial(backend.follow_turn, user_id, turn)
+        return sse.EventStream(following, backend.metrics, of_turn=True)
     return json_response({"turnId": turn.turn_id}, 202)
 
 
