@@ -1,6 +1,6 @@
 """The HTTP application, made from the table of routes. Errors are problem documents."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hmac import compare_digest
 
 from starlette.applications import Starlette
@@ -9,7 +9,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import StreamingResponse
 from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send, StatelessLifespan
 
@@ -87,19 +87,36 @@ def _starlette_route(
             return StarletteRoute(path, mcp, methods=[each.method for each in routes])
         handlers[route.method] = (route, route.handler)
 
-    async def handle(request: Request) -> Response:
-        route, handler = handlers["GET" if request.method == "HEAD" else request.method]
-        user = await guards.user(route.who, request, backend.store)
-        if request.scope.get("query_string") and path.startswith("/api/"):
+    return StarletteRoute(path, Endpoint(handlers, guards, backend), methods=list(handlers))
+
+
+class Endpoint:
+    """The methods of a path, as an ASGI application. Around a function Starlette would lay another
+    request, and handlers of errors that the layer outside has as well.
+    """
+
+    def __init__(
+        self, handlers: Mapping[str, tuple[Route, Handler]], guards: "Guards", backend: Backend
+    ) -> None:
+        self._handlers = handlers
+        self._guards = guards
+        self._backend = backend
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._answer(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> ASGIApp:
+        route, handler = self._handlers["GET" if request.method == "HEAD" else request.method]
+        user = await self._guards.user(route.who, request, self._backend.store)
+        if request.scope.get("query_string") and route.path.startswith("/api/"):
             refuse_misspelt(request.query_params.keys(), (*route.query, tickets.QUERY))
-        response = await handler(UserRequest(request, user, backend))
+        response = await handler(UserRequest(request, user, self._backend))
         if isinstance(response, EventStream):
             response.until = user.until
         elif user.until is not None and isinstance(response, StreamingResponse):
-            return UntilExpiry(response, user.until)  # type: ignore[return-value]  # it is called
+            return UntilExpiry(response, user.until)
         return response
-
-    return StarletteRoute(path, handle, methods=list(handlers))
 
 
 class Guards:
