@@ -13,6 +13,7 @@ from uvicorn.server import ServerState
 from turnlog.transports import sse
 from turnlog.transports.http import head_deadline
 from turnlog.transports.http.head_deadline import HeadDeadline, close_overdue
+from turnlog.transports.http.held_head import HeldHead
 
 GET = b"GET /%d HTTP/1.1\r\nhost: x\r\n\r\n"
 POST = b"POST /early HTTP/1.1\r\nhost: x\r\ncontent-length: 8\r\n\r\n"
@@ -153,6 +154,8 @@ NOT_PROMISED = {  # what we use of uvicorn, and where it is written
     "response": (sse.straight, {"flow", "transport", "chunked_encoding"}),
     "response.flow": (sse.straight, {"write_paused"}),
     "cycle": (head_deadline, {"response_complete", "more_body", "scope"}),
+    "self.cycle": (HeadDeadline._when_gone, {"more_body", "disconnected"}),
+    "self._cycle": (HeldHead, {"transport"}),
     "self": (
         HeadDeadline.on_response_complete,
         {
@@ -179,7 +182,7 @@ async def test_uvicorn_has_what_we_use_of_it_without_a_promise():
             await asyncio.sleep(0.001)
         cycle, flow = protocol.cycle, protocol.flow
         holders = {"response": cycle, "response.flow": cycle.flow, "cycle": cycle}
-        holders |= {"self": protocol, "self.flow": flow}
+        holders |= {"self": protocol, "self.flow": flow, "self.cycle": cycle, "self._cycle": cycle}
         for holder, (where, names) in NOT_PROMISED.items():
             used = re.findall(rf"(?<!\.)\b{re.escape(holder)}\.(\w+)", inspect.getsource(where))
             assert names == set(used), f"{where} uses other parts of uvicorn: name them above"

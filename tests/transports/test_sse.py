@@ -63,6 +63,7 @@ class Server:
         return 'turnlog_open_streams{transport="sse"} 1\n' in self.metrics.page()
 
 
+GET = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
 SCOPE = {"type": "http", "method": "GET", "path": "/", "headers": [], "asgi": {}}
 
 
@@ -130,6 +131,44 @@ async def test_who_goes_ends_its_stream():
     async with asyncio.timeout(60):
         await running
     assert server.is_closed and not server.open_streams and len(server.sent) == 3
+
+
+@asynccontextmanager
+async def endless_stream(request):
+    """Over our server, whose stream nothing ends but its client."""
+    server = Server()
+
+    async def handle(request):
+        return sse.EventStream(server.endless, server.metrics)
+
+    async with serve_sockets(sse.Streams(routes=[Route("/", handle)])) as url:
+        reader, writer = await asyncio.open_connection(*url.removeprefix("http://").split(":"))
+        writer.write(request)
+        async with asyncio.timeout(60):
+            await reader.readuntil(sse.ALIVE)
+        yield server, writer
+        await until(lambda: server.is_closed)
+        await until(lambda: not server.open_streams)
+
+
+def asking():
+    """The tasks that only wait until a client goes."""
+    return [one for one in asyncio.all_tasks() if "Leaving" in one.get_coro().__qualname__]
+
+
+@pytest.mark.parametrize("rest", [b"", GET], ids=["alone", "with another request behind"])
+async def test_our_server_tells_when_a_client_goes(rest):
+    async with endless_stream(GET + rest) as (server, writer):
+        assert asking() == []
+        writer.close()
+
+
+async def test_it_is_asked_while_more_of_a_request_comes():
+    head = GET.replace(b"x\r\n", b"x\r\ncontent-length: 100000\r\n")
+    async with endless_stream(head + b"some") as (server, writer):
+        assert len(asking()) == 1
+        writer.write(b"x" * 90_000)
+        writer.close()
 
 
 async def test_a_stream_ends_with_its_token_and_says_so():

@@ -30,10 +30,13 @@ HEADERS = {
 HEAD = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 ENDINGS = (Complete, Error)  # of a turn
 ALIVE = b": still here\n\n"
+WHEN_GONE = "turnlog.when_gone"  # in a scope's extensions: a WhenGone of our server
 REST = "turnlog.rest"  # in a scope: where an application leaves what it has not sent
 Live = AsyncGenerator[Sequence[LiveEvent], None]
 Follow = Callable[[Give | None], Live]
 Stream = Callable[[Receive, Send], Awaitable[None]]
+# Has this called when the client goes; None: no more. False: it cannot, one has to receive.
+WhenGone = Callable[[Callable[[], None] | None], bool]
 
 
 class Streams(Starlette):
@@ -61,7 +64,8 @@ class EventStream(Response):
         self._endings = ENDINGS if of_turn else ()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        stream = _stream(self._follow, self._metrics, self.until, self._endings)
+        when_gone = (scope.get("extensions") or {}).get(WHEN_GONE)
+        stream = _stream(self._follow, self._metrics, self.until, self._endings, when_gone)
         await send({"type": "http.response.start", "status": 200, "headers": [*HEAD]})
         if REST in scope:
             scope[REST].append(stream)
@@ -70,7 +74,11 @@ class EventStream(Response):
 
 
 def _stream(
-    follow: Follow, metrics: Metrics, until: float | None, endings: Collection[type[Event]]
+    follow: Follow,
+    metrics: Metrics,
+    until: float | None,
+    endings: Collection[type[Event]],
+    when_gone: WhenGone | None,
 ) -> Stream:
     """The batches, one write for each, until they end, the time comes, or the client goes."""
 
@@ -78,7 +86,7 @@ def _stream(
         batches = follow(straight(send))
         me = asyncio.current_task()
         assert me is not None
-        gone = asyncio.create_task(_cancel_when_gone(receive, me))
+        leaving = Leaving(me, receive, when_gone)
         limit = asyncio.timeout(None if until is None else max(0.0, until - time.time()))
         is_over = False
         try:
@@ -88,19 +96,19 @@ def _stream(
                         body = frames(batch)
                         if batch and type(batch[-1].entry.envelope.event) in endings:
                             is_over = True
-                            gone.cancel()  # what is answered has no client any more
+                            leaving.ignore()  # what is answered has no client any more
                         await send(_part(body, is_last=is_over))
                         del batch, body  # neither is kept while nothing comes
         except TimeoutError:
             if not limit.expired():
                 raise
         except asyncio.CancelledError:
-            if not gone.done():
+            if not leaving.is_noticed:
                 raise
             me.uncancel()
             return
         finally:
-            gone.cancel()
+            leaving.ignore()
         if not is_over:
             await send(_part(b"", is_last=True))
 
@@ -130,10 +138,38 @@ def straight(send: Send) -> Give | None:
     return give if response.chunked_encoding else None
 
 
-async def _cancel_when_gone(receive: Receive, stream: asyncio.Task[object]) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    stream.cancel()
+class Leaving:
+    """Cancels a stream whose client leaves. Our server tells when it does; another one is asked,
+    by a task."""
+
+    __slots__ = ("_asking", "_stream", "_when_gone", "is_noticed")
+
+    def __init__(
+        self, stream: asyncio.Task[object], receive: Receive, when_gone: WhenGone | None
+    ) -> None:
+        self.is_noticed = False
+        self._stream = stream
+        self._when_gone = when_gone
+        self._asking: asyncio.Task[None] | None = None
+        if when_gone is None or not when_gone(self._notice):
+            self._asking = asyncio.create_task(self._ask(receive))
+
+    def ignore(self) -> None:
+        """From now on: the stream is over."""
+        if self._asking is not None:
+            self._asking.cancel()
+        elif self._when_gone is not None:
+            self._when_gone(None)
+            self._when_gone = None
+
+    async def _ask(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._notice()
+
+    def _notice(self) -> None:
+        self.is_noticed = True
+        self._stream.cancel()
 
 
 def frames(batch: Sequence[LiveEvent]) -> bytes:

@@ -6,7 +6,7 @@ looks at all of them now and then, instead of a timer for each.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any
 
@@ -15,6 +15,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from turnlog.transports.http.held_head import HeldHead
+from turnlog.transports.sse import WHEN_GONE
 
 WITHIN = 30.0  # seconds from the first byte, or from the connection, to the end of the head
 
@@ -29,13 +30,21 @@ class HeadDeadline(HttpToolsProtocol):
     parser: Any  # None: nothing of a request has come
     until: float  # when it is closed, by the loop's clock
     _is_kept: bool  # after an answer, in case that another request comes
-    # With two more than uvicorn's, its attributes would not fit into 30, which instances share.
-    __slots__ = ("_is_kept", "until")
+    _tell_gone: Callable[[], None] | None
+    # With those more than uvicorn's, its attributes would not fit into 30, which instances share.
+    __slots__ = ("_is_kept", "_tell_gone", "until")
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.flow, self.pipeline = _Flow(transport), _Pipeline()
         self._is_kept, self.until = False, self.loop.time() + WITHIN
+        self._tell_gone = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.cycle = self.scope = None  # which have us: nothing is left to be collected
+        if self._tell_gone is not None:
+            self._tell_gone()
 
     def data_received(self, data: bytes) -> None:
         if self._is_kept:  # a head begins
@@ -55,8 +64,10 @@ class HeadDeadline(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         before = self.cycle
         super().on_headers_complete()
-        if self.cycle is not before and self.scope["method"] != "HEAD":  # whose answer has no body
-            HeldHead(self.cycle)
+        if self.cycle is not before:
+            self.scope["extensions"] = {WHEN_GONE: self._when_gone}
+            if self.scope["method"] != "HEAD":  # whose answer has no body
+                HeldHead(self.cycle)
 
     def on_response_complete(self) -> None:
         """What was asked is not kept while the client thinks about the next request. Of that one
@@ -79,6 +90,15 @@ class HeadDeadline(HttpToolsProtocol):
             self.send_400_response("A websocket needs HTTP/1.1.")
         else:
             super().handle_websocket_upgrade(*head)
+
+    def _when_gone(self, tell: Callable[[], None] | None) -> bool:
+        """See `sse.WhenGone`. It cannot while more of the request comes, or when it is too late."""
+        self._tell_gone = None
+        if tell is None or self.cycle is None or self.cycle.more_body or self.cycle.disconnected:
+            return False
+        self.flow.resume_reading()  # as uvicorn's `receive` does: else nobody sees that it goes
+        self._tell_gone = tell
+        return True
 
     def _is_idle(self) -> bool:
         """Whether no request is being answered, so that what comes is the head of one."""
