@@ -66,12 +66,18 @@ async def test_a_batch_is_sent_at_once():
     assert all(event.json in text for event, text in zip(events, line.sends[1], strict=True))
 
 
+async def test_what_is_given_is_sent_at_once_too():
+    line = Line()
+    assert watching(line).give(lives(3))
+    assert [len(send) for send in line.sends] == [3]
+
+
 async def test_a_turn_begins_with_the_send_that_acknowledges_it():
     line = Line()
     one = watching(line)
     one.answer("7", {"ok": True})
     assert line.sends == []
-    one.connection.put(*Parcels().of_batch(lives(1))[0])
+    one.connection.put(*Parcels().of(lives(1))[0])
     assert [len(send) for send in line.sends] == [2]
     assert line.sends[0][0] == b'437[{"ok":true}]'
 
@@ -94,12 +100,12 @@ async def test_a_large_batch_is_cut_where_a_client_may_have_to_read_first(monkey
 
 async def test_all_who_watch_share_the_bytes_of_a_batch():
     parcels, events = Parcels(), lives(3)
-    assert parcels.of_batch(events) is parcels.of_batch(list(events))
-    assert parcels.of_batch(events[:2]) is not parcels.of_batch(events)
+    assert parcels.of(events) is parcels.of(list(events))
+    assert parcels.of(events[:2]) is not parcels.of(events)
 
 
 @pytest.mark.parametrize("size", [1, 70_000])
 async def test_an_event_is_never_left_out_for_its_size(monkeypatch, size):
     monkeypatch.setattr(client, "MOST_TOGETHER", size)
-    together = Parcels().of_batch(lives(3))
+    together = Parcels().of(lives(3))
     assert sum(map(len, together)) == 3 and all(together)

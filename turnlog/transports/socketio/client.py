@@ -73,8 +73,8 @@ class Client:
         line = self.connection.line
         if line is None or line.is_full:
             return False
-        for live in events:
-            line.write(self._parcels.of(live))
+        for together in self._parcels.of(events):
+            line.write(*together)
         return True
 
     @asynccontextmanager
@@ -114,7 +114,7 @@ class Client:
             connection.put(Parcel(AGENT_EVENT % start))
             del start  # nothing is kept for as long as the client watches
             async for batch in batches:
-                for together in self._parcels.of_batch(batch):
+                for together in self._parcels.of(batch):
                     if connection.is_full:
                         await connection.room()
                     connection.put(*together)
@@ -130,34 +130,27 @@ class Client:
 
 
 class Parcels:
-    """Events as parcels. All who watch a session want the same one, one after the other."""
+    """Events as parcels. All who watch a session want the same ones, one after the other."""
 
     def __init__(self) -> None:
-        self._newest: tuple[LiveEvent | None, Parcel | None] = (None, None)
-        self._batch: tuple[Sequence[LiveEvent], list[list[Parcel]]] = ((), [])
+        self._newest: tuple[Sequence[LiveEvent], list[list[Parcel]]] = ((), [])
 
-    def of(self, live: LiveEvent) -> Parcel:
-        newest, parcel = self._newest
-        if newest is not live or parcel is None:
-            parcel = Parcel(AGENT_EVENT % live.json)
-            self._newest = live, parcel
-        return parcel
-
-    def of_batch(self, batch: Sequence[LiveEvent]) -> list[list[Parcel]]:
-        """Those that are sent together, and then the next ones: a client that does not read is
-        given no more than one large event, or a few small ones.
+    def of(self, events: Sequence[LiveEvent]) -> list[list[Parcel]]:
+        """Those that are sent together, and then the next ones: who does not read is given no more
+        than a large event, or some small ones.
         """
-        if self._batch[0] != batch:
-            together: list[list[Parcel]] = []
-            size = MOST_TOGETHER
-            for parcel in map(self.of, batch):
-                if size + len(parcel) > MOST_TOGETHER:
-                    together.append([])
-                    size = 0
-                together[-1].append(parcel)
+        newest, together = self._newest
+        if newest != events:
+            together, size = [], MOST_TOGETHER
+            for live in events:
+                parcel = Parcel(AGENT_EVENT % live.json)
                 size += len(parcel)
-            self._batch = batch, together
-        return self._batch[1]
+                if size > MOST_TOGETHER:
+                    together.append([])
+                    size = len(parcel)
+                together[-1].append(parcel)
+            self._newest = events, together
+        return together
 
 
 def _session_start(session: Session, after: str | None) -> bytes:
