@@ -141,16 +141,22 @@ class Parcels:
         """
         newest, together = self._newest
         if newest != events:
-            together, size = [], MOST_TOGETHER
-            for live in events:
-                parcel = Parcel(AGENT_EVENT % live.json)
-                size += len(parcel)
-                if size > MOST_TOGETHER:
-                    together.append([])
-                    size = len(parcel)
-                together[-1].append(parcel)
+            parcels = [Parcel(AGENT_EVENT % live.json) for live in events]
+            together = [parcels] if len(parcels) == 1 else _in_groups(parcels)
             self._newest = events, together
         return together
+
+
+def _in_groups(parcels: Sequence[Parcel]) -> list[list[Parcel]]:
+    groups: list[list[Parcel]] = []
+    size = MOST_TOGETHER
+    for parcel in parcels:
+        size += len(parcel)
+        if size > MOST_TOGETHER:
+            groups.append([])
+            size = len(parcel)
+        groups[-1].append(parcel)
+    return groups
 
 
 def _session_start(session: Session, after: str | None) -> bytes:
