@@ -9,15 +9,15 @@ stream sleeps, as to a websocket.
 import asyncio
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from turnlog.events.base import Event
 from turnlog.events.kinds import Complete, Error
 from turnlog.ports import Give, LiveEvent
 from turnlog.telemetry.metrics import Metrics
@@ -64,41 +64,30 @@ class EventStream(Response):
         self._endings = ENDINGS if of_turn else ()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        when_gone = (scope.get("extensions") or {}).get(WHEN_GONE)
-        stream = _stream(self._follow, self._metrics, self.until, self._endings, when_gone)
+        stream = partial(self._stream, (scope.get("extensions") or {}).get(WHEN_GONE))
         await send({"type": "http.response.start", "status": 200, "headers": [*HEAD]})
         if REST in scope:
             scope[REST].append(stream)
         else:
             await stream(receive, send)
 
-
-def _stream(
-    follow: Follow,
-    metrics: Metrics,
-    until: float | None,
-    endings: Collection[type[Event]],
-    when_gone: WhenGone | None,
-) -> Stream:
-    """The batches, one write for each, until they end, the time comes, or the client goes."""
-
-    async def stream(receive: Receive, send: Send) -> None:
-        batches = follow(straight(send))
+    async def _stream(self, when_gone: WhenGone | None, receive: Receive, send: Send) -> None:
+        """The batches, one write for each, until they end, the time comes, or the client goes."""
+        batches = self._follow(straight(send))
         me = asyncio.current_task()
         assert me is not None
         leaving = Leaving(me, receive, when_gone)
-        limit = asyncio.timeout(None if until is None else max(0.0, until - time.time()))
+        limit = asyncio.timeout(None if self.until is None else max(0.0, self.until - time.time()))
         is_over = False
         try:
-            with metrics.watching("sse"):
+            with self._metrics.watching("sse"):
                 async with aclosing(batches), limit:
                     async for batch in batches:
-                        body = frames(batch)
-                        if batch and type(batch[-1].entry.envelope.event) in endings:
+                        if batch and type(batch[-1].entry.envelope.event) in self._endings:
                             is_over = True
-                            leaving.ignore()  # what is answered has no client any more
-                        await send(_part(body, is_last=is_over))
-                        del batch, body  # neither is kept while nothing comes
+                            leaving.ignore()  # to a server, who is answered has gone
+                        await send(_part(frames(batch), is_last=is_over))
+                        del batch  # it is not kept while nothing comes
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -111,8 +100,6 @@ def _stream(
             leaving.ignore()
         if not is_over:
             await send(_part(b"", is_last=True))
-
-    return stream
 
 
 def _part(body: bytes, *, is_last: bool) -> Message:
