@@ -68,7 +68,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     over: Callable[[TurnState], None] = lambda state: None  # its end is stored, and was shown
     files: Attachments = NO_ATTACHMENTS
     summarizer: Summarizer = NOBODY  # of what leaves a long conversation's window
-    windows: Windows = msgspec.field(default_factory=Windows)  # what agents were told before
+    windows: Windows | None = None  # what agents were told before; None: it is not remembered
 
     @property
     def agent(self) -> Agent:

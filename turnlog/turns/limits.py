@@ -25,7 +25,7 @@ class UserLimits:
         self._with_files_a_minute = with_files_a_minute
         self._clock = clock
         self._running: defaultdict[str, int] = defaultdict(int)
-        self._sent: dict[str, deque[float]] = {}
+        self._sent: defaultdict[str, deque[float]] = defaultdict(deque)
         self._sent_files: dict[str, deque[float]] = {}
 
     def start(self, user_id: str, *, with_files: bool = False) -> None:
@@ -72,7 +72,7 @@ class UserLimits:
         return self._young(self._sent_files[user_id])
 
     def _recent(self, user_id: str) -> deque[float]:
-        return self._young(self._sent.setdefault(user_id, deque()))
+        return self._young(self._sent[user_id])
 
     def _young(self, sent: deque[float]) -> deque[float]:
         while sent and sent[0] <= self._clock() - MINUTE:
