@@ -72,6 +72,12 @@ async def test_what_is_given_is_sent_at_once_too():
     assert [len(send) for send in line.sends] == [3]
 
 
+async def test_what_is_too_much_for_one_send_is_not_given(monkeypatch):
+    monkeypatch.setattr(client, "MOST_TOGETHER", 1000)
+    line = Line()
+    assert not watching(line).give(lives(10)) and line.sends == []
+
+
 async def test_a_turn_begins_with_the_send_that_acknowledges_it():
     line = Line()
     one = watching(line)

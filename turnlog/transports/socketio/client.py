@@ -69,12 +69,13 @@ class Client:
             self.connection.put_soon(packets.answer(number, answer))  # the turn begins just now
 
     def give(self, events: Sequence[LiveEvent]) -> bool:
-        """Send events of a session that it has joined. False: it has to read first, or polls."""
+        """Send events of a session that it has joined. False: it has to read first, or polls, or
+        they are more than is sent without a look at whether it reads.
+        """
         line = self.connection.line
-        if line is None or line.is_full:
+        if line is None or line.is_full or len(groups := self._parcels.of(events)) > 1:
             return False
-        for together in self._parcels.of(events):
-            line.write(*together)
+        line.write(*groups[0])
         return True
 
     @asynccontextmanager
