@@ -260,13 +260,16 @@ class Exchange:
             ticks.call_next(self._tick)
 
     def _tick(self) -> None:
+        """After a window in which nothing came text does not pile up: what comes next has waited
+        for nobody, and is shown at once."""
         self._ticking = False
-        if self._waiter is not None:
+        if self._pieces and self._waiter is not None:
             self._give()
+        else:
+            self._is_shut = False
 
     def _give(self) -> None:
-        """Give what has come to whoever waits. After a window in which nothing came text does not
-        pile up: what comes next has waited for nobody, and is shown at once."""
+        """Give what has come to whoever waits."""
         waiter = self._waiter
         if waiter is None or waiter.woken.done():
             return

@@ -11,6 +11,7 @@ MOST_LINE = 4_096  # bytes of a line behind the last chunk, and of one that is n
 MOST_TRAILERS = 16_384  # bytes of all lines behind the last chunk; nobody reads them
 _SIZE_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]{0,9}(?:;[^\r\n\0]{0,4000})?\r\n")
 _CHUNK = b"%x\r\n%b\r\n"  # with its size, as most servers write it
+_LAST = b"0\r\n\r\n"
 _TRAILER_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\r\n\0]*\r\n")
 
 
@@ -132,7 +133,9 @@ class Chunked:
         if not data.startswith(written, at):
             return _read_one_by_one(data, at, pieces)
         pieces += contents
-        return at + len(written)
+        at += len(written)
+        self.is_over = data[at:] == _LAST
+        return len(data) if self.is_over else at
 
     def _begin_chunk(self, size: int) -> None:
         self._left = size
