@@ -91,7 +91,9 @@ class Channel:
     # writing
 
     def add(self, batch: Sequence[Stamped]) -> None:
-        """Show these events. Internal ones are left out: they are only known to be no gap."""
+        """Show these events. Internal ones are left out: they are only known to be no gap. Those
+        who sleep are given what is new, or woken.
+        """
         begins, known = False, len(self.events)
         for entry in batch:
             if entry.envelope.internal:
@@ -106,10 +108,7 @@ class Channel:
             self.size += OVERHEAD + len(json)
         self.calls += 1
         self._quiet = False
-        self._tell(() if begins else self.events[known:])
-
-    def _tell(self, new: Sequence[LiveEvent]) -> None:
-        """Give what is new to those who sleep, and wake those who do not take it."""
+        new = () if begins else self.events[known:]
         sleeping, self.sleeping = self.sleeping, []
         for follower in sleeping:
             if new and follower.takes(new):
