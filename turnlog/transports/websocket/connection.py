@@ -1,8 +1,9 @@
 """One open websocket of our server.
 
-Frames go straight to the transport and messages straight to the listener: there is no task, no
-queue and no timer for a socket. It answers pings, and closes what breaks the protocol. However
-many frames come at once, it reads some, and the others have their turn before it reads on.
+Frames go straight to the transport and messages straight to the listener: there is no task and no
+timer for a socket, and what is written waits no longer than until the loop comes round. It answers
+pings, and closes what breaks the protocol. However many frames come at once, it reads some, and the
+others have their turn before it reads on.
 """
 
 import asyncio
