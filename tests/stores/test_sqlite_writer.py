@@ -72,6 +72,44 @@ async def test_a_job_that_fails_harms_none_of_its_neighbors(writer, place):
     assert written(place) == [1, 2]
 
 
+async def test_a_group_is_carried_out_again_only_where_a_job_has_failed_halfway(writer, place):
+    runs = []
+
+    def refused(db):
+        runs.append("refused")
+        raise RuntimeError("no")
+
+    def halfway(db):
+        write(7)(db)
+        refused(db)
+
+    await grouped(writer, write(1), refused, write(2))
+    assert runs == ["refused"]  # it had written nothing: there was nothing to undo
+    assert written(place) == [1, 2]
+    await grouped(writer, write(3), halfway, write(4))
+    assert runs == ["refused"] * 3
+    assert written(place) == [1, 2, 3, 4]
+
+
+async def test_jobs_of_a_group_need_no_way_back_of_their_own(writer, place):
+    statements = []
+    await writer.run(lambda db: db.set_trace_callback(statements.append))
+    await grouped(writer, *map(write, range(3)))
+    assert not [each for each in statements if "SAVEPOINT" in each]
+
+
+async def test_a_transaction_that_sqlite_gave_up_keeps_nothing_of_the_others(writer, place):
+    await writer.run(
+        lambda db: db.execute(
+            "CREATE TRIGGER gives_up BEFORE INSERT ON numbers WHEN NEW.n = 7"
+            " BEGIN SELECT RAISE(ROLLBACK, 'no'); END"
+        )
+    )
+    outcomes = await grouped(writer, write(1), write(7), write(2))
+    assert [type(outcome) for outcome in outcomes] == [sqlite3.IntegrityError] * 3
+    assert written(place) == []
+
+
 async def test_a_commit_that_fails_is_told_to_all_and_keeps_nothing(writer, place):
     def ends_the_transaction(db):
         db.execute("ROLLBACK")

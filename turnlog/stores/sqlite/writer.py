@@ -1,8 +1,9 @@
 """One thread that writes. All jobs waiting at one time share one transaction and one fsync.
 
 Each job is a function of the connection. A job that raises is rolled back alone; the others
-of its group are kept. A caller is answered only after the commit is on disk. Between two groups
-others may look at what is there on the same connection.
+of its group are kept. For that, a group in which one fails halfway is carried out again: a job
+changes nothing but the database. A caller is answered only after the commit is on disk. Between
+two groups others may look at what is there on the same connection.
 """
 
 import asyncio
@@ -111,8 +112,7 @@ _Outcome = tuple[_Job, Any, BaseException | None]  # the job's result, or why it
 
 def _carry_out(db: SqliteConnection, group: list[_Job], commits: Counter) -> list[_Outcome]:
     try:
-        db.execute(SQL["begin_writing"])
-        outcomes = [_one(db, job) for job in group] if group[1:] else [_alone(db, *group)]
+        outcomes = _together(db, group) or _each_apart(db, group)
         db.execute(SQL["commit"])
     except Exception as error:  # the disk is full, locked or broken: nobody's write is kept
         with contextlib.suppress(sqlite3.Error):
@@ -122,6 +122,35 @@ def _carry_out(db: SqliteConnection, group: list[_Job], commits: Counter) -> lis
         return [(job, None, told) for job in group]
     commits.add(1, "success")
     return outcomes
+
+
+def _together(db: SqliteConnection, group: list[_Job]) -> list[_Outcome] | None:
+    """Without a way back for each job: for that, SQLite copies every page that a job changes.
+
+    None: one has failed after it had written, so nothing of the group is kept.
+    """
+    db.execute(SQL["begin_writing"])
+    outcomes: list[_Outcome] = []
+    for job in group:
+        written = db.total_changes
+        try:
+            outcomes.append((job, job.work(db), None))
+        except Exception as error:
+            if not db.in_transaction:  # SQLite has given up all of it
+                raise
+            if db.total_changes != written:
+                db.execute(SQL["roll_back"])
+                return None
+            outcomes.append((job, None, _explained(error)))
+        if not db.in_transaction:  # the job has ended it: the commit will say so
+            break
+    return outcomes
+
+
+def _each_apart(db: SqliteConnection, group: list[_Job]) -> list[_Outcome]:
+    """The same again, but of a job that fails nothing is kept, and of the others everything."""
+    db.execute(SQL["begin_writing"])
+    return [_one(db, job) for job in group]
 
 
 def _one(db: SqliteConnection, job: _Job) -> _Outcome:
@@ -134,16 +163,6 @@ def _one(db: SqliteConnection, job: _Job) -> _Outcome:
         return job, None, _explained(error)
     db.execute(SQL["end_job"])
     return job, result, None
-
-
-def _alone(db: SqliteConnection, job: _Job) -> _Outcome:
-    """A job that shares its transaction with none needs nothing of its own to be rolled back."""
-    try:
-        return job, job.work(db), None
-    except Exception as error:
-        db.execute(SQL["roll_back"])
-        db.execute(SQL["begin_writing"])  # the group goes on
-        return job, None, _explained(error)
 
 
 def _explained(error: Exception) -> Exception:
