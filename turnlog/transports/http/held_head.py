@@ -1,8 +1,8 @@
 """The head of an answer, which goes out with the first part of its body: one send, not two.
 
-ASGI 3: "The protocol server must not start sending the response to the client until it has
-received at least one Response Body event." uvicorn sends it at once. Here it waits until the loop
-comes round, and no longer: whoever opens a stream sees that it is open before anything comes.
+uvicorn sends it at once, and the body after it. Here it waits until the loop comes round, and no
+longer: whoever opens a stream sees that it is open before anything comes. ASGI leaves that to the
+server (django/asgiref, issues 138 and 388).
 """
 
 import asyncio
