@@ -6,6 +6,7 @@ from turnlog.pipeline.prefixes import Prefix, Prefixes
 from turnlog.ports import ToolSpec
 
 FIND = ToolSpec(name="find", description="Find it.", input_schema={"type": "object"})
+ONE, TRUE = {"type": "object", "minProperties": 1}, {"minProperties": True, "type": "object"}
 PREFIX = Prefix("claude-haiku-4-5", "Be kind.", None, [FIND])
 
 
@@ -21,6 +22,8 @@ def test_a_fingerprint_is_that_of_earlier_versions():
         PREFIX._replace(searching="on"),
         PREFIX._replace(searching=0),
         PREFIX._replace(tools=[]),
+        PREFIX._replace(tools=[ToolSpec(name="find", description="Find it.", input_schema=ONE)]),
+        PREFIX._replace(tools=[ToolSpec(name="find", description="Find it.", input_schema=TRUE)]),
         PREFIX._replace(tools=[ToolSpec(name="find", description="", input_schema={})]),
     ],
 )
@@ -29,3 +32,14 @@ def test_each_change_of_a_prefix_is_noticed(other):
     before = known.fingerprint("a", PREFIX)
     assert known.fingerprint("a", other) == other.fingerprint != before
     assert known.fingerprint("a", PREFIX) == before == known.fingerprint("b", PREFIX)
+
+
+def test_a_schema_that_is_changed_in_place_is_noticed():
+    schema = {"type": "object"}
+    prefix = PREFIX._replace(tools=[ToolSpec(name="t", description="", input_schema=schema)])
+    known = Prefixes()
+    before = known.fingerprint("a", prefix)
+    schema["title"] = "T"
+    assert known.fingerprint("a", prefix) == prefix.fingerprint != before
+    schema["additionalProperties"], schema["title"] = False, schema.pop("title")
+    assert known.fingerprint("a", prefix) == prefix.fingerprint

@@ -127,7 +127,7 @@ async def test_requests_that_come_at_once_are_answered_one_after_the_other():
     async with connected() as (reader, writer, protocol):
         writer.write(GET % 1 + GET % 2 + GET % 3)
         assert [await answered(reader) for _ in range(3)] == [b"/1", b"/2", b"/3"]
-        assert protocol.cycle is None
+        assert (protocol.cycle, protocol._answering) == (None, None)
 
 
 @pytest.mark.parametrize("cut", [1, 3, 8, 17, 26, 27])
@@ -154,12 +154,15 @@ NOT_PROMISED = {  # what we use of uvicorn, and where it is written
     "response": (sse.straight, {"flow", "transport", "chunked_encoding"}),
     "response.flow": (sse.straight, {"write_paused"}),
     "cycle": (head_deadline, {"response_complete", "more_body", "scope"}),
-    "self.cycle": (HeadDeadline._when_gone, {"more_body", "disconnected"}),
+    "request": (HeadDeadline._when_gone, {"more_body", "disconnected"}),
+    "self._answering": (HeadDeadline.connection_lost, {"disconnected", "message_event"}),
     "self._cycle": (HeldHead, {"transport"}),
     "self": (
         HeadDeadline.on_response_complete,
         {
             "cycle",
+            "_answering",
+            "pipeline",
             "scope",
             "headers",
             "parser",
@@ -182,7 +185,8 @@ async def test_uvicorn_has_what_we_use_of_it_without_a_promise():
             await asyncio.sleep(0.001)
         cycle, flow = protocol.cycle, protocol.flow
         holders = {"response": cycle, "response.flow": cycle.flow, "cycle": cycle}
-        holders |= {"self": protocol, "self.flow": flow, "self.cycle": cycle, "self._cycle": cycle}
+        holders |= {"self": protocol, "self.flow": flow, "self._cycle": cycle}
+        holders |= dict.fromkeys(("request", "self._answering"), cycle)
         for holder, (where, names) in NOT_PROMISED.items():
             used = re.findall(rf"(?<!\.)\b{re.escape(holder)}\.(\w+)", inspect.getsource(where))
             assert names == set(used), f"{where} uses other parts of uvicorn: name them above"

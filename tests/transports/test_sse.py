@@ -8,7 +8,9 @@ from itertools import count
 
 import aiohttp
 import pytest
+from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
 from turnlog.buses.memory import MemoryBus
@@ -19,7 +21,7 @@ from turnlog.telemetry.metrics import Metrics
 from turnlog.testing import samples
 from turnlog.testing.shown_turns import chunk, deaf, turn
 from turnlog.testing.tabs import serve_sockets
-from turnlog.transports import sse, wire
+from turnlog.transports import sends, sse, wire
 
 
 def live():
@@ -45,6 +47,13 @@ class Server:
 
     async def send(self, message):
         self.sent.append(message)
+
+    async def endless_text(self):
+        try:
+            yield "begins"
+            await asyncio.Event().wait()
+        finally:
+            self.is_closed = True
 
     def endless(self, give):
         return self.batches(give, endless=True)
@@ -156,11 +165,31 @@ def asking():
     return [one for one in asyncio.all_tasks() if "Leaving" in one.get_coro().__qualname__]
 
 
-@pytest.mark.parametrize("rest", [b"", GET], ids=["alone", "with another request behind"])
+@pytest.mark.parametrize(
+    "rest",
+    [b"", GET, GET.replace(b"x\r\n", b"x\r\ncontent-length: 9\r\n")],
+    ids=["alone", "with another request behind", "with one behind whose body does not come"],
+)
 async def test_our_server_tells_when_a_client_goes(rest):
     async with endless_stream(GET + rest) as (server, writer):
         assert asking() == []
         writer.close()
+
+
+@pytest.mark.parametrize("head", [b"", b"content-length: 9\r\n"])
+async def test_any_answer_is_told_when_its_client_goes_though_others_wait_behind_it(head):
+    server = Server()
+
+    async def handle(request):
+        return StreamingResponse(server.endless_text())
+
+    async with serve_sockets(Starlette(routes=[Route("/", handle)])) as url:
+        reader, writer = await asyncio.open_connection(*url.removeprefix("http://").split(":"))
+        writer.write(GET + GET.replace(b"x\r\n", b"x\r\n" + head))
+        async with asyncio.timeout(60):
+            await reader.readuntil(b"begins")
+        writer.close()
+        await until(lambda: server.is_closed)
 
 
 async def test_it_is_asked_while_more_of_a_request_comes():
@@ -178,6 +207,39 @@ async def test_a_stream_ends_with_its_token_and_says_so():
     async with asyncio.timeout(60):
         await stream(SCOPE, server.receive, server.send)
     assert server.sent[-1]["more_body"] is False and server.is_closed
+
+
+async def test_a_stream_whose_time_comes_in_its_last_send_is_ended_too():
+    server = Server()
+    shown = [LiveEvent(entry, wire.encode(entry)) for entry in turn(samples.completed())]
+
+    async def follow(give):
+        yield shown
+
+    async def send(message):
+        if message.get("body"):
+            await asyncio.Event().wait()  # the client does not read
+        server.sent.append(message)
+
+    stream = sse.EventStream(follow, server.metrics, of_turn=True)
+    stream.until = time.time() + 0.05
+    async with asyncio.timeout(60):
+        await stream(SCOPE, server.receive, send)
+    assert server.sent[-1]["more_body"] is False
+
+
+async def test_a_large_batch_is_sent_in_parts_the_last_of_which_ends_the_stream(monkeypatch):
+    monkeypatch.setattr(sends, "MOST_TOGETHER", 1)
+    server = Server()
+    shown = [LiveEvent(entry, wire.encode(entry)) for entry in turn(samples.completed())]
+
+    async def follow(give):
+        yield shown
+
+    stream = sse.EventStream(follow, server.metrics, of_turn=True)
+    await stream(SCOPE, server.receive, server.send)
+    assert [message["body"] for message in server.sent[1:]] == [sse.frames([e]) for e in shown]
+    assert [message["more_body"] for message in server.sent[1:]] == [True, False]
 
 
 async def test_a_stream_that_is_stopped_from_outside_says_so():

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from turnlog.buses.joining import UNMADE, joined
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor, cursor_of
-from turnlog.events.kinds import Complete, Error, UserMessageSent
+from turnlog.events.kinds import ENDINGS, UserMessageSent
 from turnlog.ports import Batches, Encode, Give, LiveEvent
 
 MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
-ENDINGS = (Complete, Error)
 NOTHING: tuple[int, int, Sequence[LiveEvent]] = (0, 0, ())  # between two places
 OVERHEAD = 300  # bytes that an event costs besides its JSON, about
 

@@ -27,7 +27,7 @@ from turnlog.buses.stream import Away, Parcel, Stream, Unfit, end
 from turnlog.errors import ConfigError
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor
-from turnlog.events.kinds import Complete, Error, UserMessageSent
+from turnlog.events.kinds import ENDINGS, UserMessageSent
 from turnlog.ports import Batches, Encode, Give, OnSignal, Signal
 
 _log = logging.getLogger(__name__)
@@ -223,7 +223,7 @@ class NodesBus:
     def _note(self, session_id: str, batch: Sequence[Stamped]) -> None:
         if batch:
             last = batch[-1]
-            if type(last.event) in (Complete, Error):
+            if type(last.event) in ENDINGS:
                 self._running.pop(session_id, None)
             elif not last.envelope.internal:
                 self._running[session_id] = last.turn_id

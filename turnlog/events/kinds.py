@@ -288,6 +288,9 @@ class Error(Event, frozen=True, kw_only=True, tag="error"):
     retryable: bool
 
 
+ENDINGS = (Complete, Error)  # of a turn
+
+
 class ResyncRequired(Event, frozen=True, kw_only=True, tag="resync_required"):
     """The client's cursor is too old: reload, then join with the new one."""
 

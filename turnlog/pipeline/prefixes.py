@@ -22,19 +22,27 @@ class Prefix(NamedTuple):
     tools: Sequence[ToolSpec]
 
     @property
+    def json(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    @property
     def fingerprint(self) -> str:
-        return sha256(msgspec.json.encode(self)).hexdigest()[:16]
+        return _fingerprint_of(self.json)
 
 
 class Prefixes:
     """The newest one of each agent: nearly every turn has the same, and takes no hash of it."""
 
     def __init__(self) -> None:
-        self._newest: dict[str, tuple[Prefix, str]] = {}
+        self._newest: dict[str, tuple[bytes, str]] = {}  # its JSON, and the fingerprint
 
     def fingerprint(self, agent_id: str, prefix: Prefix) -> str:
         """That of the prefix, which is the agent's now."""
-        newest = self._newest.get(agent_id)
-        if newest is None or newest[0] != prefix:
-            self._newest[agent_id] = newest = (prefix, prefix.fingerprint)
+        json, newest = prefix.json, self._newest.get(agent_id)
+        if newest is None or newest[0] != json:
+            self._newest[agent_id] = newest = (json, _fingerprint_of(json))
         return newest[1]
+
+
+def _fingerprint_of(json: bytes) -> str:
+    return sha256(json).hexdigest()[:16]

@@ -284,7 +284,7 @@ def _emit(state: TurnState, parts: Parts, placed: Sequence[Envelope], number: in
     """The end of stage 5. An end is shown and counted in one step: who sees it may ask again."""
     emit(placed, state, number, parts.show)
     parts.note(placed)
-    if isinstance(placed[-1].event, k.Complete | k.Error):
+    if isinstance(placed[-1].event, k.ENDINGS):
         state.is_over = True
         parts.over(state)
 

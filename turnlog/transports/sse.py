@@ -18,9 +18,10 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from turnlog.events.kinds import Complete, Error
+from turnlog.events.kinds import ENDINGS
 from turnlog.ports import Give, LiveEvent
 from turnlog.telemetry.metrics import Metrics
+from turnlog.transports.sends import is_one_send, sends_of
 
 HEADERS = {
     "content-type": "text/event-stream; charset=utf-8",
@@ -28,7 +29,6 @@ HEADERS = {
     "x-accel-buffering": "no",  # proxies must not collect what should stream
 }
 HEAD = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-ENDINGS = (Complete, Error)  # of a turn
 ALIVE = b": still here\n\n"
 WHEN_GONE = "turnlog.when_gone"  # in a scope's extensions: a WhenGone of our server
 REST = "turnlog.rest"  # in a scope: where an application leaves what it has not sent
@@ -56,7 +56,7 @@ class EventStream(Response):
     until: float | None = None  # seconds since 1970: it ends then, properly
 
     def __init__(self, follow: Follow, metrics: Metrics, *, of_turn: bool = False) -> None:
-        """`follow`: the batches, but for the chunks that it has given. `of_turn`: the end of a
+        """`follow`: the batches, but for the events that it has given. `of_turn`: the end of a
         turn is their end, and so the end of the stream goes out with it.
         """
         self._follow = follow
@@ -72,7 +72,7 @@ class EventStream(Response):
             await stream(receive, send)
 
     async def _stream(self, when_gone: WhenGone | None, receive: Receive, send: Send) -> None:
-        """The batches, one write for each, until they end, the time comes, or the client goes."""
+        """The batches, in few writes, until they end, the time comes, or the client goes."""
         batches = self._follow(straight(send))
         me = asyncio.current_task()
         assert me is not None
@@ -83,11 +83,13 @@ class EventStream(Response):
             with self._metrics.watching("sse"):
                 async with aclosing(batches), limit:
                     async for batch in batches:
-                        if batch and type(batch[-1].entry.envelope.event) in self._endings:
-                            is_over = True
-                            leaving.ignore()  # to a server, who is answered has gone
-                        await send(_part(frames(batch), is_last=is_over))
-                        del batch  # it is not kept while nothing comes
+                        for together in sends_of(batch):
+                            ends = self._ends(together)
+                            if ends:
+                                leaving.ignore()  # a server takes who is answered for gone
+                            await send(_part(frames(together), is_last=ends))
+                            is_over = ends
+                        del batch, together  # neither is kept while nothing comes
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -100,6 +102,9 @@ class EventStream(Response):
             leaving.ignore()
         if not is_over:
             await send(_part(b"", is_last=True))
+
+    def _ends(self, events: Sequence[LiveEvent]) -> bool:
+        return bool(events) and type(events[-1].entry.envelope.event) in self._endings
 
 
 def _part(body: bytes, *, is_last: bool) -> Message:
@@ -118,6 +123,8 @@ def straight(send: Send) -> Give | None:
     def give(events: Sequence[LiveEvent]) -> bool:
         if response.flow.write_paused or response.transport.is_closing():
             return False  # a client that has to read first, or has gone
+        if not is_one_send(events):
+            return False  # somebody has to look between two of them whether it reads
         body = frames(events)
         response.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
         return True

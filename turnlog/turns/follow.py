@@ -13,14 +13,13 @@ from turnlog.errors import TurnlogError
 from turnlog.events.base import Stamped
 from turnlog.events.clock import seconds_until
 from turnlog.events.cursor import BEGINNING, Cursor, cursor_of
-from turnlog.events.kinds import Complete, Error, ResyncRequired
+from turnlog.events.kinds import ENDINGS, Error, ResyncRequired
 from turnlog.pipeline.ending import completed_again
 from turnlog.ports import OPEN, Batches, Bus, Encode, Give, LiveEvent, StartedTurn, Store, Turn
 from turnlog.turns.live_turn import LiveTurn
 from turnlog.turns.server_event import server_envelope
 
 TOO_OLD = "What came after this cursor is no longer at hand. Reload, then go on from there."
-ENDINGS = (Complete, Error)
 LOG_LOOKS = 1.0  # seconds between two looks at the log, where nothing comes from other nodes
 FEW = 100  # events that are read to see whether all of them are internal
 JUST_NOW = 60.0  # seconds; clocks of nodes are not further apart
@@ -67,13 +66,13 @@ class Silence:
 class Newest:
     """What one who watches was shown last: in a batch, or while it slept."""
 
-    __slots__ = ("_but", "_give", "entry")
+    __slots__ = ("_give", "_wakes_for", "entry")
 
-    def __init__(self, give: Give | None, *, but: Collection[type] = ()) -> None:
-        """`but`: events that wake it all the same."""
+    def __init__(self, give: Give | None, *, wakes_for: Collection[type] = ()) -> None:
+        """`wakes_for`: events that wake it all the same."""
         self.entry: Stamped | None = None
         self._give = give
-        self._but = but
+        self._wakes_for = wakes_for
 
     @property
     def give(self) -> Give | None:
@@ -83,7 +82,7 @@ class Newest:
     def _given(self, events: Sequence[LiveEvent]) -> bool:
         newest = events[-1].entry
         assert self._give is not None
-        if type(newest.envelope.event) in self._but or not self._give(events):
+        if type(newest.envelope.event) in self._wakes_for or not self._give(events):
             return False
         self.entry = newest
         return True
@@ -154,7 +153,7 @@ class Following:
         With `is_at_rest` it also ends when nobody works on the turn. `give` as for a session, but
         what ends the turn is in a batch.
         """
-        newest = Newest(give, but=ENDINGS)
+        newest = Newest(give, wakes_for=ENDINGS)
         opening, batches = await self._from_start(user_id, started, newest.give)
         async with aclosing(batches):
             yield opening

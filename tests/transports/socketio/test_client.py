@@ -7,8 +7,7 @@ import pytest
 from turnlog.events.base import Stamped
 from turnlog.ports import LiveEvent, User
 from turnlog.testing import samples
-from turnlog.transports import wire
-from turnlog.transports.socketio import client
+from turnlog.transports import sends, wire
 from turnlog.transports.socketio.client import Client, Parcels
 from turnlog.transports.socketio.connection import Connection
 
@@ -73,7 +72,7 @@ async def test_what_is_given_is_sent_at_once_too():
 
 
 async def test_what_is_too_much_for_one_send_is_not_given(monkeypatch):
-    monkeypatch.setattr(client, "MOST_TOGETHER", 1000)
+    monkeypatch.setattr(sends, "MOST_TOGETHER", 1000)
     line = Line()
     assert not watching(line).give(lives(10)) and line.sends == []
 
@@ -83,13 +82,13 @@ async def test_a_turn_begins_with_the_send_that_acknowledges_it():
     one = watching(line)
     one.answer("7", {"ok": True})
     assert line.sends == []
-    one.connection.put(*Parcels().of(lives(1))[0])
+    one.connection.put(*Parcels().of(lives(1)))
     assert [len(send) for send in line.sends] == [2]
     assert line.sends[0][0] == b'437[{"ok":true}]'
 
 
 async def test_a_large_batch_is_cut_where_a_client_may_have_to_read_first(monkeypatch):
-    monkeypatch.setattr(client, "MOST_TOGETHER", 1000)
+    monkeypatch.setattr(sends, "MOST_TOGETHER", 1000)
     events = lives(10)
     line = Line(most=2)
     one = watching(line)
@@ -110,8 +109,20 @@ async def test_all_who_watch_share_the_bytes_of_a_batch():
     assert parcels.of(events[:2]) is not parcels.of(events)
 
 
-@pytest.mark.parametrize("size", [1, 70_000])
-async def test_an_event_is_never_left_out_for_its_size(monkeypatch, size):
-    monkeypatch.setattr(client, "MOST_TOGETHER", size)
-    together = Parcels().of(lives(3))
-    assert sum(map(len, together)) == 3 and all(together)
+@pytest.mark.parametrize(("size", "expected"), [(1, 3), (1000, 2), (70_000, 1)])
+def test_an_event_is_never_left_out_for_its_size(monkeypatch, size, expected):
+    monkeypatch.setattr(sends, "MOST_TOGETHER", size)
+    events = lives(3)
+    groups = sends.sends_of(events)
+    assert len(groups) == expected and [live for group in groups for live in group] == events
+
+
+async def test_who_does_not_read_holds_no_copy_of_what_waits(monkeypatch):
+    made = []
+    monkeypatch.setattr(Parcels, "of", lambda self, events: made.append(events) or [])
+    one = watching(Line(most=1))
+    following = asyncio.create_task(follow(one, lives(100)))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    following.cancel()
+    assert made == []

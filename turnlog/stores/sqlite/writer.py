@@ -2,8 +2,8 @@
 
 Each job is a function of the connection. A job that raises is rolled back alone; the others
 of its group are kept. For that, a group in which one fails halfway is carried out again: a job
-changes nothing but the database. A caller is answered only after the commit is on disk. Between
-two groups others may look at what is there on the same connection.
+changes rows of the database, and nothing else. A caller is answered only after the commit is on
+disk. Between two groups others may look at what is there on the same connection.
 """
 
 import asyncio
@@ -112,7 +112,9 @@ _Outcome = tuple[_Job, Any, BaseException | None]  # the job's result, or why it
 
 def _carry_out(db: SqliteConnection, group: list[_Job], commits: Counter) -> list[_Outcome]:
     try:
-        outcomes = _together(db, group) or _each_apart(db, group)
+        outcomes = _together(db, group)
+        if outcomes is None:
+            outcomes = _each_apart(db, group)
         db.execute(SQL["commit"])
     except Exception as error:  # the disk is full, locked or broken: nobody's write is kept
         with contextlib.suppress(sqlite3.Error):
@@ -132,13 +134,13 @@ def _together(db: SqliteConnection, group: list[_Job]) -> list[_Outcome] | None:
     db.execute(SQL["begin_writing"])
     outcomes: list[_Outcome] = []
     for job in group:
-        written = db.total_changes
+        changes_before = db.total_changes  # of rows
         try:
             outcomes.append((job, job.work(db), None))
         except Exception as error:
             if not db.in_transaction:  # SQLite has given up all of it
                 raise
-            if db.total_changes != written:
+            if db.total_changes != changes_before:
                 db.execute(SQL["roll_back"])
                 return None
             outcomes.append((job, None, _explained(error)))

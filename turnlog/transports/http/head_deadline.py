@@ -1,8 +1,9 @@
 """A connection that never finishes the head of its request is closed, and holds nothing.
 
-Nor does one become a websocket while something else is under way on it. One that idles between
-two requests is small: what uvicorn keeps ready for it is made when it is needed, and the server
-looks at all of them now and then, instead of a timer for each.
+Nor does one become a websocket while something else is under way on it. Whoever is answered is
+told when the client goes, also where other requests wait behind. One that idles between two
+requests is small: what uvicorn keeps ready for it is made when it is needed, and the server looks
+at all of them now and then, instead of a timer for each.
 """
 
 import asyncio
@@ -23,26 +24,32 @@ WITHIN = 30.0  # seconds from the first byte, or from the connection, to the end
 class HeadDeadline(HttpToolsProtocol):
     """uvicorn's protocol; it waits for ever for the rest of a head."""
 
-    cycle: Any  # a request and its answer
+    cycle: Any  # the newest request and its answer
     scope: Any
     headers: Any
     pipeline: Any
     parser: Any  # None: nothing of a request has come
     until: float  # when it is closed, by the loop's clock
+    _answering: Any  # the request that is being answered: others may wait behind it
     _is_kept: bool  # after an answer, in case that another request comes
     _tell_gone: Callable[[], None] | None
     # With those more than uvicorn's, its attributes would not fit into 30, which instances share.
-    __slots__ = ("_is_kept", "_tell_gone", "until")
+    __slots__ = ("_answering", "_is_kept", "_tell_gone", "until")
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.flow, self.pipeline = _Flow(transport), _Pipeline()
         self._is_kept, self.until = False, self.loop.time() + WITHIN
-        self._tell_gone = None
+        self._answering = self._tell_gone = None
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """uvicorn tells only the newest request that its client has gone."""
         super().connection_lost(exc)
-        self.cycle = self.scope = None  # which have us: nothing is left to be collected
+        if self._answering is not None:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
+        # They have us: nothing is left to be collected.
+        self.cycle = self.scope = self._answering = None
         if self._tell_gone is not None:
             self._tell_gone()
 
@@ -65,6 +72,8 @@ class HeadDeadline(HttpToolsProtocol):
         before = self.cycle
         super().on_headers_complete()
         if self.cycle is not before:
+            if not self.pipeline:
+                self._answering = self.cycle
             self.scope["extensions"] = {WHEN_GONE: self._when_gone}
             if self.scope["method"] != "HEAD":  # whose answer has no body
                 HeldHead(self.cycle)
@@ -72,6 +81,7 @@ class HeadDeadline(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """What was asked is not kept while the client thinks about the next request. Of that one
         a part of the head may be there."""
+        self._answering = self.pipeline[-1][0] if self.pipeline else None
         super().on_response_complete()
         self._unset_keepalive_if_required()  # its timer; see `close_overdue`
         if self._is_idle():
@@ -94,7 +104,8 @@ class HeadDeadline(HttpToolsProtocol):
     def _when_gone(self, tell: Callable[[], None] | None) -> bool:
         """See `sse.WhenGone`. It cannot while more of the request comes, or when it is too late."""
         self._tell_gone = None
-        if tell is None or self.cycle is None or self.cycle.more_body or self.cycle.disconnected:
+        request = self._answering
+        if tell is None or request is None or request.more_body or request.disconnected:
             return False
         self.flow.resume_reading()  # as uvicorn's `receive` does: else nobody sees that it goes
         self._tell_gone = tell

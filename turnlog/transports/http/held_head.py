@@ -40,4 +40,4 @@ class HeldHead:
         if self._cycle.transport is self:
             self._cycle.transport = self._transport
             if not self.is_closing():
-                self._transport.writelines([self._head, data])
+                self._transport.write(self._head + data)

@@ -103,7 +103,7 @@ class _Server(uvicorn.Server):
             await self._tick()
 
     async def on_tick(self, counter: int = 0) -> bool:
-        """Once a second, also while turns end."""
+        """Once a second, also while turns end. `counter` is uvicorn's, and not looked at."""
         close_overdue(self.server_state.connections)
         return await super().on_tick(0)  # it makes a new date header with every tenth number
 
@@ -124,8 +124,11 @@ class _Server(uvicorn.Server):
             await self.on_tick()
             await self._tick()
         await super().shutdown(sockets)
-        await ending
-        if not self.force_exit:
+        if self.force_exit:
+            ending.cancel()
+            await asyncio.wait([ending])
+        else:
+            await ending
             await self._life.aclose()
         _log.info("the server has stopped")
 

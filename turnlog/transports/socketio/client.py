@@ -22,12 +22,12 @@ from turnlog.ports import LiveEvent, Session, User
 from turnlog.transports import wire
 from turnlog.transports.http.sessions import shown
 from turnlog.transports.http.turns import BEGINNING
+from turnlog.transports.sends import is_one_send, sends_of
 from turnlog.transports.socketio import packets
 from turnlog.transports.socketio.connection import Connection
 from turnlog.transports.socketio.packets import AGENT_EVENT
 from turnlog.transports.websocket.frames import Parcel
 
-MOST_TOGETHER = 16_384  # bytes of small events, which are sent at once
 MOST_IN_LINE = 20  # messages that wait until their session is free
 _log = logging.getLogger(__name__)
 Live = AsyncGenerator[Sequence[LiveEvent], None]
@@ -73,9 +73,9 @@ class Client:
         they are more than is sent without a look at whether it reads.
         """
         line = self.connection.line
-        if line is None or line.is_full or len(groups := self._parcels.of(events)) > 1:
+        if line is None or line.is_full or not is_one_send(events):
             return False
-        line.write(*groups[0])
+        line.write(*self._parcels.of(events))
         return True
 
     @asynccontextmanager
@@ -115,12 +115,12 @@ class Client:
             connection.put(Parcel(AGENT_EVENT % start))
             del start  # nothing is kept for as long as the client watches
             async for batch in batches:
-                for together in self._parcels.of(batch):
+                for together in sends_of(batch) if batch else ():  # a heartbeat has no event
                     if connection.is_full:
                         await connection.room()
-                    connection.put(*together)
-                if batch:  # a heartbeat has no event
-                    del batch, together  # neither is kept while nothing comes
+                    connection.put(*self._parcels.of(together))
+                    del together
+                del batch  # nothing is kept while nothing comes
         except Exception:  # it comes back, and gets what it missed
             _log.exception("a session could not be followed")
             self.send_away()
@@ -134,30 +134,15 @@ class Parcels:
     """Events as parcels. All who watch a session want the same ones, one after the other."""
 
     def __init__(self) -> None:
-        self._newest: tuple[Sequence[LiveEvent], list[list[Parcel]]] = ((), [])
+        self._newest: tuple[Sequence[LiveEvent], list[Parcel]] = ((), [])
 
-    def of(self, events: Sequence[LiveEvent]) -> list[list[Parcel]]:
-        """Those that are sent together, and then the next ones: who does not read is given no more
-        than a large event, or some small ones.
-        """
-        newest, together = self._newest
+    def of(self, events: Sequence[LiveEvent]) -> list[Parcel]:
+        """Of events that are sent together."""
+        newest, parcels = self._newest
         if newest != events:
             parcels = [Parcel(AGENT_EVENT % live.json) for live in events]
-            together = [parcels] if len(parcels) == 1 else _in_groups(parcels)
-            self._newest = events, together
-        return together
-
-
-def _in_groups(parcels: Sequence[Parcel]) -> list[list[Parcel]]:
-    groups: list[list[Parcel]] = []
-    size = MOST_TOGETHER
-    for parcel in parcels:
-        size += len(parcel)
-        if size > MOST_TOGETHER:
-            groups.append([])
-            size = len(parcel)
-        groups[-1].append(parcel)
-    return groups
+            self._newest = events, parcels
+        return parcels
 
 
 def _session_start(session: Session, after: str | None) -> bytes:

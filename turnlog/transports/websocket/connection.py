@@ -140,7 +140,7 @@ class WebSocket(asyncio.Protocol):
     def _flush(self) -> None:
         frames, self._outbox = self._outbox, []
         if frames and not self.transport.is_closing():
-            self.transport.writelines(frames)
+            self.transport.write(b"".join(frames))  # some asyncio never pauses for writelines
 
     def _read(self, reader: Reader, data: bytes) -> None:
         """Some frames. Where more are there, they wait."""
