@@ -272,7 +272,7 @@ class _Reading:
     def shows(self, piece: bytes) -> bool:
         """The bytes of a window. False: there are outputs, or what comes next may not wait."""
         self.feed(piece)
-        return not self.outputs and not self.is_over and (self.speaks or self.may_wait())
+        return not self.outputs and not self.is_over and self.may_wait()
 
 
 class _Again(Exception):
