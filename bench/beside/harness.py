@@ -1,10 +1,15 @@
-"""`python -m bench.beside.harness FILE...`: runs of the harness that also measures others.
+"""`python -m bench.beside.harness [FILE...]`: runs of the harness that also measures others.
 
-Each file is the `results.json` of one run; the ratios are to its own floor, in the same run. The
-table goes into docs/benchmarks.md.
+Without a file it makes the runs: the harness lies beside the project, or where `--at` says. A file
+is the `results.json` of a run. Ratios are to the floor of the same run. The table goes into
+docs/benchmarks.md.
 """
 
+import argparse
 import json
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from statistics import median
@@ -12,6 +17,11 @@ from typing import Any, NamedTuple
 
 from bench.beside import page
 
+PROJECT = Path(__file__).parent.parent.parent
+BESIDE = PROJECT.parent / "shared" / "bench"
+PLACE = PROJECT / ".venv" / "harness"  # of its Python and its runs
+PARTS = "cost,latency,memory,history,load100,load500"
+MOST_SECONDS = 900  # of a run
 OURS = {"Socket.IO": "turnlog", "SSE": "turnlog-sse"}  # by the names of its targets
 Run = dict[str, dict[str, list[float]]]  # by metric, then by target: one value a round
 
@@ -84,8 +94,43 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
+def measured(harness: Path, runs: int) -> list[Path]:
+    """The results of so many runs, one after the other, about a minute each."""
+    if not (harness / "bench").is_dir():
+        sys.exit(f"No harness lies at {harness}. Say where it is with --at.")
+    copy = shutil.copytree(harness, PLACE / "copy", dirs_exist_ok=True)  # servers write into it
+    python = _python(copy)
+    environment = os.environ | {"BENCH_ROOT": str(PLACE), "TURNLOG_VENV": sys.prefix}
+    for run in range(runs):
+        command = [python, "-m", "bench", "run", "floor", *OURS.values()]
+        subprocess.run(
+            [*command, "--only", PARTS, "--out", str(run)],
+            cwd=copy,
+            env=environment,
+            check=True,
+            timeout=MOST_SECONDS,
+        )
+    return [PLACE / "run" / str(run) / "results.json" for run in range(runs)]
+
+
+def _python(harness: Path) -> str:
+    """The harness's own Python, with its pinned packages. It is made once."""
+    place = PLACE / "venvs" / "harness"
+    python = str(place / "bin" / "python")
+    subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+    install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*install, "-r", str(harness / "venvs" / "harness.txt")], check=True)
+    return python
+
+
 def main() -> None:
-    runs = [json.loads(Path(name).read_text())["values"] for name in sys.argv[1:]]
+    arguments = argparse.ArgumentParser(prog="python -m bench.beside.harness")
+    arguments.add_argument("files", nargs="*", type=Path, help="results.json of earlier runs")
+    arguments.add_argument("--at", type=Path, default=BESIDE, help="the folder of the harness")
+    arguments.add_argument("--runs", type=int, default=3)
+    said = arguments.parse_args()
+    files = said.files or measured(said.at.resolve(), said.runs)
+    runs = [json.loads(file.read_text())["values"] for file in files]
     text = table(runs)
     sys.stdout.write(f"{text}\n")
     page.put("harness", f"{len(runs)} runs.\n\n{text}" if len(runs) != 1 else text)
