@@ -12,7 +12,7 @@ so that `work` can go on with it in any process.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from functools import partial
 
@@ -57,8 +57,14 @@ from turnlog.projections.titles import title_of
 _log = logging.getLogger(__name__)
 
 
-async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
-    """Keep the user's message. From here on it cannot be lost."""
+async def begin(
+    question: Question, turn_id: str, parts: Parts, set_off: Callable[[TurnState], None]
+) -> TurnState:
+    """Keep the user's message. From here on it cannot be lost.
+
+    `set_off` is called when it is on disk, before it is shown: to send it to those who watch takes
+    longer than to set off the turn, which then asks its model first.
+    """
     files = await admitted_files(question, parts.limits, parts.session.user_id, parts.files)
     session = parts.session
     if session.archived:
@@ -78,6 +84,7 @@ async def begin(question: Question, turn_id: str, parts: Parts) -> TurnState:
 
     def begun(turn: Turn) -> None:
         state.turn = turn
+        set_off(state)
         _emit(state, parts, placed, turn.first_seq)
 
     title = "" if session.title else title_of(question.message)

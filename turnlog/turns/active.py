@@ -155,15 +155,16 @@ class RunningTurns:
             watch, parts = self._prepared(live, session, question.roles)
             self._limits.start(user_id, with_files=bool(question.file_ids))
             self._live[live.turn_id] = live
+            set_off = partial(self._set_off, live, watch, question, parts)
             try:
-                state = await pipeline.begin(question, live.turn_id, parts)
+                state = await pipeline.begin(question, live.turn_id, parts, set_off)
             except BaseException as error:
-                self._limits.take_back(user_id)
-                self._forget(live)
+                if not live.begun.is_set():  # it is not on disk; else it goes on without us
+                    self._limits.take_back(user_id)
+                    self._forget(live)
                 if isinstance(error, AlreadyAsked):
                     return await self._asked_before(session, question, error)
                 raise
-            self._set_off(live, watch, question, state, parts)
         finally:
             self._starting -= 1
         return StartedTurn.of(state.turn)
@@ -192,7 +193,7 @@ class RunningTurns:
         except BaseException:
             self._rest(live)
             raise
-        self._set_off(live, watch, question, state, parts)
+        self._set_off(live, watch, question, parts, state)
 
     async def give_up(self, turn: Turn) -> None:
         """End a turn that this process has claimed and cannot go on with."""
@@ -292,7 +293,7 @@ class RunningTurns:
         return watch, replace(parts, note=watch.note, over=over, windows=self._windows)
 
     def _set_off(
-        self, live: LiveTurn, watch: TurnWatch, question: Question, state: TurnState, parts: Parts
+        self, live: LiveTurn, watch: TurnWatch, question: Question, parts: Parts, state: TurnState
     ) -> None:
         """Let the turn run by itself."""
         live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))

@@ -1,0 +1,89 @@
+"""The first moments of a turn: its question is on disk, and its model is asked."""
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from turnlog import Agent, Settings, create_app
+from turnlog.events import kinds as k
+from turnlog.events.content import TokenUsage
+from turnlog.events.cursor import BEGINNING
+from turnlog.ports import CallStarted, Question
+from turnlog.stores.memory.store import MemoryStore
+
+USER = "ann"
+
+
+class Noting:
+    """A Model that notes when it is asked."""
+
+    def __init__(self, notes):
+        self._notes = notes
+
+    async def open(self):
+        pass
+
+    async def close(self):
+        pass
+
+    async def count(self, prompt):
+        return 1
+
+    async def call(self, prompt):
+        self._notes.append("asked")
+        yield [CallStarted(message_id="", model="noting", reported={})]
+        block = {"type": "text", "text": "Yes."}
+        said = {"message_id": "", "blocks": [block], "model": "noting", "stop_reason": "end_turn"}
+        yield [k.Message(**said, token_usage=TokenUsage())]
+
+
+def app_with(notes, store=None):
+    settings, model = Settings(api_key="none"), Noting(notes)
+    return create_app([Agent("a")], settings=settings, store=store or MemoryStore(), engine=model)
+
+
+async def test_the_model_is_asked_before_those_who_watch_are_woken():
+    notes = []
+
+    async def watch(batches):
+        async with aclosing(batches):
+            async for batch in batches:
+                notes.extend(live.entry.event.type for live in batch)
+                if "complete" in notes:
+                    return
+
+    async with (app := app_with(notes)):
+        session = await app.create_session(USER)
+        watching = asyncio.create_task(watch(app.follow(USER, session.id, BEGINNING)))
+        await asyncio.sleep(0)  # it watches
+        await app.start_turn(USER, session.id, Question(message="Go"))
+        await watching
+    assert notes == ["asked", "user_message_sent", "message", "complete"]
+
+
+async def test_a_question_on_disk_is_answered_though_whoever_asked_waits_no_more():
+    class SlowStore(MemoryStore):
+        def __init__(self):
+            super().__init__()
+            self.wrote, self.says_so = asyncio.Event(), asyncio.Event()
+
+        async def begin_turn(self, *args):
+            turn = await super().begin_turn(*args)
+            self.wrote.set()
+            await self.says_so.wait()
+            return turn
+
+    store = SlowStore()
+    async with (app := app_with([], store)):
+        session = await app.create_session(USER)
+        asking = asyncio.create_task(app.start_turn(USER, session.id, Question(message="Go")))
+        await store.wrote.wait()
+        asking.cancel()
+        store.says_so.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await app._turns.all_at_rest()
+        log = await store.read(USER, session.id)
+        assert [type(entry.event) for entry in log] == [k.UserMessageSent, k.Message]
+        assert not app._turns._limits._running  # nothing is left over
