@@ -136,11 +136,10 @@ class RunningTurns:
         self.refuse_closing()
         return await self._start(user_id, session_id, question)
 
-    async def _begin_waiting(self, waiting: Waiting) -> StartedTurn:
+    async def _begin_waiting(self, first: Waiting) -> StartedTurn:
         """Begin the turn of a question in line, and tell those who wait behind it."""
-        place = (waiting.user_id, waiting.session_id)
-        turn = await self._start(*place, waiting.question, waiting.turn_id)
-        self._bus.signal(waiting.session_id, "wake")
+        turn = await self._start(first.user_id, first.session_id, first.question, first.turn_id)
+        self._bus.signal(first.session_id, "wake")
         return turn
 
     async def _start(
@@ -153,9 +152,9 @@ class RunningTurns:
             if live.turn_id in self._live:  # a question in line that begins at this moment
                 raise Busy(live.turn_id)
             watch, parts = self._prepared(live, session, question.roles)
+            set_off = partial(self._set_off, live, watch, question, parts)
             self._limits.start(user_id, with_files=bool(question.file_ids))
             self._live[live.turn_id] = live
-            set_off = partial(self._set_off, live, watch, question, parts)
             try:
                 state = await pipeline.begin(question, live.turn_id, parts, set_off)
             except BaseException as error:
