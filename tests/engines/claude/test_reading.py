@@ -9,7 +9,6 @@ import pytest
 from raw_events import TOOL, block, json_piece, start, stop
 
 from turnlog.engines.claude.model import ClaudeModel, Patience
-from turnlog.engines.claude.stream import Call
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.chunks import is_chunk
@@ -34,6 +33,16 @@ class Pieces:
     async def pile_up(self, ticks, take):
         while take(self.pieces.popleft()):
             pass
+
+    async def finish(self):
+        pass
+
+    async def aclose(self):
+        pass
+
+    async def post(self, path, request, headers):
+        """Whatever is asked, this is the body of the answer."""
+        return self
 
 
 async def test_arguments_wake_nobody_and_the_first_words_after_them_do_not_wait():
@@ -63,22 +72,24 @@ async def outputs_of(body, takes=True):
         offered.extend(chunk.content for chunk in chunks)
         return takes
 
-    outputs = ClaudeModel(api_key="k", window=0.05)._outputs(body, Call(), straight)
-    return [batch async for batch in outputs], offered
+    model = ClaudeModel(api_key="k", window=0.05)
+    model._connection = body
+    return [batch async for batch in model.call(prompt(straight=straight))], offered
+
+
+def prompt(**fields):
+    hi = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    return Prompt(model="claude-sonnet-5-5", system="", messages=[hi], max_tokens=1000, **fields)
 
 
 async def test_a_tool_call_that_goes_silent_is_given_up():
     silent = Reply(ToolCall("look", {"at": "the moon"}), ending=Stall(3, 10_000.0))
     look = ToolSpec(name="look", description="Look.", input_schema={"type": "object"})
-    hi = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
-    prompt = Prompt(
-        model="claude-sonnet-5-5", system="", messages=[hi], max_tokens=1000, tools=[look]
-    )
     async with SimulatedClaude(silent, pace=0).serve() as url, asyncio.timeout(60):
         patience = Patience(tries=1, silence=1.0)
         model = ClaudeModel(api_key="k", base_url=url, patience=patience, window=0.05)
         with pytest.raises(EngineFailed) as failed:
-            async with aclosing(model.call(prompt)) as batches:
+            async with aclosing(model.call(prompt(tools=[look]))) as batches:
                 async for batch in batches:
                     assert [type(each) for each in batch] == [CallStarted]
         await model.close()

@@ -95,12 +95,11 @@ class ClaudeModel:
         call = Call(prompt.max_tokens)
         before = paused(prompt.messages)
         response = await self._begin(await self._body(prompt) | {"stream": True})
+        splitter = self._platform.splitter() if self._platform else SseSplitter(joins=True)
+        reading = _Reading(call, splitter, prompt.straight, keeps_raw=self._keep_raw is not None)
         try:
-            async with (
-                aclosing(response),
-                aclosing(self._outputs(response, call, prompt.straight)) as batches,
-            ):
-                async for outputs in batches:
+            async with aclosing(response):
+                while outputs := await self._next(response, reading):
                     yield with_searches(outputs, before) if call.finished else outputs
                 if call.finished:
                     await response.finish()
@@ -109,31 +108,22 @@ class ClaudeModel:
         except EngineFailed as failure:
             self._metrics.provider_errors.add(1, failure.code)
             raise
-
-    async def _outputs(
-        self, response: Response, call: Call, straight: Straight
-    ) -> AsyncGenerator[Sequence[CallOutput], None]:
-        """What comes of the pieces of the body, until the answer ends. However it ends, what
-        there was of it is kept, if that is wanted.
-        """
-        splitter = self._platform.splitter() if self._platform else SseSplitter(joins=True)
-        reading = _Reading(call, splitter, straight, keeps_raw=self._keep_raw is not None)
-        rested = time.monotonic()
-        try:
-            while not reading.is_over:
-                reading.feed(await _read(response))
-                if reading.outputs:
-                    yield reading.taken()
-                if self._ticks and reading.may_wait() and not reading.is_over:
-                    await response.pile_up(self._ticks, reading.shows)
-                    if reading.outputs:
-                        yield reading.taken()
-                elif time.monotonic() - rested > BREATH:  # others want their turn, or to stop this
-                    await asyncio.sleep(0)
-                    rested = time.monotonic()
         finally:
-            if self._keep_raw is not None:
+            if self._keep_raw is not None:  # however it ended, what there was of it is kept
                 self._keep_raw(call.message_id, reading.raw)
+
+    async def _next(self, response: Response, reading: "_Reading") -> Sequence[CallOutput]:
+        """What comes of the next pieces of the body; nothing: the answer is over."""
+        while not reading.is_over:
+            if self._ticks and reading.may_wait():
+                await response.pile_up(self._ticks, reading.shows)
+            else:
+                await reading.rest()
+            if not reading.outputs and not reading.is_over:
+                reading.feed(await _read(response))
+            if reading.outputs:
+                return reading.taken()
+        return ()
 
     async def count(self, prompt: Prompt) -> int:
         """How many tokens the model would be told. Asked for at most twice."""
@@ -244,6 +234,7 @@ class _Reading:
         self._splitter = splitter
         self._straight = straight
         self._keeps_raw = keeps_raw
+        self._rested = time.monotonic()
 
     def feed(self, piece: bytes) -> None:
         """The next bytes; none: there are no more. If chunks are all that comes of them, these go
@@ -264,6 +255,12 @@ class _Reading:
         outputs, self.outputs = self.outputs, []
         self.speaks = self.speaks or not CHUNKS.isdisjoint(map(type, outputs))
         return outputs
+
+    async def rest(self) -> None:
+        """Others want their turn, or to stop this."""
+        if time.monotonic() - self._rested > BREATH:
+            await asyncio.sleep(0)
+            self._rested = time.monotonic()
 
     def may_wait(self) -> bool:
         """Whether what comes next may pile up: the beginning was shown, or this is not shown."""
