@@ -85,10 +85,17 @@ YES = Reply("Yes.")
 STUCK = Reply("one two three four", chunk=4, ending=Stall(8, 60))
 
 
+class WithoutDrafts(MemoryStore):
+    """Of a process that dies before its first draft is due, however busy the machine is."""
+
+    async def add_draft(self, turn, piece):
+        pass
+
+
 @asynccontextmanager
 async def crashed():
     """A store whose process died in mid-answer, with the session that it answered."""
-    store = MemoryStore("dead")
+    store = WithoutDrafts("dead")
     async with served(STUCK, store=store) as server:
         session = await server.session()
         async with watching(server, session) as shown:
