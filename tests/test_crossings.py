@@ -157,6 +157,7 @@ async def test_a_turn_whose_agent_is_gone_keeps_no_other_from_expiring():
         await desk.rest()
         assert (await desk.kept(stays))[-1].content == "Done."
         assert (await store.evidence(gone)).running == []
+        assert desk.app._turns._live == {}  # or its user would be held to work on it for ever
         assert await desk.pending() == []
 
 

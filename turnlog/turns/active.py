@@ -189,10 +189,10 @@ class RunningTurns:
             drafts = unkept(turn, state)  # of agents that were writing when the process died
             state.index = max(state.index, drafts.index)
             await pipeline.deliver([*draft_events(drafts), state.from_outside(first)], state, parts)
-        except BaseException:
+            self._set_off(live, watch, question, parts, state)
+        except BaseException:  # also where its agent is not here any more
             self._rest(live)
             raise
-        self._set_off(live, watch, question, parts, state)
 
     async def give_up(self, turn: Turn) -> None:
         """End a turn that this process has claimed and cannot go on with."""
