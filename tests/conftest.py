@@ -36,6 +36,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="write the tables of golden pages anew")
 
 
+@pytest.fixture
+def hurried(monkeypatch):
+    """The simulated Claude of an app that has no key writes as fast as it can."""
+    from turnlog.simulator import SimulatedClaude
+
+    monkeypatch.setitem(SimulatedClaude.__init__.__kwdefaults__, "pace", 0.0)
+
+
 @pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL for this worker of the test run, or the one that a URL names."""

@@ -158,17 +158,6 @@ async def test_what_came_before_the_cut_was_said():
     assert of(k.MessageChunk, outputs)
 
 
-@pytest.mark.parametrize("window", [0.0, 0.05])
-@pytest.mark.parametrize("goes_straight", [True, False])
-async def test_a_stream_that_goes_silent_is_given_up(window, goes_straight):
-    silent, shown = Reply("Hello you.", chunk=5, ending=Stall(4, FOR_EVER)), []
-    straight = {"straight": lambda chunks: shown.extend(chunks) or goes_straight}
-    patience = {"patience": Patience(tries=1, silence=1.0)}
-    outputs, failed, _ = await outcome(silent, window=window, **patience, **straight)
-    assert (failed.code, failed.retryable) == ("stalled", True)
-    assert of(k.MessageChunk, shown if goes_straight else outputs)
-
-
 async def test_an_error_in_mid_answer_is_told_in_our_words():
     outputs, failed, sim = await outcome(Reply("Hello.", ending=Break(3, "api_error", "secret")))
     assert (failed.code, sim.accepted) == ("provider_error", 1)

@@ -281,6 +281,7 @@ class Ticket(msgspec.Struct):
     done: bool = False
 
 
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("kind", [Ticket, list[Ticket], dict[str, int], str, int, Ticket | None])
 async def test_structured_output_fits_the_schema(kind):
     async with create_app([Agent("a", output=kind)], settings=Settings(), store="memory:") as app:

@@ -11,7 +11,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "teams.md"
 
 
 @pytest.fixture
-async def team(monkeypatch, tmp_path):
+async def team(monkeypatch, tmp_path, hurried):
     """The app of docs/teams.md, as it stands there."""
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)

@@ -223,6 +223,7 @@ async def joins_and_ends(server, session, seconds, transport):
     return isinstance(start, dict)
 
 
+@pytest.mark.slow  # tokens end at whole seconds
 @pytest.mark.parametrize("transport", ["websocket", "polling"])
 async def test_a_socket_ends_with_its_token(transport):
     async with served(secret=SECRET) as server:

@@ -112,6 +112,7 @@ def test_a_taken_port_and_a_folder_that_cannot_be_written_are_found(capsys, modu
         other.bind(("127.0.0.1", 0))
         other.listen()
         monkeypatch.setenv("TURNLOG_PORT", str(other.getsockname()[1]))
+        monkeypatch.setattr(doctor, "ANSWERS_WITHIN", 0.1)  # it never does
         code, found = examined(capsys, module, "--data=/proc/turnlog")
     assert code == 1
     assert "is taken by another program" in found["port"][1]

@@ -42,7 +42,7 @@ def test_capture_writes_a_file_for_each_capability(tmp_path, capsys):
 
 
 async def test_capture_asks_the_api_where_there_is_a_key():
-    async with SimulatedClaude().serve() as url:
+    async with SimulatedClaude(pace=0).serve() as url:
         settings = Settings(api_key="test", base_url=url, model="claude-sonnet-4-5")
         capture = await recorder.capture(CAPABILITIES[4], settings)
     assert capture.about["simulated"] is False

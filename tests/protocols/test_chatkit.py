@@ -262,7 +262,7 @@ async def test_the_page_speaks_the_protocol_and_loads_nothing_from_elsewhere():
 # 002: the four dialogues and the seven verification points, with the task tools over MCP
 
 
-async def test_the_dialogues_of_002(caplog):
+async def test_the_dialogues_of_002(caplog, hurried):
     caplog.set_level(logging.INFO)
     app = create_app(settings=Settings(api_key=None), store=MemoryStore())
     async with app, client_of(app) as http:

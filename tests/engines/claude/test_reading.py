@@ -7,6 +7,7 @@ from contextlib import aclosing
 
 import pytest
 from raw_events import TOOL, block, json_piece, start, stop
+from test_claude_model import FOR_EVER, of, outcome
 
 from turnlog.engines.claude.model import ClaudeModel, Patience
 from turnlog.errors import EngineFailed
@@ -83,10 +84,10 @@ def prompt(**fields):
 
 
 async def test_a_tool_call_that_goes_silent_is_given_up():
-    silent = Reply(ToolCall("look", {"at": "the moon"}), ending=Stall(3, 10_000.0))
+    silent = Reply(ToolCall("look", {"at": "the moon"}), ending=Stall(3, FOR_EVER))
     look = ToolSpec(name="look", description="Look.", input_schema={"type": "object"})
     async with SimulatedClaude(silent, pace=0).serve() as url, asyncio.timeout(60):
-        patience = Patience(tries=1, silence=1.0)
+        patience = Patience(tries=1, silence=0.1)
         model = ClaudeModel(api_key="k", base_url=url, patience=patience, window=0.05)
         with pytest.raises(EngineFailed) as failed:
             async with aclosing(model.call(prompt(tools=[look]))) as batches:
@@ -94,3 +95,17 @@ async def test_a_tool_call_that_goes_silent_is_given_up():
                     assert [type(each) for each in batch] == [CallStarted]
         await model.close()
     assert (failed.value.code, failed.value.retryable) == ("stalled", True)
+
+
+@pytest.mark.parametrize("window", [0.0, 0.05])
+@pytest.mark.parametrize("goes_straight", [True, False])
+async def test_a_stream_that_goes_silent_is_given_up(window, goes_straight):
+    silent, shown = Reply("Hello you.", chunk=5, ending=Stall(4, FOR_EVER)), []
+    more = {"window": window, "straight": lambda chunks: shown.extend(chunks) or goes_straight}
+    for silence in (0.1, 10.0):  # the first is too short where the machine stands still for it
+        patience = Patience(tries=1, silence=silence)
+        outputs, failed, _ = await outcome(silent, patience=patience, **more)
+        assert (failed.code, failed.retryable) == ("stalled", True)
+        if chunks := of(k.MessageChunk, shown if goes_straight else outputs):
+            break
+    assert chunks
