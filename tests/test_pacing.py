@@ -114,7 +114,7 @@ def test_what_is_held_goes_out_before_whatever_else_comes_and_at_the_end(clock):
     pacer.flush()
     assert out == [[chunk("a")], [chunk("b")]]
     pacer.add(Batch([thought("c")]))
-    pacer.close()
+    pacer.flush()
     assert (out[2:], clock.due) == ([[thought("c")]], [])
 
 

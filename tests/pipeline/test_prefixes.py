@@ -1,6 +1,7 @@
 """Fingerprints of what stands before the messages. They are kept in logs, so they never change."""
 
 import pytest
+from msgspec.structs import replace
 
 from turnlog.pipeline.prefixes import Prefix, Prefixes
 from turnlog.ports import ToolSpec
@@ -17,14 +18,14 @@ def test_a_fingerprint_is_that_of_earlier_versions():
 @pytest.mark.parametrize(
     "other",
     [
-        PREFIX._replace(model="claude-opus-4-5"),
-        PREFIX._replace(system="Be brief."),
-        PREFIX._replace(searching="on"),
-        PREFIX._replace(searching=0),
-        PREFIX._replace(tools=[]),
-        PREFIX._replace(tools=[ToolSpec(name="find", description="Find it.", input_schema=ONE)]),
-        PREFIX._replace(tools=[ToolSpec(name="find", description="Find it.", input_schema=TRUE)]),
-        PREFIX._replace(tools=[ToolSpec(name="find", description="", input_schema={})]),
+        replace(PREFIX, model="claude-opus-4-5"),
+        replace(PREFIX, system="Be brief."),
+        replace(PREFIX, searching="on"),
+        replace(PREFIX, searching=0),
+        replace(PREFIX, tools=[]),
+        replace(PREFIX, tools=[ToolSpec(name="find", description="Find it.", input_schema=ONE)]),
+        replace(PREFIX, tools=[ToolSpec(name="find", description="Find it.", input_schema=TRUE)]),
+        replace(PREFIX, tools=[ToolSpec(name="find", description="", input_schema={})]),
     ],
 )
 def test_each_change_of_a_prefix_is_noticed(other):
@@ -36,7 +37,7 @@ def test_each_change_of_a_prefix_is_noticed(other):
 
 def test_a_schema_that_is_changed_in_place_is_noticed():
     schema = {"type": "object"}
-    prefix = PREFIX._replace(tools=[ToolSpec(name="t", description="", input_schema=schema)])
+    prefix = replace(PREFIX, tools=[ToolSpec(name="t", description="", input_schema=schema)])
     known = Prefixes()
     before = known.fingerprint("a", prefix)
     schema["title"] = "T"

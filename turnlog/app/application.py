@@ -107,6 +107,7 @@ class Turnlog(RunsTurns):
         self._agents = {agent.id: agent for agent in agents}
         self._roster = Roster(agents)
         self._engines = engines
+        self._summaries = summaries(settings, engines)
         self.bus = bus
         self._book = PriceBook.of(settings.prices)
         self._budgets = Budgets(settings.budgets, store, self._book.rate, self.timezone)
@@ -323,8 +324,7 @@ class Turnlog(RunsTurns):
 
     async def examine(self) -> dict[str, tuple[bool, str]]:
         """Ask the model, the MCP servers and the connections whether they answer. No turn runs,
-        nothing is stored, and nothing is paid for: the model counts tokens.
-        """
+        nothing is stored, and nothing is paid for: the model counts tokens."""
         from turnlog.app.examination import examine
 
         return await examine(self.settings, self._answering, self._engines, self._mcp, self)
@@ -346,5 +346,5 @@ class Turnlog(RunsTurns):
             guard_for=self._budgets.guard,
             rate=self._book.rate,
             files=self._attachments,
-            summarizer=summaries(self.settings, self._engines).by(session.engine),
+            summarizer=self._summaries.by(session.engine),
         )

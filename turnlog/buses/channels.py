@@ -271,7 +271,7 @@ class Channels(OrderedDict[str, Channel]):
             yield None
             return
         loop = asyncio.get_running_loop()
-        me, fresh = Follower(channel.place_of(after), after.position), True
+        me, fresh = Follower(channel.dropped, after.position), True
         from_nothing, calls = not channel.events, -1
         channel.watchers += 1
         try:

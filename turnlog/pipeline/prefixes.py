@@ -6,14 +6,14 @@ before it, and refuse it when that changes.
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
 from turnlog.ports import ToolSpec
 
 
-class Prefix(NamedTuple):
+class Prefix(msgspec.Struct, frozen=True, array_like=True):
     """What stands before the messages. Its JSON is that of a list."""
 
     model: str

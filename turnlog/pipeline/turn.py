@@ -161,7 +161,7 @@ async def _answer(question: Question, state: TurnState, parts: Parts) -> None:
                     await deliver([await named(batch, parts.claim_id)], state, parts)
                     drafts.watch()
     finally:
-        pacer.close()
+        pacer.flush()
         await drafts.close()
 
 

@@ -79,6 +79,11 @@ class Agent:
         """Those of its own tools. MCP servers and clients may bring more."""
         return [tool.name for tool in self.tools]
 
+    @cached_property
+    def handovers(self) -> dict[str, str]:
+        """By the name of the tool, the agent that would take over."""
+        return {handover_tool(agent_id): agent_id for agent_id in self.hands_over_to}
+
 
 def handover_tool(agent_id: str) -> str:
     """The name of the tool by which another agent hands over to this one."""

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -13,7 +12,7 @@ from turnlog.ports import Batch, CallOutput, Hidden, Output, UnreadableCall
 NOT_JSON = "The arguments were not a JSON object. Nothing was run."
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """A whole answer."""
 
     message: k.Message

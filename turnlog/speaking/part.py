@@ -1,15 +1,14 @@
 """One agent's part of a turn: what it has been told so far, and how it ended."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events.usage import searches_of
-from turnlog.ports import Batch, OpenCall, Output, Prompt, Seat, handover_tool
+from turnlog.ports import Batch, OpenCall, Output, Prompt, Seat, Straight
 from turnlog.projections.history.clean import CleanHistory
 from turnlog.projections.history.messages import (
     add,
@@ -33,8 +32,7 @@ class Task(NamedTuple):
     refusal: str = ""
 
 
-@dataclass
-class Part:
+class Part(Struct):
     """One agent's part of the turn. It changes as the agent goes on."""
 
     seat: Seat
@@ -48,14 +46,14 @@ class Part:
     shown: bool = False  # whether anything of that call was shown
     grown: bool = False  # whether `messages` has more than was built from the log
     answer: Answer | None = None  # its newest one
-    calls: list[k.ToolUse] = field(default_factory=list)  # to be run next
+    calls: list[k.ToolUse] = []  # to be run next
     successor: str | None = None  # the agent that takes over
     waits: bool = False  # for a person
 
-    @cached_property
-    def handovers(self) -> dict[str, str]:
+    @property
+    def handovers(self) -> Mapping[str, str]:
         """By the name of the tool, the agent that would take over."""
-        return {handover_tool(agent): agent for agent in self.seat.agent.hands_over_to}
+        return self.seat.agent.handovers
 
     @property
     def is_over(self) -> bool:
@@ -79,12 +77,13 @@ class Part:
             at_work.add(agent_id)
             yield Task(call, agent_id, refusal)
 
-    def prompt(self) -> Prompt:
+    def prompt(self, straight: Straight) -> Prompt:
         return replace(
             self.seat.prompt,
             messages=self.messages,
             searches=self.searches,
             container=self.container,
+            straight=straight,
         )
 
     def batch(self, outputs: Sequence[Output]) -> Batch:

@@ -4,8 +4,6 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from itertools import count
 
-from msgspec.structs import replace
-
 from turnlog.errors import EngineFailed, TooManyCalls
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
@@ -19,11 +17,12 @@ from turnlog.ports import (
     Model,
     OpenCall,
     Output,
-    Prompt,
     SpeakerChanged,
+    Straight,
     UnreadableCall,
     Verdict,
 )
+from turnlog.ports.model import not_straight
 from turnlog.projections.history.clean import CleanHistory
 from turnlog.speaking.answer import failed, read_answer, result
 from turnlog.speaking.part import Part, Task
@@ -70,7 +69,8 @@ class Speakers:
         if part.grown and (record := part.mend()):
             yield part.batch([record])
         me = part.seat.agent.id
-        prompt = part.prompt()
+        straight = self._straight(part)
+        prompt = part.prompt(straight)
         verdict = await self._guard.before(prompt, self._model, me)
         if verdict.records:
             yield part.batch(verdict.records)
@@ -78,7 +78,7 @@ class Speakers:
         changed: Sequence[Event] = ()
         while True:
             try:
-                async with aclosing(self._model.call(self._live(part, prompt))) as answer:
+                async with aclosing(self._model.call(prompt)) as answer:
                     async for outputs in answer:
                         yield self._said(part, outputs)
                 break
@@ -87,7 +87,7 @@ class Speakers:
                 if not changed:
                     raise
             yield part.batch(changed)
-            prompt = part.prompt()
+            prompt = part.prompt(straight)
         goes_on = part.answer is not None and part.answer.goes_on
         verdict = await self._guard.after(goes_on=goes_on, agent_id=me)
         if verdict.records:
@@ -102,10 +102,11 @@ class Speakers:
         part.shown = part.shown or bool([o for o in outputs if type(o) in _PIECES])
         return part.batch(self._kept(part, outputs))
 
-    def _live(self, part: Part, prompt: Prompt) -> Prompt:
-        """With a way for chunks that wakes nobody. Those who work on a task have none: others
-        work at the same time, and what they say waits in line."""
-
+    def _straight(self, part: Part) -> Straight:
+        """A way for chunks that wakes nobody. Those who work on a task have none: others work at
+        the same time, and what they say waits in line."""
+        if part.delegated:
+            return not_straight
         show, agent, call = self._ask.straight, part.seat.agent.ref, part.call
 
         def straight(chunks: Sequence[Chunk]) -> bool:
@@ -113,7 +114,7 @@ class Speakers:
             part.shown = part.shown or shown
             return shown
 
-        return prompt if part.delegated else replace(prompt, straight=straight)
+        return straight
 
     async def _changed(self, part: Part, failure: EngineFailed) -> Sequence[Event]:
         """Change the prompt so that the model accepts it. Returns the records; none: no change."""

@@ -56,9 +56,6 @@ class Pacer:
         for call, batches in calls.items():
             self._emit(Batch(_joined(batches), batches[0].agent, call))
 
-    def close(self) -> None:
-        self.flush()
-
     def _show(self) -> None:
         self._shown = tick_of(self._loop.time(), self._window)
         self.flush()

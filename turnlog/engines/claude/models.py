@@ -4,6 +4,7 @@ What a model takes is in `projections/history/models.py`. `docs/claude.md` shows
 by family; a test compares them.
 """
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from turnlog.projections.history.models import has
@@ -38,6 +39,7 @@ COMPACTION = "compact-2026-09-04"  # a summary on demand
 WEB_SEARCH = "web_search_20250305"
 
 
+@lru_cache(maxsize=100)
 def thinking_of(model: str) -> Thinking:
     """A model that is newer than the table, or not Claude, is taken for an adaptive one."""
     on = BUDGET if has(model, "adaptive") is False else ADAPTIVE

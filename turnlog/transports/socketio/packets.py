@@ -5,7 +5,7 @@ taken as it is, and its payload then does not fit.
 """
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -35,7 +35,7 @@ class NoPacket(Exception):
     """The client does not speak the protocol."""
 
 
-class Packet(NamedTuple):
+class Packet(msgspec.Struct, frozen=True):
     kind: str
     namespace: str
     number: str  # empty: no answer is wanted

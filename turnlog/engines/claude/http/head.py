@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+
+import msgspec
 
 from turnlog.engines.claude.http.framing import Broken, Chunked, Framing, Sized, UntilClosed
 
@@ -26,7 +27,7 @@ _UNPACKED = (b"", b"identity")
 OURS = ("connection", "content-length", "expect", "te", "trailer", "transfer-encoding", "upgrade")
 
 
-class Head(NamedTuple):
+class Head(msgspec.Struct, frozen=True):
     """What a response says before its body."""
 
     status: int
