@@ -32,8 +32,8 @@ class SlowToSay(MemoryStore):
 
 
 class SlowToBegin(SlowToSay):
-    async def begin_turn(self, turn, first, title=""):
-        begun = await super().begin_turn(turn, first, title)
+    async def begin_turn(self, *asked):
+        begun = await super().begin_turn(*asked)
         await self.say()
         return begun
 

@@ -43,9 +43,9 @@ TURNS = [
 ]  # fmt: skip
 
 
-async def told(nodes, **settings):
+async def told(nodes, store=None, **settings):
     """What the models of these nodes were told, one after the other."""
-    store, requests, session = MemoryStore(), [], None
+    store, requests, session = store or MemoryStore(), [], None
     for turns in nodes:
         async with scripted_app(agents=TEAM, store=store, model="claude-opus-4-5", **settings) as (
             app,
@@ -68,6 +68,11 @@ async def test_the_model_is_told_the_same_whatever_the_server_remembers():
     assert await told([turns[:3], turns[3:5], turns[5:]]) == forgetful  # it was started again
 
 
+class WithoutExcerpts(MemoryStore):
+    async def begin_turn(self, turn, first, title="", since=None):
+        return await super().begin_turn(turn, first, title)
+
+
 async def test_only_what_is_new_is_read(monkeypatch):
     sizes, after = [], SessionWindow._after
 
@@ -78,10 +83,14 @@ async def test_only_what_is_new_is_read(monkeypatch):
 
     monkeypatch.setattr(SessionWindow, "_after", counted)
     talk = [*enumerate([[Reply("Yes.")]] * 20)]
-    await told([talk])
+    words = await told([talk], store=WithoutExcerpts())
     assert sizes == [1] + [2] * 19  # the last answer, the new question
-    await told([talk], window_bytes=0)
-    assert sizes[20:] == [*range(1, 40, 2)]
+    sizes.clear()
+    assert await told([talk], window_bytes=0) == words
+    assert sizes == [*range(1, 40, 2)]
+    sizes.clear()
+    assert await told([talk]) == words
+    assert sizes == [1]  # the rest was read when the turns began
 
 
 async def test_what_another_node_has_written_is_told():

@@ -24,6 +24,7 @@ from turnlog.ports import (
     Agent,
     Attachments,
     CallGuard,
+    Excerpt,
     Excerpts,
     OpenCall,
     Prompt,
@@ -59,6 +60,7 @@ async def build_context(
     summarizing: tuple[Summarizer, CallGuard] | None = None,
     shorter: bool = False,
     windows: Windows | None = None,
+    new: Excerpt | None = None,
 ) -> tuple[Seat, str]:
     """The agent with all that it is told, and the fingerprint of what stands before that.
 
@@ -67,11 +69,12 @@ async def build_context(
     `system` is the agent's prompt for this turn. `summarizing`: who summarizes what leaves the
     window; None: the window stays where it is, because somebody has answered already. `shorter`:
     the model could not take in what was built before; without a move of the anchor in return, it
-    cannot be told less.
+    cannot be told less. `new`: the log since the window of the agent was kept, as it was when the
+    turn began; None: to be read.
     """
     windows = Windows(0) if windows is None else windows
     known = SessionWindow(windows, log, session, agent.id)
-    window = await known.take()
+    window = await known.take(new)
     desk = _Desk(
         *(agent, team, question, session, tools, limits, system),
         model=agent.model or limits.model,

@@ -26,6 +26,7 @@ from turnlog.ports import (
     Charge,
     Excerpt,
     Session,
+    Since,
     Spent,
     ToolRun,
     ToolStarted,
@@ -199,7 +200,9 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
 
     # turns
 
-    async def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Turn:
+    async def begin_turn(
+        self, turn: Turn, first: Sequence[Envelope], title: str = "", since: Since | None = None
+    ) -> Turn:
         session = await self.get_session(turn.user_id, turn.session_id)
         for other in self._turns.values():
             if other.session_id != turn.session_id:
@@ -211,7 +214,12 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
         await self.annotate(begun, first)
         if title and not session.title:
             await self.update_session(turn.user_id, turn.session_id, title=title)
-        return self._take(begun)
+        taken = self._take(begun)
+        if since is None:
+            return taken
+        place = {"anchor": since.anchor, "after": since.after}
+        excerpt = await self.excerpt(turn.user_id, turn.session_id, **place)
+        return msgspec.structs.replace(taken, excerpt=excerpt)
 
     def _take(self, turn: Turn) -> Turn:
         """This process works on the turn from now on."""
