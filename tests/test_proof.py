@@ -203,9 +203,9 @@ def filled(folder, fill):
 
 
 @pytest.fixture
-def data(tmp_path):
+def data(migrated):
     """A folder with one whole session."""
-    return filled(tmp_path, lambda store: s.keep(store, *TALK))
+    return filled(migrated, lambda store: s.keep(store, *TALK))
 
 
 async def write(store):

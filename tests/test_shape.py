@@ -31,10 +31,8 @@ def test_no_file_is_too_long_to_read():
 
 def test_every_module_says_what_it_is():
     sources = {name(file): file.read_text() for file in FILES}
-    silent = [
-        n for n, source in sources.items() if source and not ast.get_docstring(ast.parse(source))
-    ]
-    assert silent == []
+    unsure = [n for n, source in sources.items() if source and not source.startswith('"""')]
+    assert [n for n in unsure if not ast.get_docstring(ast.parse(sources[n]))] == []
 
 
 @pytest.mark.parametrize("pins", PINS, ids=name)

@@ -76,11 +76,11 @@ class TestMemoryStore(OurStoreContract):
 
 class TestSqliteStore(OurStoreContract):
     @pytest.fixture
-    async def opened(self, tmp_path):
+    async def opened(self, migrated):
         stores = []
 
         async def open_one():
-            stores.append(SqliteStore(tmp_path))
+            stores.append(SqliteStore(migrated))
             await stores[-1].open()
             return stores[-1]
 

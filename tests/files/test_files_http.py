@@ -15,10 +15,10 @@ PDF = made.pdf("Ducks swim.", "Geese fly.", title="Birds")
 
 
 @pytest.fixture
-async def served(tmp_path):
+async def served(migrated):
     """A server with small limits, its client as Ann, and a session of hers."""
     limits = {"image_bytes": 50_000, "pdf_bytes": 95_000, "files_quota": 100_000}
-    store = SqliteStore(tmp_path)
+    store = SqliteStore(migrated)
     async with (
         scripted_app(store=store, auth_secret=SECRET, **limits) as (app, _),
         client_of(app, headers=ANN) as http,

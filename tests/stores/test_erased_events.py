@@ -74,8 +74,8 @@ class OnPostgres:
 
 
 @pytest.fixture(params=[InMemory, OnDisk], ids=["memory", "sqlite"])
-def place(request, tmp_path):
-    return request.param(tmp_path)
+def place(request, migrated):
+    return request.param(migrated)
 
 
 @asynccontextmanager

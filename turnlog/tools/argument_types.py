@@ -4,7 +4,7 @@ A type that is a list outside has no names there, and a field may have another n
 than inside. The server fills by name, so both must be known when a tool is made.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -13,9 +13,9 @@ from msgspec import inspect
 from turnlog.tools import hints
 
 
-def positional(arguments: Any) -> Iterator[tuple[str, str]]:
+def positional(types: Sequence[inspect.Type]) -> Iterator[tuple[str, str]]:
     """(type, field) of everything that is set by its place in a list."""
-    for each in _types(arguments):
+    for each in types:
         is_list = isinstance(each, inspect.NamedTupleType) or getattr(each, "array_like", False)
         if is_list and hasattr(each, "fields"):
             yield from ((_name(each), field.name) for field in each.fields)
@@ -23,9 +23,9 @@ def positional(arguments: Any) -> Iterator[tuple[str, str]]:
             yield from hints.listed_fields(each.cls)
 
 
-def renamed(arguments: Any) -> Iterator[tuple[str, str, str]]:
+def renamed(types: Sequence[inspect.Type]) -> Iterator[tuple[str, str, str]]:
     """(type, field, its name outside) of everything that is called otherwise outside."""
-    for each in _types(arguments):
+    for each in types:
         for field in getattr(each, "fields", ()):
             if field.name != field.encode_name:
                 yield _name(each), field.name, field.encode_name
@@ -33,10 +33,11 @@ def renamed(arguments: Any) -> Iterator[tuple[str, str, str]]:
             yield from hints.renamed_fields(each.cls)
 
 
-def _types(arguments: Any) -> Iterator[inspect.Type]:
+def types_of(arguments: type[msgspec.Struct] | None) -> list[inspect.Type]:
     """Every type that the arguments are made of, once."""
     waiting: list[Any] = [inspect.type_info(arguments)]
     seen: set[int] = set()
+    types: list[inspect.Type] = []
     while waiting:
         each = waiting.pop()
         if isinstance(each, tuple | list):
@@ -44,8 +45,9 @@ def _types(arguments: Any) -> Iterator[inspect.Type]:
         elif isinstance(each, msgspec.Struct) and id(each) not in seen:
             seen.add(id(each))
             if isinstance(each, inspect.Type):
-                yield each
+                types.append(each)
             waiting += [getattr(each, name) for name in each.__struct_fields__]
+    return types
 
 
 def _name(each: Any) -> str:

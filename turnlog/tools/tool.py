@@ -19,7 +19,7 @@ from turnlog.errors import ConfigError, ToolError
 from turnlog.ports import ApprovalRule, ToolSpec, Turn, check_approver, check_rule
 from turnlog.projections.tool_words import Judgement, judge, words_of
 from turnlog.tools import declaration, docstrings, hints
-from turnlog.tools.argument_types import positional, renamed
+from turnlog.tools.argument_types import positional, renamed, types_of
 from turnlog.tools.identity import Identity
 
 Describe = str | Callable[[dict[str, Any]], str]  # "Create customer {name}", or a function
@@ -259,13 +259,14 @@ def _identified(made: Tool) -> Tool:
     """The tool as the model sees it. Raises TypeError for what the server cannot fill."""
     for _, why in made.identity.unfillable(made.schema):
         raise TypeError(f"tool {made.name!r}: {why}")
-    for where, name in positional(made.arguments):
+    types = types_of(made.arguments)
+    for where, name in positional(types):
         if made.identity.source(name):
             raise TypeError(
                 f"tool {made.name!r}: {where} has {name!r} by its place in a list, where the server"
                 " cannot fill it. Make it a value with names."
             )
-    for where, name, alias in renamed(made.arguments):
+    for where, name, alias in renamed(types):
         if made.identity.source(name) and not made.identity.source(alias):
             raise TypeError(
                 f"tool {made.name!r}: {where} calls {name!r} {alias!r} outside. Say what that is:"

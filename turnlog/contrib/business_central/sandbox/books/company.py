@@ -57,8 +57,9 @@ class Company:
         return next((r for r in rows if all(r[name] == v for name, v in wanted.items())), None)
 
     def lines(self, document: Entity, id: str) -> list[Row]:
-        lines = ENTITIES[document.lines]
-        return [row for row in self.rows(lines) if row["documentId"] == id]
+        lines = self._tables[document.lines].values()
+        mine = [row for row in lines if row["documentId"] == id]
+        return sorted(mine, key=lambda row: row["sequence"])
 
     def put(self, entity: Entity, row: Row) -> Row:
         """Write a row, new or old. It gets a new version, and so a new etag."""
