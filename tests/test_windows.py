@@ -86,11 +86,25 @@ async def test_only_what_is_new_is_read(monkeypatch):
     words = await told([talk], store=WithoutExcerpts())
     assert sizes == [1] + [2] * 19  # the last answer, the new question
     sizes.clear()
-    assert await told([talk], window_bytes=0) == words
+    assert await told([talk], store=WithoutExcerpts(), window_bytes=0) == words
     assert sizes == [*range(1, 40, 2)]
     sizes.clear()
-    assert await told([talk]) == words
-    assert sizes == [1]  # the rest was read when the turns began
+    assert await told([talk]) == await told([talk], window_bytes=0) == words
+    assert sizes == []  # it was read when the turns began
+
+
+@pytest.mark.parametrize("after", [-1, 0, 1, 2, 3])
+@pytest.mark.parametrize("known", [0, 1, 2, 3])
+async def test_what_was_read_before_is_used_only_where_it_fits(known, after):
+    store, windows = MemoryStore(), Windows()
+    await s.keep(store, [s.asked("One."), s.said("Two."), s.said("Three."), s.said("Four.")])
+    session, log = await store.get_session("alice", "s"), await store.read("alice", "s")
+    window = SessionWindow(windows, store, session, "assistant")
+    if known:
+        window.keep(Window("assistant", 0, log[:known]))
+    new = await store.excerpt("alice", "s", anchor=0, after=after)
+    taken = await window.take(new)
+    assert (taken.position, [*taken._new]) == (3, log)
 
 
 async def test_what_another_node_has_written_is_told():

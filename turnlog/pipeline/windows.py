@@ -26,11 +26,11 @@ class Windows:
         self._bytes = 0
         self._kept: dict[Key, tuple[Window, int]] = {}  # with their bytes; the oldest first
 
-    def since(self, session: Session, agent: str) -> Since | None:
-        """Where the agent's window has to be gone on with; None: none is known."""
+    def since(self, session: Session, agent: str) -> Since:
+        """What of the log the agent's window lacks: all of it, where none is known."""
         window, _ = self._kept.get((session.user_id, session.id, agent), (None, 0))
         if window is None or window.anchor != session.anchor:
-            return None
+            return Since(session.anchor, session.anchor - 1)
         return Since(window.anchor, window.position)
 
     def pop(self, key: Key) -> Window | None:
@@ -70,10 +70,12 @@ class SessionWindow:
         if known is not None and known.anchor == anchor and not anew:
             if new is not None and known.grow(new):
                 return known
+            new = None  # the log has changed, perhaps after that
             if known.grow(await self._after(known.position)):
                 return known
-        log = await self._after(anchor - 1)
-        return Window(self._agent, anchor, log.entries, emptied=log.emptied)
+        if new is None or anew or not _begins_at(anchor, new):
+            new = await self._after(anchor - 1)
+        return Window(self._agent, anchor, new.entries, emptied=new.emptied)
 
     def keep(self, window: Window) -> None:
         """Until it is taken again."""
@@ -88,3 +90,8 @@ class SessionWindow:
         return await self._log.excerpt(
             session.user_id, session.id, anchor=session.anchor, after=position
         )
+
+
+def _begins_at(anchor: int, log: Excerpt) -> bool:
+    """Then it has all that is left of the log from there on."""
+    return bool(log.entries) and log.entries[0].position == anchor

@@ -106,7 +106,7 @@ def begin_turn(
     db.lock(turn.session_id)
     end = turns.refuse_second(db, turn)
     begun = open_turn(db, turn, first, title, owner, seals, end)
-    if since is None:
+    if since is None or begun.first_seq - since.after > FEW:
         return begun
     with suppress(UnknownEvent, MsgspecError):  # whoever needs it is told so when they read it
         begun = replace(begun, excerpt=few_of_excerpt(db, turn.user_id, turn.session_id, *since))
