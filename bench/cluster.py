@@ -26,8 +26,8 @@ import asyncpg
 from bench.scale import page, simulation
 from bench.scale.processor import seconds
 from turnlog.simulator import Reply, SimulatedClaude
-from turnlog.testing.cluster import Person, cluster
 from turnlog.testing.server import ServerProcess, serving
+from turnlog.testing.servers.cluster import Person, cluster
 from turnlog.testing.servers.postgres import Postgres
 from turnlog.testing.servers.valkey import Valkey
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from turnlog.simulator import SimulatedClaude
-from turnlog.testing.cluster import cluster
+from turnlog.testing.servers.cluster import cluster
 from turnlog.testing.servers.postgres import Postgres
 from turnlog.testing.servers.valkey import Valkey
 

@@ -17,7 +17,7 @@ from turnlog.projections.proof import prove
 from turnlog.simulator import SimulatedClaude
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
-from turnlog.testing.people import until_at_rest
+from turnlog.testing.golden.people import until_at_rest
 from turnlog.transports import wire
 
 USER = "local"

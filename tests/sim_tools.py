@@ -9,7 +9,7 @@ from typing import Any
 
 from turnlog.contrib.demo import calculate
 from turnlog.errors import ToolError
-from turnlog.simulator import Reply, Text, Thinking, ToolCall
+from turnlog.simulator import Reply, Text, Thinking
 from turnlog.simulator.conversation import answer
 from turnlog.simulator.stream import message
 
@@ -244,9 +244,3 @@ class Chat:
 def tasks(*titles: str) -> Box:
     """A box with these tasks; their ids are 11, 12, ...: not their places."""
     return Box([{"id": 11 + at, "title": t, "completed": False} for at, t in enumerate(titles)])
-
-
-def first_calls(question: str, tools: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """The calls of the first answer to a question."""
-    reply = Chat(tools, messages=[{"role": "user", "content": question}]).next()
-    return [(block.name, block.input) for block in reply.blocks if isinstance(block, ToolCall)]

@@ -18,9 +18,9 @@ from turnlog.simulator import Cut, Reply, Text, ToolCall
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.testing import flows, pages
 from turnlog.testing import samples as s
 from turnlog.testing.apps import SECRET, scripted_app
+from turnlog.testing.golden import flows, pages
 from turnlog.tokens import mint
 from turnlog.turns import claims as claim_check
 

@@ -10,7 +10,7 @@ from turnlog.events.kinds import ApprovalRequested, ToolUse
 from turnlog.events.record import stamped
 from turnlog.ports import Decision
 from turnlog.simulator import SimulatedClaude
-from turnlog.testing import people
+from turnlog.testing.golden import people
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 

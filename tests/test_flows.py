@@ -8,7 +8,7 @@ import pytest
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.postgres.store import PostgresStore
 from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.testing import flows, pages
+from turnlog.testing.golden import flows, pages
 
 PAGES = sorted(Path(__file__).parent.glob("flows/*.md"))
 STORES = {"memory": lambda folder: MemoryStore(), "sqlite": SqliteStore}

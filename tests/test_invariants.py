@@ -30,9 +30,9 @@ from turnlog.simulator import (
 )
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.testing import flows
-from turnlog.testing.pages import Page
-from turnlog.testing.steps import ToolStep, UserStep
+from turnlog.testing.golden import flows
+from turnlog.testing.golden.pages import Page
+from turnlog.testing.golden.steps import ToolStep, UserStep
 
 pytestmark = pytest.mark.slow
 EXAMPLES = int(os.environ.get("EXAMPLES", "120"))

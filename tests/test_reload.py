@@ -11,9 +11,9 @@ from turnlog.projections.transcript import transcript
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.testing import flows, pages
 from turnlog.testing import samples as s
 from turnlog.testing.apps import SECRET, as_user, is_problem, served
+from turnlog.testing.golden import flows, pages
 from turnlog.tokens import mint
 from turnlog.transports import wire
 

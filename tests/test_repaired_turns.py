@@ -21,8 +21,9 @@ from turnlog.simulator import (
 )
 from turnlog.speaking.part import Part
 from turnlog.stores.memory.store import MemoryStore
-from turnlog.testing import invariants, people
+from turnlog.testing import invariants
 from turnlog.testing import samples as s
+from turnlog.testing.golden import people
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER as USER
 

@@ -16,7 +16,7 @@ from turnlog.events.record import stamped
 from turnlog.projections.proof import prove
 from turnlog.simulator import SimulatedClaude
 from turnlog.stores.memory.store import MemoryStore
-from turnlog.testing.teams import lose
+from turnlog.testing.golden.teams import lose
 
 pytestmark = pytest.mark.slow
 USER = "local"

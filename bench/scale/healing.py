@@ -21,7 +21,7 @@ import aiohttp
 from bench.scale import page
 from turnlog.simulator import Reply, SimulatedClaude
 from turnlog.stores.urls import open_store
-from turnlog.testing.cluster import Cluster, Person, cluster
+from turnlog.testing.servers.cluster import Cluster, Person, cluster
 from turnlog.testing.servers.postgres import Postgres
 from turnlog.testing.servers.valkey import Valkey
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import aiohttp
 from history import Asked, History, Read
 
-from turnlog.testing.cluster import Cluster
+from turnlog.testing.servers.cluster import Cluster
 from turnlog.transports import wire
 
 GIVES_UP = 120.0  # seconds that a client tries to be heard

@@ -25,7 +25,7 @@ from turnlog.events.record import stamped
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.urls import open_store
-from turnlog.testing.cluster import Cluster, cluster
+from turnlog.testing.servers.cluster import Cluster, cluster
 from turnlog.testing.servers.postgres import Postgres
 from turnlog.testing.servers.proxy import Proxy
 from turnlog.testing.servers.shards import Shards

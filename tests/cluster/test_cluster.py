@@ -11,7 +11,7 @@ from redis_servers import REDIS_SERVERS
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.urls import open_store
-from turnlog.testing.cluster import Person, cluster, events_of, until
+from turnlog.testing.servers.cluster import Person, cluster, events_of, until
 from turnlog.testing.servers.valkey import Valkey
 
 pytestmark = pytest.mark.slow

@@ -3,7 +3,7 @@
 import pytest
 
 from turnlog.testing.apps import client_of, is_problem, scripted_app
-from turnlog.transports.http.ranges import Slice, wanted
+from turnlog.transports.http.bodies.ranges import Slice, wanted
 
 TEXT = b"".join(b"%05d " % n for n in range(1000))  # 6,000 bytes
 ETAG = '"e"'

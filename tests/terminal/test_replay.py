@@ -8,7 +8,7 @@ import pytest
 
 from turnlog.cli import main
 from turnlog.stores.sqlite.store import SqliteStore
-from turnlog.testing import flows, pages, rows
+from turnlog.testing.golden import flows, pages, rows
 
 ROOT = Path(__file__).parents[2]
 DOC = ROOT / "docs" / "erp-conversation.md"

@@ -3,7 +3,7 @@
 import asyncio
 from types import SimpleNamespace
 
-from turnlog.transports.http.held_head import HeldHead
+from turnlog.transports.http.serving.held_head import HeldHead
 
 
 class Transport:

@@ -11,9 +11,9 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from turnlog.transports import sse
-from turnlog.transports.http import head_deadline
-from turnlog.transports.http.head_deadline import HeadDeadline, close_overdue
-from turnlog.transports.http.held_head import HeldHead
+from turnlog.transports.http.serving import head_deadline
+from turnlog.transports.http.serving.head_deadline import HeadDeadline, close_overdue
+from turnlog.transports.http.serving.held_head import HeldHead
 
 GET = b"GET /%d HTTP/1.1\r\nhost: x\r\n\r\n"
 POST = b"POST /early HTTP/1.1\r\nhost: x\r\ncontent-length: 8\r\n\r\n"

@@ -7,7 +7,8 @@ from unittest.mock import AsyncMock
 
 import uvicorn
 
-from turnlog.transports.http import server, turns
+from turnlog.transports.http.resources import turns
+from turnlog.transports.http.serving import server
 
 
 def test_settling_looks_at_the_youngest_objects_only_and_keeps_all():

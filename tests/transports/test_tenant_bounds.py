@@ -13,9 +13,9 @@ from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import SECRET, as_user, is_problem, served
 from turnlog.testing.office import office
 from turnlog.transports import limits as limits_module
-from turnlog.transports.http import head_deadline
 from turnlog.transports.http.app import WRITING
 from turnlog.transports.http.routes import ROUTES
+from turnlog.transports.http.serving import head_deadline
 from turnlog.transports.limits import MINUTE, MOST_USERS, TAKEN, WriteLimits
 from turnlog.turns import approvals
 

@@ -11,7 +11,7 @@ import pytest
 
 from turnlog.projections.transcript import transcript
 from turnlog.stores.memory.store import MemoryStore
-from turnlog.testing import flows, pages
+from turnlog.testing.golden import flows, pages
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent.parent

@@ -13,8 +13,8 @@ from turnlog.app import create_app
 from turnlog.config import Settings
 from turnlog.simulator import SimulatedClaude
 from turnlog.stores.memory.store import MemoryStore
-from turnlog.testing import flows, pages
-from turnlog.testing.stages import add_tasks, stage_for
+from turnlog.testing.golden import flows, pages
+from turnlog.testing.golden.stages import add_tasks, stage_for
 from turnlog.testing.tabs import serve_sockets
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]

@@ -10,7 +10,7 @@ from web.office import ANSWER, CITED, CREATE, MARKDOWN, PARALLEL, USER, office
 from turnlog.ports import Decision, Question
 from turnlog.simulator import Break, RedactedThinking, Reply, Stall, Text, Thinking, ToolCall
 from turnlog.testing.apps import Held
-from turnlog.testing.teams import lose
+from turnlog.testing.golden.teams import lose
 from web import pictures
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]

@@ -27,7 +27,7 @@ def bill(args: argparse.Namespace) -> int:
     """Print what was used and what it cost."""
     from turnlog.prices import PriceBook
     from turnlog.projections.billing.calendar import moment, zone
-    from turnlog.transports.http.billing import as_csv
+    from turnlog.transports.http.resources.billing import as_csv
 
     settings = settings_of(args)
     where = zone(args.timezone or settings.timezone)

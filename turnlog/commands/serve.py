@@ -47,7 +47,7 @@ def _serve(target: str | None, settings: Settings) -> int:
 
 def _run(app: Any, sockets: Sequence[socket.socket]) -> int:
     from turnlog.telemetry import logs
-    from turnlog.transports.http.server import run
+    from turnlog.transports.http.serving.server import run
 
     def greet() -> None:
         for name, value in app.describe().items():

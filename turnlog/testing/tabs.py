@@ -10,7 +10,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from turnlog.projections.transcript import Shown
-from turnlog.transports.http.head_deadline import HeadDeadline
+from turnlog.transports.http.serving.head_deadline import HeadDeadline
 from turnlog.transports.websocket.upgrade import Upgrade
 
 

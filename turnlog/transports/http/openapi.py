@@ -9,9 +9,9 @@ import msgspec
 
 from turnlog.transports.http import answers
 from turnlog.transports.http.answers import answer_of
-from turnlog.transports.http.approvals import STATUSES
 from turnlog.transports.http.event_schemas import EVENT, event_schemas
-from turnlog.transports.http.sessions import ORDERS
+from turnlog.transports.http.resources.approvals import STATUSES
+from turnlog.transports.http.resources.sessions import ORDERS
 
 if TYPE_CHECKING:  # the table has a route for the document
     from turnlog.transports.http.routes import Route

@@ -8,14 +8,15 @@ import msgspec
 from starlette.responses import HTMLResponse, Response
 
 from turnlog.assertions import JWKS_PATH
-from turnlog.transports.http import (
+from turnlog.transports.http import openapi
+from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.http.resources import (
     approvals,
     audit,
     billing,
     citations,
     files,
     library,
-    openapi,
     sessions,
     signin,
     status,
@@ -23,7 +24,6 @@ from turnlog.transports.http import (
     turns,
     webhooks,
 )
-from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.mcp.door import PATH as MCP
 from turnlog.transports.protocols import ui_stream
 from turnlog.transports.protocols.agui import run as agui

@@ -20,8 +20,8 @@ from turnlog.events.base import AgentRef, Envelope, Stamped
 from turnlog.events.kinds import SessionStart
 from turnlog.ports import LiveEvent, Session, User
 from turnlog.transports import wire
-from turnlog.transports.http.sessions import shown
-from turnlog.transports.http.turns import BEGINNING
+from turnlog.transports.http.resources.sessions import shown
+from turnlog.transports.http.resources.turns import BEGINNING
 from turnlog.transports.sends import is_one_send, sends_of
 from turnlog.transports.socketio import packets
 from turnlog.transports.socketio.connection import Connection

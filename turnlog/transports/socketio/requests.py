@@ -8,8 +8,8 @@ import msgspec
 from turnlog.errors import BadInput, TooMany, TurnlogError
 from turnlog.transports import problem
 from turnlog.transports.fitting import misfit
-from turnlog.transports.http.approvals import Answer
-from turnlog.transports.http.turns import NewMessage
+from turnlog.transports.http.resources.approvals import Answer
+from turnlog.transports.http.resources.turns import NewMessage
 
 BUG = {"code": "internal_error", "detail": "Something went wrong. Try again."}
 T = TypeVar("T", bound=msgspec.Struct)

@@ -8,7 +8,7 @@ import msgspec
 from turnlog.events.base import Value
 from turnlog.ports import SessionState, ToolRun
 from turnlog.ports.library import Document
-from turnlog.transports.http.webhooks import NoticeView
+from turnlog.transports.http.resources.webhooks import NoticeView
 
 
 class Status(Value, frozen=True, kw_only=True):

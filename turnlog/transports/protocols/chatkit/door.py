@@ -16,8 +16,8 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from turnlog.errors import BadInput, TurnlogError
 from turnlog.ports import Upload
 from turnlog.transports import sse
+from turnlog.transports.http.bodies.uploads import Form
 from turnlog.transports.http.request import UserRequest, json_response
-from turnlog.transports.http.uploads import Form
 from turnlog.transports.protocols.files import HEAD, kind_of
 
 MOST_BYTES = 1_000_000

@@ -29,12 +29,13 @@ from turnlog.projections.proof import prove
 from turnlog.projections.transcript import Shown
 from turnlog.simulator import SimulatedClaude
 from turnlog.simulator.listener import listen
-from turnlog.testing import attached, invariants, people, teams
-from turnlog.testing import thoughts as thinking
-from turnlog.testing.pages import Page
-from turnlog.testing.rows import rows
-from turnlog.testing.stages import add_tasks, stage_for
-from turnlog.testing.steps import PersonStep, UserStep
+from turnlog.testing import invariants
+from turnlog.testing.golden import attached, people, teams
+from turnlog.testing.golden import thoughts as thinking
+from turnlog.testing.golden.pages import Page
+from turnlog.testing.golden.rows import rows
+from turnlog.testing.golden.stages import add_tasks, stage_for
+from turnlog.testing.golden.steps import PersonStep, UserStep
 from turnlog.testing.tabs import Tab, serve_sockets, tab
 from turnlog.transports import splicing, wire
 from turnlog.transports.auth import LOCAL_USER

@@ -11,10 +11,10 @@ from turnlog.errors import BadInput, TurnlogError
 from turnlog.ports import File, Upload
 from turnlog.ports.files import FileKind, OnProgress
 from turnlog.transports import problem
-from turnlog.transports.http.progress import ProgressStream
-from turnlog.transports.http.ranges import is_known, wanted
+from turnlog.transports.http.bodies.progress import ProgressStream
+from turnlog.transports.http.bodies.ranges import is_known, wanted
+from turnlog.transports.http.bodies.uploads import Form
 from turnlog.transports.http.request import UserRequest, json_response
-from turnlog.transports.http.uploads import Form
 
 MOST_PAGES = 200  # given out at once
 SHOWN_IN_A_BROWSER = ("image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf")

@@ -9,7 +9,7 @@ from turnlog.events.clock import now
 from turnlog.events.kinds import Message
 from turnlog.ports import AuditRead, Store, User
 from turnlog.transports.http.request import UserRequest, json_response
-from turnlog.transports.http.sessions import MOST_SEARCH, shown
+from turnlog.transports.http.resources.sessions import MOST_SEARCH, shown
 
 MOST_USER = 200  # characters of a user's id
 NUMBER = re.compile("[0-9]{1,18}", re.ASCII)  # of an event

@@ -15,7 +15,7 @@ from httptools import HttpRequestParser
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from turnlog.transports.http.held_head import HeldHead
+from turnlog.transports.http.serving.held_head import HeldHead
 from turnlog.transports.sse import WHEN_GONE
 
 WITHIN = 30.0  # seconds from the first byte, or from the connection, to the end of the head

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from turnlog.testing.attached import Attached
-from turnlog.testing.script import Reader
-from turnlog.testing.steps import UserStep
+from turnlog.testing.golden.attached import Attached
+from turnlog.testing.golden.script import Reader
+from turnlog.testing.golden.steps import UserStep
 
 _SCRIPT = re.compile(r"```script\n(.*?)```", re.S)
 _TABLE = re.compile(r"^\|.*\|\n(?:\|.*\|\n?)+", re.M)

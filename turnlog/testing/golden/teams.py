@@ -12,8 +12,8 @@ from turnlog.events.internal import HANDOVER
 from turnlog.events.kinds import MessageChunk
 from turnlog.projections.transcript import Shown
 from turnlog.simulator import Entry, Reply, ToolCall
-from turnlog.testing.pages import Page
-from turnlog.testing.steps import UserStep
+from turnlog.testing.golden.pages import Page
+from turnlog.testing.golden.steps import UserStep
 from turnlog.transports.auth import LOCAL_USER
 
 

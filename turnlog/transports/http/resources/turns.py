@@ -12,8 +12,8 @@ from turnlog.events.cursor import Cursor, parse
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
 from turnlog.transports import splicing, sse, wire
-from turnlog.transports.http import audit
 from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.http.resources import audit
 
 MOST_EVENTS = 1000  # of one page
 IN_LINE = ' Or send it with "onBusy": "enqueue": then it waits in line.'

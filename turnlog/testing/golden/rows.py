@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import count
 
 from turnlog.projections.transcript import Shown
-from turnlog.testing import attached
+from turnlog.testing.golden import attached
 
 # Ids that are new with every run: of a conversing simulator's calls, and of the ERP's documents.
 _MADE_UP = re.compile(r"\b(toolu_|TL-)(?:01[0-9a-f]{22}|[0-9A-F]{20})\b")

@@ -12,7 +12,7 @@ from typing import Protocol
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from turnlog.transports.http.head_deadline import HeadDeadline, close_overdue
+from turnlog.transports.http.serving.head_deadline import HeadDeadline, close_overdue
 from turnlog.transports.websocket.upgrade import Upgrade
 
 _log = logging.getLogger(__name__)

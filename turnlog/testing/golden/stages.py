@@ -18,8 +18,8 @@ from turnlog.errors import ToolError
 from turnlog.events.internal import is_reserved
 from turnlog.ports import Agent, ToolSpec
 from turnlog.simulator import ToolCall
-from turnlog.testing.pages import Page
-from turnlog.testing.steps import ToolStep
+from turnlog.testing.golden.pages import Page
+from turnlog.testing.golden.steps import ToolStep
 from turnlog.tools.tool import Tool, ToolContext
 from turnlog.transports.auth import LOCAL_USER
 

@@ -8,7 +8,7 @@ from turnlog.app import Turnlog
 from turnlog.events.cursor import parse
 from turnlog.ports import Decision
 from turnlog.projections.transcript import Shown
-from turnlog.testing.steps import PersonStep
+from turnlog.testing.golden.steps import PersonStep
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 

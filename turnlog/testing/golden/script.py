@@ -27,8 +27,8 @@ from turnlog.simulator import (
     failure,
 )
 from turnlog.simulator.stream import events as stream_events
-from turnlog.testing.attached import Attached, names_in
-from turnlog.testing.steps import PersonStep, ToolStep, UserStep
+from turnlog.testing.golden.attached import Attached, names_in
+from turnlog.testing.golden.steps import PersonStep, ToolStep, UserStep
 
 _WISH = re.compile(r"\[(thinking|searching|with [^]]+)\] ")
 FOR_EVER = 10_000.0  # seconds

@@ -1,0 +1,1 @@
+"""Golden pages: read, performed on a real server, and compared with what was seen."""

@@ -1,0 +1,1 @@
+"""The server process, and how it deals with its connections."""
