@@ -62,20 +62,22 @@ async def test_the_model_is_asked_before_those_who_watch_are_woken():
     assert notes == ["asked", "user_message_sent", "message", "complete"]
 
 
+class SlowStore(MemoryStore):
+    """It says later that a turn was begun."""
+
+    def __init__(self):
+        super().__init__()
+        self.wrote, self.says_so = asyncio.Event(), asyncio.Event()
+
+    async def begin_turn(self, *args):
+        turn = await super().begin_turn(*args)
+        self.wrote.set()
+        await self.says_so.wait()
+        return turn
+
+
 async def test_a_question_on_disk_is_answered_though_whoever_asked_waits_no_more():
-    class SlowStore(MemoryStore):
-        def __init__(self):
-            super().__init__()
-            self.wrote, self.says_so = asyncio.Event(), asyncio.Event()
-
-        async def begin_turn(self, *args):
-            turn = await super().begin_turn(*args)
-            self.wrote.set()
-            await self.says_so.wait()
-            return turn
-
-    store = SlowStore()
-    async with (app := app_with([], store)):
+    async with (app := app_with([], store := SlowStore())):
         session = await app.create_session(USER)
         asking = asyncio.create_task(app.start_turn(USER, session.id, Question(message="Go")))
         await store.wrote.wait()
@@ -87,3 +89,25 @@ async def test_a_question_on_disk_is_answered_though_whoever_asked_waits_no_more
         log = await store.read(USER, session.id)
         assert [type(entry.event) for entry in log] == [k.UserMessageSent, k.Message]
         assert not app._turns._limits._running  # nothing is left over
+
+
+async def test_a_question_that_was_given_up_twice_is_left_to_a_healing():
+    notes = []
+    async with (app := app_with(notes, store := SlowStore())):
+        session = await app.create_session(USER)
+        asking = asyncio.create_task(app.start_turn(USER, session.id, Question(message="Go")))
+        await store.wrote.wait()
+        for _ in range(2):  # the second does not wait for the disk
+            asking.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        shown = app.follow(USER, session.id, BEGINNING)
+        store.says_so.set()
+        await anext(shown)  # the question is shown all the same
+        await shown.aclose()
+        await app._turns.heal(session.id)
+        await app._turns.all_at_rest()
+        log = await store.read(USER, session.id)
+        assert [type(entry.event) for entry in log] == [k.UserMessageSent, k.Error]
+        assert not notes and not app._turns._limits._running

@@ -158,7 +158,7 @@ class RunningTurns:
             try:
                 state = await pipeline.begin(question, live.turn_id, parts, set_off)
             except BaseException as error:
-                if not live.begun.is_set():  # it is not on disk; else it goes on without us
+                if not live.begun.is_set():  # else it goes on without whoever asked
                     self._limits.take_back(user_id)
                     self._forget(live)
                 if isinstance(error, AlreadyAsked):
@@ -173,8 +173,7 @@ class RunningTurns:
     async def claim(self, user_id: str, session_id: str) -> Turn | None:
         """Claim the turn that waits in the session. The caller must `go_on` with it."""
         async with self._claiming:
-            turn = await self._store.claim_waiting(user_id, session_id)
-            if turn is not None:
+            if turn := await self._store.claim_waiting(user_id, session_id):
                 self._live[turn.id] = LiveTurn.of(turn)
             return turn
 
@@ -263,8 +262,7 @@ class RunningTurns:
 
     async def withdraw(self, user_id: str, session_id: str) -> bool:
         """End the turn that waits, and with it the questions that it waits for."""
-        turn = await self.claim(user_id, session_id)
-        if turn is None:
+        if (turn := await self.claim(user_id, session_id)) is None:
             return False
         live = self._live[turn.id]
         self._limits.resume(user_id)
@@ -294,13 +292,15 @@ class RunningTurns:
     def _set_off(
         self, live: LiveTurn, watch: TurnWatch, question: Question, parts: Parts, state: TurnState
     ) -> None:
-        """Let the turn run by itself."""
-        live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))
+        """Let the turn run by itself; but one that was forgotten is left to a healing."""
+        if live.over.is_set():
+            return
         agent = parts.agent
         context = watch.started(agent.ref, agent.model or parts.limits.model, agent.tool_names)
         task = asyncio.create_task(self._run(live, watch, question, state, parts), context=context)
         self._tasks[task] = live
         task.add_done_callback(self._tasks.pop)
+        live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))
 
     async def _run(
         self, live: LiveTurn, watch: TurnWatch, question: Question, state: TurnState, parts: Parts
