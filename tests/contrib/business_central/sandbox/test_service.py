@@ -147,6 +147,13 @@ async def test_a_document_can_be_created_with_its_lines(bc):
     assert [(line["sequence"], line["description"]) for line in rows] == [(10000, "ATHENS Desk")]
 
 
+async def test_lines_are_listed_by_the_sequence_that_a_client_gives_them(bc):
+    lines = [{"lineObjectNumber": "1896-S", "sequence": n} for n in (20_000, 10_000)]
+    made = await bc.post("salesInvoices", customerNumber="10000", salesInvoiceLines=lines)
+    rows = await bc.rows(f"salesInvoices({made.body['id']})/salesInvoiceLines")
+    assert [line["sequence"] for line in rows] == [10_000, 20_000]
+
+
 async def test_a_document_with_a_wrong_line_is_not_created(bc):
     before = (await bc.get("salesInvoices/$count")).body
     lines = [{"lineObjectNumber": "1896-S"}, {"lineObjectNumber": "NOPE"}]

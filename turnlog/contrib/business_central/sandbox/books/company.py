@@ -5,9 +5,10 @@ The copy is how a request, or a batch, happens as a whole or not at all.
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -45,8 +46,7 @@ class Company:
         return self._clock().date().isoformat()
 
     def rows(self, entity: Entity) -> list[Row]:
-        """All rows, ordered by the field that people name them by."""
-        return sorted(self._tables[entity.name].values(), key=lambda row: _order(entity, row))
+        return _in_order(entity, self._tables[entity.name].values())
 
     def get(self, entity: Entity, id: str) -> Row | None:
         return self._tables[entity.name].get(id)
@@ -57,9 +57,9 @@ class Company:
         return next((r for r in rows if all(r[name] == v for name, v in wanted.items())), None)
 
     def lines(self, document: Entity, id: str) -> list[Row]:
-        lines = self._tables[document.lines].values()
-        mine = [row for row in lines if row["documentId"] == id]
-        return sorted(mine, key=lambda row: row["sequence"])
+        entity = ENTITIES[document.lines]
+        lines = self._tables[entity.name].values()
+        return _in_order(entity, [row for row in lines if row["documentId"] == id])
 
     def put(self, entity: Entity, row: Row) -> Row:
         """Write a row, new or old. It gets a new version, and so a new etag."""
@@ -97,8 +97,10 @@ class Company:
             raise
 
 
-def _order(entity: Entity, row: Row) -> tuple[Any, ...]:
-    return (row["documentId"], row["sequence"]) if entity.document else (row[entity.key],)
+def _in_order(entity: Entity, rows: Iterable[Row]) -> list[Row]:
+    """Ordered by the field that people name them by; lines, document by document."""
+    fields = ("documentId", entity.key) if entity.document else (entity.key,)
+    return sorted(rows, key=itemgetter(*fields))
 
 
 def etag(row: Row) -> str:
