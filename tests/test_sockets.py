@@ -14,6 +14,7 @@ from turnlog import Turnlog
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.events.record import stamped
+from turnlog.ports.user import User
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import invariants, samples
 from turnlog.testing.apps import SECRET, waiting_app
@@ -221,6 +222,19 @@ async def joins_and_ends(server, session, seconds, transport):
         joining.cancel()
         (start,) = await asyncio.gather(joining, return_exceptions=True)
     return isinstance(start, dict)
+
+
+async def test_a_socket_lives_no_longer_than_its_token(monkeypatch):
+    async def identify(header):
+        return User(id="alice", until=time.time() + 0.2)
+
+    async with served() as server, aiohttp.ClientSession() as http:
+        monkeypatch.setattr(server.app._sockets._auth, "identify", identify)
+        async with http.ws_connect(f"{server.url}/socket.io/?EIO=4&transport=websocket") as line:
+            await line.send_str("40")
+            packets = [message.data[:2] async for message in line]
+        assert packets == ["0{", "40", "41"]  # opened, connected, sent away
+        await until(lambda: not server.app._sockets._clients)
 
 
 @pytest.mark.slow  # tokens end at whole seconds

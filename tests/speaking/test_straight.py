@@ -6,6 +6,7 @@ from turnlog import Agent
 from turnlog.events import kinds as k
 from turnlog.pipeline.execution import execute
 from turnlog.ports import Ask, Batch, CallStarted, Prompt, Seat
+from turnlog.speaking.speakers import Speakers
 from turnlog.speaking.together import Outlet
 from turnlog.testing import samples as s
 from turnlog.tools.runner import ToolRunner
@@ -62,6 +63,17 @@ async def said_and_shown(takes):
 async def test_a_chunk_goes_straight_or_is_yielded():
     assert await said_and_shown(takes=True) == ("a", "b")
     assert await said_and_shown(takes=False) == ("ab", "")
+
+
+async def test_no_chunk_of_who_works_on_a_task_goes_straight():
+    shown, model = [], Straightforward()
+    ask = Ask(speaker="a", team=Alone(), straight=lambda batch: not shown.append(batch))
+    speakers = Speakers(ask, model)
+    worker = await speakers.seat("a", delegated=True)
+    async with aclosing(speakers.ask_model(worker)) as batches:
+        yielded = [o for batch in [b async for b in batches] for o in batch.outputs]
+    assert (model.went, shown) == ([False], [])
+    assert [o.content for o in yielded if isinstance(o, k.MessageChunk)] == ["a", "b"]
 
 
 async def test_no_chunk_goes_straight_past_those_that_wait_in_line():

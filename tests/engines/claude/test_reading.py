@@ -65,7 +65,24 @@ async def test_chunks_that_may_not_go_straight_are_for_who_asked():
     assert said == straight == ["Hi", " you"]  # each was offered once
 
 
-async def outputs_of(body, takes=True):
+async def test_while_an_answer_that_never_waits_is_read_others_get_their_turn():
+    left = []  # pieces, whenever the other one got its turn
+
+    async def other():
+        while True:
+            left.append(len(body.pieces))
+            await asyncio.sleep(0)
+
+    words = [{"type": "text_delta", "text": "a"}] * 20_000
+    body = Pieces(start(), *block({"type": "text", "text": ""}, *words), *stop())
+    task = asyncio.create_task(other())
+    _, straight = await outputs_of(body, window=0.0)
+    task.cancel()
+    assert len(straight) == 20_000
+    assert left
+
+
+async def outputs_of(body, takes=True, window=0.05):
     """What the one who asked gets, and what was offered to those who watch."""
     offered = []
 
@@ -73,7 +90,7 @@ async def outputs_of(body, takes=True):
         offered.extend(chunk.content for chunk in chunks)
         return takes
 
-    model = ClaudeModel(api_key="k", window=0.05)
+    model = ClaudeModel(api_key="k", window=window)
     model._connection = body
     return [batch async for batch in model.call(prompt(straight=straight))], offered
 
