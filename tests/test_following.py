@@ -32,8 +32,8 @@ class SlowToSay(MemoryStore):
 
 
 class SlowToBegin(SlowToSay):
-    async def begin_turn(self, *asked):
-        begun = await super().begin_turn(*asked)
+    async def begin_turn(self, *args):
+        begun = await super().begin_turn(*args)
         await self.say()
         return begun
 

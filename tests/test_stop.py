@@ -65,7 +65,7 @@ async def test_a_stop_does_not_wait_for_a_question_that_was_refused():
     class Slow(MemoryStore):  # a store that takes its time to say that the session is busy
         asked, go = asyncio.Event(), asyncio.Event()
 
-        async def begin_turn(self, *asked):
+        async def begin_turn(self, *args):
             self.asked.set()
             await self.go.wait()
             raise Busy("other")

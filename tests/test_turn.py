@@ -207,10 +207,10 @@ async def test_a_turn_that_begins_while_the_server_stops_gets_the_grace_period_t
     """A rolling upgrade: its question was taken before the end began, its row is written after."""
 
     class SlowStore(MemoryStore):
-        async def begin_turn(self, *asked):
+        async def begin_turn(self, *args):
             reached.set()
             await written.wait()
-            return await super().begin_turn(*asked)
+            return await super().begin_turn(*args)
 
     reached, written = asyncio.Event(), asyncio.Event()
     async with running(Reply("Hello."), store=SlowStore()) as (app, _):
