@@ -19,13 +19,17 @@ hypothesis.settings.register_profile("quick", max_examples=20, **STEADY)
 # For `make soak`, and for EXAMPLES.
 hypothesis.settings.register_profile("searching", deadline=None, derandomize=False)
 
-# Each HTTP client reads all certificates that this machine trusts: 20 ms, a thousand times. No
-# test talks to anybody elsewhere, so they trust one authority, whose key was thrown away.
-os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("nobody.pem"))
+# Each HTTP client reads all certificates that this machine trusts: 20 ms, a thousand times. Unless
+# a URL names a server elsewhere, no test talks to one, so they trust one authority, whose key was
+# thrown away.
+if not os.environ.keys() & {"TEST_POSTGRES_URL", "TEST_REDIS_URL"}:
+    os.environ.setdefault("SSL_CERT_FILE", str(Path(__file__).with_name("nobody.pem")))
+
 
 # What is collected stays until the end. It is not searched for garbage: neither while it grows
-# nor whenever a test makes some.
-gc.disable()
+# nor whenever a test makes some. The process that only hands out tests collects nothing.
+def pytest_collectstart() -> None:
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:

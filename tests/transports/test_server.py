@@ -18,6 +18,7 @@ def test_settling_looks_at_the_youngest_objects_only_and_keeps_all():
         looked_at.append((phase, info["generation"]))
 
     gc.disable()  # so that no other collection is noted
+    gc.collect()  # what earlier tests have left
     gc.unfreeze()  # what the suite has collected; in the end it is frozen again
     gc.callbacks.append(note)
     try:
