@@ -2,11 +2,13 @@
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
 from turnlog import Agent, Settings, create_app
 from turnlog.simulator import Reply, SimulatedClaude
+from turnlog.stores.sqlite.files import make_private
 from turnlog.stores.urls import open_store
 from turnlog.testing import samples as s
 
@@ -51,3 +53,20 @@ async def test_files_that_an_older_version_left_open_are_closed(open_folder):
         async with open_store(f"sqlite:{open_folder}"):
             found = modes(open_folder)
     assert {found[f"turnlog.db{end}"] for end in ("", "-wal", "-shm")} == {"0o600"}
+
+
+def test_a_companion_that_is_taken_away_meanwhile_is_no_fault(tmp_path, monkeypatch):
+    """Whoever closes the database last removes them, at any moment."""
+    path, chmod = tmp_path / "turnlog.db", Path.chmod
+    for end in ("", "-wal", "-shm"):
+        path.with_name(path.name + end).touch(0o644)
+
+    def too_late(file, mode):
+        if file != path:
+            file.unlink()
+        chmod(file, mode)
+
+    monkeypatch.setattr(Path, "chmod", too_late)
+    make_private(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["turnlog.db"]
+    assert path.stat().st_mode & 0o777 == 0o600

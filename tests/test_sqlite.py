@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.errors import NotFound, UnknownEvent
-from turnlog.ports import Since
+from turnlog.errors import NotFound
 from turnlog.projections.proof import prove
 from turnlog.stores.sql.log import FEW, SMALL
 from turnlog.stores.sql.store import SqlStore
@@ -203,33 +202,6 @@ async def test_what_is_little_is_read_without_a_thread_and_is_the_same(store, te
         assert page == await SqlStore.read(store, "alice", "s", after=after, limit=limit)
     with pytest.raises(NotFound):
         await store.read("bob", "s")
-
-
-@pytest.mark.parametrize(
-    ("texts", "is_read"),
-    [
-        ([LITTLE], True),
-        ([LITTLE] * (FEW - 2), True),
-        ([LITTLE] * FEW, False),
-        (["x" * SMALL], False),
-    ],
-    ids=["one", "a few", "many", "large"],
-)
-async def test_a_turn_begins_with_what_came_since_where_that_is_little(store, texts, is_read):
-    await s.keep(store, [s.asked("Go."), *(s.said(text) for text in texts)])
-    begun = await store.begin_turn(s.new_turn("t2"), s.placed(s.asked()), "", Since(0, 0))
-    whole = await store.excerpt("alice", "s", anchor=0, after=0)
-    assert begun.excerpt == (whole if is_read else None)
-
-
-async def test_a_turn_begins_also_where_nobody_can_read_the_log(talk, tmp_path):
-    with raw(tmp_path) as db:
-        db.execute("DROP TRIGGER events_never_change")
-        db.execute("UPDATE events SET version = 99 WHERE seq = 1")
-    begun = await talk.begin_turn(s.new_turn("t2"), s.placed(s.asked()), "", Since(0, 0))
-    assert (begun.first_seq, begun.excerpt) == (3, None)
-    with pytest.raises(UnknownEvent):
-        await talk.excerpt("alice", "s", anchor=0, after=0)
 
 
 @pytest.mark.parametrize(("said", "at_once"), [(None, True), (FEW - 1, True), (FEW, False)])

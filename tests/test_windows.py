@@ -43,9 +43,9 @@ TURNS = [
 ]  # fmt: skip
 
 
-async def told(nodes, store=None, **settings):
+async def told(nodes, **settings):
     """What the models of these nodes were told, one after the other."""
-    store, requests, session = store or MemoryStore(), [], None
+    store, requests, session = MemoryStore(), [], None
     for turns in nodes:
         async with scripted_app(agents=TEAM, store=store, model="claude-opus-4-5", **settings) as (
             app,
@@ -68,11 +68,6 @@ async def test_the_model_is_told_the_same_whatever_the_server_remembers():
     assert await told([turns[:3], turns[3:5], turns[5:]]) == forgetful  # it was started again
 
 
-class WithoutExcerpts(MemoryStore):
-    async def begin_turn(self, turn, first, title="", since=None):
-        return await super().begin_turn(turn, first, title)
-
-
 async def test_only_what_is_new_is_read(monkeypatch):
     sizes, after = [], SessionWindow._after
 
@@ -83,28 +78,10 @@ async def test_only_what_is_new_is_read(monkeypatch):
 
     monkeypatch.setattr(SessionWindow, "_after", counted)
     talk = [*enumerate([[Reply("Yes.")]] * 20)]
-    words = await told([talk], store=WithoutExcerpts())
+    await told([talk])
     assert sizes == [1] + [2] * 19  # the last answer, the new question
-    sizes.clear()
-    assert await told([talk], store=WithoutExcerpts(), window_bytes=0) == words
-    assert sizes == [*range(1, 40, 2)]
-    sizes.clear()
-    assert await told([talk]) == await told([talk], window_bytes=0) == words
-    assert sizes == []  # it was read when the turns began
-
-
-@pytest.mark.parametrize("after", [-1, 0, 1, 2, 3])
-@pytest.mark.parametrize("known", [0, 1, 2, 3])
-async def test_what_was_read_before_is_used_only_where_it_fits(known, after):
-    store, windows = MemoryStore(), Windows()
-    await s.keep(store, [s.asked("One."), s.said("Two."), s.said("Three."), s.said("Four.")])
-    session, log = await store.get_session("alice", "s"), await store.read("alice", "s")
-    window = SessionWindow(windows, store, session, "assistant")
-    if known:
-        window.keep(Window("assistant", 0, log[:known]))
-    new = await store.excerpt("alice", "s", anchor=0, after=after)
-    taken = await window.take(new)
-    assert (taken.position, [*taken._new]) == (3, log)
+    await told([talk], window_bytes=0)
+    assert sizes[20:] == [*range(1, 40, 2)]
 
 
 async def test_what_another_node_has_written_is_told():

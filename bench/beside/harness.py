@@ -1,8 +1,8 @@
 """`python -m bench.beside.harness [FILE...]`: runs of the harness that also measures others.
 
 Without a file it makes the runs: the harness lies beside the project, or where `--at` says. A file
-is the `results.json` of a run. Ratios are to the floor of the same run. The table goes into
-docs/benchmarks.md.
+is the `results.json` of a run. Ratios are to the floor of the same run. With `--write` the table
+goes into docs/benchmarks.md.
 """
 
 import argparse
@@ -65,14 +65,14 @@ def table(runs: list[Run]) -> str:
     """One line for each row that was measured; ranges are over the runs."""
     lines = ["| | goal | floor | " + " | ".join(OURS) + " |", "|---" * (3 + len(OURS)) + "|"]
     for row in ROWS:
-        measured = [run[row.metric] for run in runs if _is_whole(run.get(row.metric))]
-        if not measured:
+        whole = [run[row.metric] for run in runs if _is_whole(run.get(row.metric))]
+        if not whole:
             continue
-        cells = [_range([median(each["floor"]) for each in measured])]
+        cells = [_range([median(each["floor"]) for each in whole])]
         for target in OURS.values():
-            values = [median(each[target]) for each in measured]
+            values = [median(each[target]) for each in whole]
             if row.ratio:
-                floors = [median(each["floor"]) for each in measured]
+                floors = [median(each["floor"]) for each in whole]
                 ratios = [value / floor for value, floor in zip(values, floors, strict=True)]
                 cells.append(f"{_range(ratios)}×")
             else:
@@ -114,7 +114,7 @@ def measured(harness: Path, runs: int) -> list[Path]:
 
 
 def _python(harness: Path) -> str:
-    """The harness's own Python, with its pinned packages. It is made once."""
+    """The harness's own Python, with its pinned packages."""
     place = PLACE / "venvs" / "harness"
     python = str(place / "bin" / "python")
     subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
@@ -124,16 +124,18 @@ def _python(harness: Path) -> str:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(prog="python -m bench.beside.harness")
-    arguments.add_argument("files", nargs="*", type=Path, help="results.json of earlier runs")
-    arguments.add_argument("--at", type=Path, default=BESIDE, help="the folder of the harness")
-    arguments.add_argument("--runs", type=int, default=3)
-    said = arguments.parse_args()
-    files = said.files or measured(said.at.resolve(), said.runs)
+    parser = argparse.ArgumentParser(prog="python -m bench.beside.harness")
+    parser.add_argument("files", nargs="*", type=Path, help="results.json of earlier runs")
+    parser.add_argument("--at", type=Path, default=BESIDE, help="the folder of the harness")
+    parser.add_argument("--runs", type=int, choices=range(1, 11), default=3, metavar="1-10")
+    parser.add_argument("--write", action="store_true", help="put the table into the docs")
+    options = parser.parse_args()
+    files = options.files or measured(options.at.resolve(), options.runs)
     runs = [json.loads(file.read_text())["values"] for file in files]
     text = table(runs)
     sys.stdout.write(f"{text}\n")
-    page.put("harness", f"{len(runs)} runs.\n\n{text}" if len(runs) != 1 else text)
+    if options.write:
+        page.put("harness", f"{len(runs)} runs.\n\n{text}" if len(runs) != 1 else text)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 People see the rest, and in its place that something was erased.
 """
 
+import asyncio
 import sqlite3
 from contextlib import aclosing, asynccontextmanager, closing
 
@@ -120,6 +121,30 @@ async def goes_on_without(place, number, **settings):
 @pytest.mark.parametrize("number", SAYS)
 async def test_what_was_erased_is_not_told_from_memory(place, number):
     await goes_on_without(place, number)
+
+
+async def test_what_is_erased_while_a_prompt_is_made_is_not_told(place):
+    waits, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def prompt(context):
+        waits.set()
+        await goes_on.wait()
+        return "Be kind."
+
+    async with scripted_app(agents=[Agent("a", prompt=prompt)], store=place.store) as (app, sim):
+        session = (await app.create_session(USER)).id
+        sim.queue(Reply("An ANSWER."), Reply("Yes."))
+        goes_on.set()
+        await app.run_turn("One.", session_id=session, user_id=USER)
+        waits.clear()
+        goes_on.clear()
+        await app.start_turn(USER, session, Question(message="Two."))
+        await waits.wait()
+        await place.erase(session, 1)
+        goes_on.set()
+        await app._turns.all_at_rest()
+        assert "One." in str(sim.requests[-1]["messages"])
+        assert "ANSWER" not in str(sim.requests[-1]["messages"])
 
 
 @pytest.mark.parametrize("number", [0, 4, 5])

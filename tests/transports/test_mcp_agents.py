@@ -17,6 +17,7 @@ from turnlog.testing.apps import SECRET, as_user, is_problem, served
 from turnlog.testing.office import office
 from turnlog.tokens import mint
 from turnlog.transports.mcp import sessions
+from turnlog.transports.mcp.agents import AgentTools
 from turnlog.transports.mcp.server import KEY_META
 
 AGES = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -156,6 +157,39 @@ async def test_a_call_that_is_taken_back_stops_its_turn(mode):
         (session,) = (await server.http.get("/api/sessions")).json()["sessions"]
         events = await server.http.get(f"/api/sessions/{session['id']}/messages")
         assert "Before. " in events.text and "cancelled" in events.text
+
+
+@AGES
+async def test_a_call_that_is_taken_back_while_its_question_is_written_stops_its_turn(
+    mode, monkeypatch
+):
+    async with served(Reply("Before. ", ToolCall("wait")), mcp_agents="waiter") as server:
+        turns, begin = server.app._turns, server.app.store.begin_turn
+        writes, taken_back, later = asyncio.Event(), asyncio.Event(), AgentTools._later
+
+        async def slowly(*args):
+            writes.set()
+            await taken_back.wait()
+            return await begin(*args)
+
+        def noted(*args):
+            taken_back.set()
+            later(*args)
+
+        monkeypatch.setattr(server.app.store, "begin_turn", slowly)
+        monkeypatch.setattr(AgentTools, "_later", noted)
+        async with client(server, mode) as mcp:
+            call = asyncio.create_task(mcp.call_tool("ask_waiter", {"message": "Go"}))
+            await writes.wait()
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            await taken_back.wait()
+            await turns.all_at_rest()
+        (session,) = (await server.http.get("/api/sessions")).json()["sessions"]
+        events = await server.http.get(f"/api/sessions/{session['id']}/messages")
+        assert "cancelled" in events.text
+        assert not turns._limits._running
 
 
 async def test_the_same_key_asks_once_in_a_session():

@@ -24,7 +24,6 @@ from turnlog.ports import (
     Agent,
     Attachments,
     CallGuard,
-    Excerpt,
     Excerpts,
     OpenCall,
     Prompt,
@@ -60,7 +59,6 @@ async def build_context(
     summarizing: tuple[Summarizer, CallGuard] | None = None,
     shorter: bool = False,
     windows: Windows | None = None,
-    new: Excerpt | None = None,
 ) -> tuple[Seat, str]:
     """The agent with all that it is told, and the fingerprint of what stands before that.
 
@@ -69,12 +67,11 @@ async def build_context(
     `system` is the agent's prompt for this turn. `summarizing`: who summarizes what leaves the
     window; None: the window stays where it is, because somebody has answered already. `shorter`:
     the model could not take in what was built before; without a move of the anchor in return, it
-    cannot be told less. `new`: the log since the window of the agent was kept, as it was when the
-    turn began; None: to be read.
+    cannot be told less.
     """
     windows = Windows(0) if windows is None else windows
     known = SessionWindow(windows, log, session, agent.id)
-    window = await known.take(new)
+    window = await known.take()
     desk = _Desk(
         *(agent, team, question, session, tools, limits, system),
         model=agent.model or limits.model,

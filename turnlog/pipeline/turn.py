@@ -88,8 +88,7 @@ async def begin(
         _emit(state, parts, placed, turn.first_seq)
 
     title = "" if session.title else title_of(question.message)
-    since = parts.windows.since(session, state.agent.id) if parts.windows is not None else None
-    await to_the_end(parts.store.begin_turn(turn, placed, title, since), begun)
+    await to_the_end(parts.store.begin_turn(turn, placed, title), begun)
     return state
 
 
@@ -198,7 +197,6 @@ class _Team:
             summarizing=self._summarizing(),
             shorter=shorter,
             windows=parts.windows,
-            new=None if state.prefixes else state.turn.excerpt,  # before the first call
         )
         state.sources[agent_id] = seat.sources
         return seat

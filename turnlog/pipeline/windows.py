@@ -1,15 +1,15 @@
 """What this server knows of the windows of sessions, so that it reads only what has come since.
 
-A window is in here only while nobody works with it. The log is asked each time, as a rule in the
-step that begins the turn: where another node, a person or a moved anchor has changed what it says,
-or where something of it was erased, the window is folded anew.
+A window is in here only while nobody works with it. The log is asked each time: where another
+node, a person or a moved anchor has changed what it says, or where something of it was erased, the
+window is folded anew.
 """
 
 from collections.abc import Sequence
 
 from turnlog.events.base import Stamped
 from turnlog.pipeline.prefixes import Prefixes
-from turnlog.ports import Excerpt, Excerpts, Session, Since
+from turnlog.ports import Excerpt, Excerpts, Session
 from turnlog.projections.history.window.fold import Window
 
 MOST_BYTES = 64_000_000  # of all sessions together
@@ -25,13 +25,6 @@ class Windows:
         self._most = most
         self._bytes = 0
         self._kept: dict[Key, tuple[Window, int]] = {}  # with their bytes; the oldest first
-
-    def since(self, session: Session, agent: str) -> Since:
-        """What of the log the agent's window lacks: all of it, where none is known."""
-        window, _ = self._kept.get((session.user_id, session.id, agent), (None, 0))
-        if window is None or window.anchor != session.anchor:
-            return Since(session.anchor, session.anchor - 1)
-        return Since(window.anchor, window.position)
 
     def pop(self, key: Key) -> Window | None:
         window, size = self._kept.pop(key, (None, 0))
@@ -61,21 +54,18 @@ class SessionWindow:
         self._agent = agent
         self._key = (session.user_id, session.id, agent)
 
-    async def take(self, new: Excerpt | None = None, *, anew: bool = False) -> Window:
-        """As the log has it now; of one that is known, only what came since is read.
-
-        `new`: what was read when the turn began. It is used where it fits the known one.
-        """
+    async def take(self, *, anew: bool = False) -> Window:
+        """As the log has it now; of one that is known, only what came since is read."""
         known, anchor = self._windows.pop(self._key), self._session.anchor
-        if known is not None and known.anchor == anchor and not anew:
-            if new is not None and known.grow(new):
-                return known
-            new = None  # the log has changed, perhaps after that
-            if known.grow(await self._after(known.position)):
-                return known
-        if new is None or anew or not _begins_at(anchor, new):
-            new = await self._after(anchor - 1)
-        return Window(self._agent, anchor, new.entries, emptied=new.emptied)
+        if (
+            known is not None
+            and known.anchor == anchor
+            and not anew
+            and known.grow(await self._after(known.position))
+        ):
+            return known
+        log = await self._after(anchor - 1)
+        return Window(self._agent, anchor, log.entries, emptied=log.emptied)
 
     def keep(self, window: Window) -> None:
         """Until it is taken again."""
@@ -90,8 +80,3 @@ class SessionWindow:
         return await self._log.excerpt(
             session.user_id, session.id, anchor=session.anchor, after=position
         )
-
-
-def _begins_at(anchor: int, log: Excerpt) -> bool:
-    """Then it has all that is left of the log from there on."""
-    return bool(log.entries) and log.entries[0].position == anchor

@@ -4,7 +4,6 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 `turnlog.testing.contracts`. What a Protocol lacks, nobody can do: the log has no update.
 """
 
-from turnlog.ports.approvals import Approval, Approvals, Decision
 from turnlog.ports.audit import OPEN, Audit, AuditRead, AuditTrail, Evidence
 from turnlog.ports.backend import Backend, Estimate, Estimating, StartedTurn
 from turnlog.ports.billing import Billing, Charge, Rate, Spent, no_price
@@ -37,7 +36,7 @@ from turnlog.ports.engine import (
     handover_tool,
     owns_loop,
 )
-from turnlog.ports.excerpts import Excerpt, Excerpts, Since
+from turnlog.ports.excerpts import Excerpt, Excerpts
 from turnlog.ports.files import (
     NO_ATTACHMENTS,
     Attachments,
@@ -64,6 +63,9 @@ from turnlog.ports.model import (
 )
 from turnlog.ports.outbox import SILENT, Announcer, Notice, Outbox
 from turnlog.ports.store import (
+    Approval,
+    Approvals,
+    Decision,
     EventLog,
     Session,
     Sessions,
@@ -162,7 +164,6 @@ __all__ = [
     "SharedWrites",
     "Show",
     "Signal",
-    "Since",
     "SpeakerChanged",
     "Spent",
     "Standing",

@@ -7,12 +7,11 @@ from typing import Any, Protocol
 
 from turnlog.events.base import Value
 from turnlog.events.cursor import Cursor, before
-from turnlog.ports.approvals import Approval, Decision
 from turnlog.ports.bus import Bus, Give, LiveEvent
 from turnlog.ports.files import Files
 from turnlog.ports.library import Library
 from turnlog.ports.line import Question
-from turnlog.ports.store import Session, Store, Turn
+from turnlog.ports.store import Approval, Decision, Session, Store, Turn
 from turnlog.ports.user import User
 from turnlog.telemetry.metrics import Metrics
 

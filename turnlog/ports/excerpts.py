@@ -1,6 +1,6 @@
 """The part of a log that a prompt is made of."""
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -13,13 +13,6 @@ class Excerpt(msgspec.Struct, frozen=True):
     entries: list[Stamped]
     emptied: int = 0  # how many numbers from the anchor on have no body in the log
     before: str = ""  # the id of the event that they come after; "": there is none
-
-
-class Since(NamedTuple):
-    """Where an excerpt begins."""
-
-    anchor: int
-    after: int
 
 
 class Excerpts(Protocol):

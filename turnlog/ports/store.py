@@ -1,24 +1,26 @@
 """Where it stays: the log, the sessions, the turns, and the audit of all of it."""
 
 from collections.abc import Awaitable, Collection, Sequence
+from decimal import Decimal
 from typing import Any, Literal, Protocol
 
 from turnlog.events.base import Envelope, Stamped, Value
 from turnlog.events.kinds import Complete
 from turnlog.events.record import BareRecord
 from turnlog.events.seal import Seals
-from turnlog.ports.approvals import Approvals
 from turnlog.ports.audit import Audit, AuditTrail
 from turnlog.ports.billing import Billing
 from turnlog.ports.citations import Citations
 from turnlog.ports.deposits import Deposits
-from turnlog.ports.excerpts import Excerpt, Excerpts, Since
+from turnlog.ports.excerpts import Excerpts
 from turnlog.ports.files import FileTable
 from turnlog.ports.line import Line
 from turnlog.ports.outbox import Outbox
 from turnlog.ports.reach import Reach
 from turnlog.ports.tickets import Tickets
+from turnlog.ports.tool_runs import ToolRun
 from turnlog.ports.tools import ToolStarted
+from turnlog.ports.user import User
 
 SessionState = Literal["idle", "running", "waiting"]
 
@@ -61,7 +63,36 @@ class Turn(Value, frozen=True, kw_only=True):
     request_id: str | None = None
     draft: bytes | None = None  # for who claims it: all pieces, a line each (see `add_draft`)
     lease: str = ""  # the token that its holder shows with every change; "": not a holder
-    excerpt: Excerpt | None = None  # for who begins it, if it was asked for
+
+
+class Approval(Value, frozen=True, kw_only=True):
+    """A call that a person must allow, and what became of the question."""
+
+    id: str
+    session_id: str
+    turn_id: str
+    tool_use_id: str
+    tool_name: str
+    args: dict[str, Any]
+    args_hash: str
+    description: str
+    created_at: str
+    expires_at: str
+    status: str  # pending | approved | rejected | expired | withdrawn
+    asked_by: str  # the user whose turn waits
+    may_decide: str = "asker"  # asker | others | role:NAME | others:NAME
+    cost_so_far_usd: Decimal | None = None  # of the turn, until it asked; None: unknown
+    decided_by: str | None = None
+    decided_at: str | None = None
+    reason: str | None = None
+
+
+class Decision(Value, frozen=True, kw_only=True):
+    """A person's answer to an approval; `args` where they changed what may run."""
+
+    approved: bool
+    reason: str | None = None
+    args: dict[str, Any] | None = None
 
 
 class EventLog(Excerpts, Protocol):
@@ -170,14 +201,10 @@ class Turns(Protocol):
     claimed by another, it raises TurnOver and changes nothing. A future as its answer is cheapest.
     """
 
-    def begin_turn(
-        self, turn: Turn, first: Sequence[Envelope], title: str = "", since: Since | None = None
-    ) -> Awaitable[Turn]:
+    def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Awaitable[Turn]:
         """Open the turn and append its first events, in one step.
 
         `title` becomes the session's where it has none; a name that somebody gave stays.
-        `since`: an excerpt of the log is wanted, as it is in this step. A store that would have
-        to do more for it than look at a few events gives none.
         Returns the turn with its first number and its lease. Raises Busy while another turn of
         the session runs or waits, or another question is first in line; AlreadyAsked when the
         session has seen this turn or its request_id; NotFound when the session is not the user's.
@@ -232,6 +259,50 @@ class Turns(Protocol):
 
         Those whose process died, and those of this process that are not in `working_on`.
         """
+        ...
+
+
+class Approvals(Protocol):
+    """What people must decide: approvals, and writes that are in doubt.
+
+    Each is its user's. Where others may decide, they find it too.
+    """
+
+    async def get_approval(self, user_id: str, approval_id: str) -> Approval:
+        """Raises NotFound for an unknown one and for someone else's alike."""
+        ...
+
+    async def list_approvals(
+        self, user_id: str, *, status: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        """The user's, oldest first."""
+        ...
+
+    async def approval_to_decide(self, user: User, approval_id: str) -> Approval:
+        """Anybody's, if this user may decide on it.
+
+        Raises NotFound where not, and Forbidden where the user asked for it and others decide.
+        """
+        ...
+
+    async def approvals_to_decide(
+        self, user: User, *, status: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        """Those that the user may decide on, oldest first. Of other users' turns only open ones,
+        and those that this user has decided.
+        """
+        ...
+
+    async def due_approvals(self, now: str) -> list[tuple[str, Approval]]:
+        """Open ones of everybody that expire up to `now`, each with its user."""
+        ...
+
+    async def next_expiry(self) -> str | None:
+        """When the first of all open approvals expires."""
+        ...
+
+    async def list_doubts(self, user_id: str) -> list[ToolRun]:
+        """The user's writes of which nobody knows whether they took effect, oldest first."""
         ...
 
 

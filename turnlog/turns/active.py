@@ -292,12 +292,12 @@ class RunningTurns:
     def _set_off(
         self, live: LiveTurn, watch: TurnWatch, question: Question, parts: Parts, state: TurnState
     ) -> None:
-        """Let the turn run by itself; but one that was forgotten is left to a healing."""
+        """Let the turn run by itself, not eagerly: it is shown first. A forgotten one is healed."""
         if live.over.is_set():
             return
         agent = parts.agent
         context = watch.started(agent.ref, agent.model or parts.limits.model, agent.tool_names)
-        task = asyncio.create_task(self._run(live, watch, question, state, parts), context=context)
+        task = asyncio.Task(self._run(live, watch, question, state, parts), context=context)
         self._tasks[task] = live
         task.add_done_callback(self._tasks.pop)
         live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))

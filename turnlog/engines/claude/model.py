@@ -117,9 +117,8 @@ class ClaudeModel:
         while not reading.is_over:
             if self._ticks and reading.may_wait():
                 await response.pile_up(self._ticks, reading.shows)
-            else:
-                await reading.rest()
             if not reading.outputs and not reading.is_over:
+                await reading.rest()  # nothing may pile up, and nobody has waited
                 reading.feed(await _read(response))
             if reading.outputs:
                 return reading.taken()

@@ -26,7 +26,6 @@ from turnlog.ports import (
     Charge,
     Excerpt,
     Session,
-    Since,
     Spent,
     ToolRun,
     ToolStarted,
@@ -200,9 +199,7 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
 
     # turns
 
-    async def begin_turn(
-        self, turn: Turn, first: Sequence[Envelope], title: str = "", since: Since | None = None
-    ) -> Turn:
+    async def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Turn:
         session = await self.get_session(turn.user_id, turn.session_id)
         for other in self._turns.values():
             if other.session_id != turn.session_id:
@@ -214,12 +211,7 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
         await self.annotate(begun, first)
         if title and not session.title:
             await self.update_session(turn.user_id, turn.session_id, title=title)
-        taken = self._take(begun)
-        if since is None:
-            return taken
-        place = {"anchor": since.anchor, "after": since.after}
-        excerpt = await self.excerpt(turn.user_id, turn.session_id, **place)
-        return msgspec.structs.replace(taken, excerpt=excerpt)
+        return self._take(begun)
 
     def _take(self, turn: Turn) -> Turn:
         """This process works on the turn from now on."""

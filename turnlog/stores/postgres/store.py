@@ -17,7 +17,7 @@ from turnlog.errors import NotFound, StoreUnusable, TooMany
 from turnlog.events.base import Envelope
 from turnlog.events.clock import in_seconds
 from turnlog.events.kinds import UserMessageSent
-from turnlog.ports import SharedWrites, Since, Turn
+from turnlog.ports import SharedWrites, Turn
 from turnlog.stores.postgres.changes import Admission
 from turnlog.stores.postgres.migrations import (
     alone,
@@ -122,10 +122,7 @@ class PostgresStore(SqlStore):
         self._most = (turns_at_once, messages_a_minute)
         self._most_with_files = with_files
 
-    async def begin_turn(
-        self, turn: Turn, first: Sequence[Envelope], title: str = "", since: Since | None = None
-    ) -> Turn:
-        """Without an excerpt: `write_turn` does not read."""
+    async def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Turn:
         step = partial(self._admitted, turn=turn, first=first, title=title)
         if self._most_with_files is not None and any(_has_files(each) for each in first):
             return await self._change(step)

@@ -2,20 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from msgspec import MsgspecError
-from msgspec.structs import replace
-
-from turnlog.errors import AlreadyDecided, NotFound, UnknownEvent
+from turnlog.errors import AlreadyDecided, NotFound
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.erasure import shown, what_is_left
 from turnlog.events.record import BareRecord, Record, numbered, records, stamped
 from turnlog.events.seal import Seals
-from turnlog.ports import SILENT, Announcer, Evidence, Excerpt, Since, Turn
+from turnlog.ports import SILENT, Announcer, Evidence, Excerpt, Turn
 from turnlog.projections import tables
 from turnlog.stores.sql import outbox, sessions, turns
 from turnlog.stores.sql.connection import Connection, Cursor, End
@@ -94,23 +90,12 @@ def _write_events(
 
 
 def begin_turn(
-    db: Connection,
-    turn: Turn,
-    first: Sequence[Envelope],
-    title: str,
-    owner: str,
-    seals: Seals,
-    since: Since | None = None,
+    db: Connection, turn: Turn, first: Sequence[Envelope], title: str, owner: str, seals: Seals
 ) -> Turn:
     """Open the turn with its first events. A session without a name gets the title."""
     db.lock(turn.session_id)
     end = turns.refuse_second(db, turn)
-    begun = open_turn(db, turn, first, title, owner, seals, end)
-    if since is None or begun.first_seq - since.after > FEW:
-        return begun
-    with suppress(UnknownEvent, MsgspecError):  # whoever needs it is told so when they read it
-        begun = replace(begun, excerpt=few_of_excerpt(db, turn.user_id, turn.session_id, *since))
-    return begun
+    return open_turn(db, turn, first, title, owner, seals, end)
 
 
 def open_turn(

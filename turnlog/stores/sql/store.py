@@ -16,7 +16,6 @@ from turnlog.ports import (
     Charge,
     Evidence,
     Session,
-    Since,
     Spent,
     Ticket,
     ToolRun,
@@ -189,11 +188,9 @@ class SqlStore(SqlReading):
 
     # turns
 
-    def begin_turn(
-        self, turn: Turn, first: Sequence[Envelope], title: str = "", since: Since | None = None
-    ) -> Awaitable[Turn]:
-        me, seals = self._me, self.seals
-        return self._change(lambda db: log.begin_turn(db, turn, first, title, me, seals, since))
+    def begin_turn(self, turn: Turn, first: Sequence[Envelope], title: str = "") -> Awaitable[Turn]:
+        me = self._me
+        return self._change(lambda db: log.begin_turn(db, turn, first, title, me, self.seals))
 
     async def add_draft(self, turn: Turn, piece: bytes) -> None:
         await self._change_turn(turn, lambda db: turns.add_draft(db, turn, piece))

@@ -16,8 +16,7 @@ from turnlog.stores.sql.statements import SQL, insert, update
 
 Abandoned = Callable[[Connection, str | None], list[Turn]]  # of one session, or of all
 ALL = 2**31 - 1  # events: more than a log has
-_APART = ("lease", "draft", "excerpt")  # of a turn, what is not read from its row
-_COLUMNS = tuple(name for name in Turn.__struct_fields__ if name not in _APART)
+_COLUMNS = tuple(name for name in Turn.__struct_fields__ if name not in ("lease", "draft"))
 
 
 class Before(NamedTuple):
@@ -63,7 +62,7 @@ def before(
 def begin(db: Connection, turn: Turn, first_seq: int, owner: str) -> Turn:
     begun = leased(turn, first_seq=first_seq)
     values = msgspec.structs.asdict(begun) | {"owner": owner}
-    del values["draft"], values["excerpt"]  # they have rows of their own
+    del values["draft"]  # it has rows of its own
     db.execute(insert("turns", tuple(values)), values)
     return begun
 

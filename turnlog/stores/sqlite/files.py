@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ def make_private(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE))
     for end in _COMPANIONS:
         file = path.with_name(path.name + end)
-        if file.exists() and file.stat().st_mode & 0o077:
-            file.chmod(PRIVATE)
+        with suppress(FileNotFoundError):  # whoever closes the database last takes them away
+            if file.stat().st_mode & 0o077:
+                file.chmod(PRIVATE)
 
 
 def unusable(folder: Path, error: Exception) -> StoreUnusable:

@@ -11,7 +11,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -130,7 +130,7 @@ class _Glance:
         copy = Path(self._copy.name) / self._path.name
         for end in ("", "-wal"):
             file = self._path.with_name(self._path.name + end)
-            if file.exists():
+            with suppress(FileNotFoundError):  # whoever closes the database last takes it away
                 shutil.copyfile(file, copy.with_name(copy.name + end))
         with closing(connect(copy)) as db:
             migrate(db)
@@ -141,7 +141,9 @@ class _Glance:
 
 
 def _files(path: Path) -> _Files:
-    wal = path.with_name(path.name + "-wal")
+    wal, wal_size = path.with_name(path.name + "-wal"), 0
+    with suppress(FileNotFoundError):
+        wal_size = wal.stat().st_size
     try:
         file = path.stat()
     except FileNotFoundError:
@@ -149,7 +151,7 @@ def _files(path: Path) -> _Files:
         raise NotFound(
             f"There is no turnlog database in {folder!r}. Name its --data folder."
         ) from None
-    return _Files(file.st_mtime_ns, file.st_size, wal.stat().st_size if wal.exists() else 0)
+    return _Files(file.st_mtime_ns, file.st_size, wal_size)
 
 
 def _connect(path: Path, how: str) -> SqliteConnection:

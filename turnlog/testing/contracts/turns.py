@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from turnlog.errors import AlreadyAsked, Busy, MessageIdTaken, NotFound
-from turnlog.ports import Since, Store
+from turnlog.ports import Store
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import Contract, Opened, numbers, said
 
@@ -27,17 +27,6 @@ class TurnsContract(Contract):
         await store.finish_turn(turn)
         later = await store.begin_turn(s.new_turn("t2"), s.placed(s.asked()))
         assert later.first_seq == 3
-
-    async def test_a_turn_begins_with_the_excerpt_that_was_asked_for(self, store: Store) -> None:
-        """Or with none: then it is read."""
-        turn = await self.begun(store)
-        await store.append(turn, said(2))
-        await store.finish_turn(turn)
-        for number, after in enumerate((-1, 1, 4)):
-            new = s.new_turn(f"later {number}")
-            begun = await store.begin_turn(new, s.placed(s.asked()), "", Since(0, after))
-            assert begun.excerpt in (None, await store.excerpt("alice", "s", anchor=0, after=after))
-            await store.finish_turn(begun)
 
     async def test_a_second_turn_waits_for_the_first(self, store: Store) -> None:
         turn = await self.begun(store)

@@ -7,11 +7,11 @@ says what it waits for, and the same session is looked at again by a call withou
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Coroutine, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Protocol
 
-from turnlog.errors import AlreadyDecided, BadInput, Forbidden, NotFound
+from turnlog.errors import AlreadyDecided, BadInput, Forbidden, NotFound, TurnlogError
 from turnlog.events.kinds import ApprovalRequested, ApprovalResolved
 from turnlog.ports import Backend, Decision, OfferedTool, Question, StartedTurn, ToolSpec, User
 from turnlog.transports.protocols import reading, telling
@@ -81,7 +81,7 @@ class AgentTools:
     def __init__(self, backend: Backend, agents: Sequence[str]) -> None:
         self._backend = backend
         self._agents = {tool_name(agent): agent for agent in agents}
-        self._stopping: set[asyncio.Task[bool]] = set()
+        self._stopping: set[asyncio.Task[object]] = set()
 
     def has(self, name: str) -> bool:
         return name in self._agents
@@ -113,7 +113,7 @@ class AgentTools:
                 if not await self._decided(caller, user, turn, asked[0]):
                     return await self._result(caller, user, turn, waits)
         except asyncio.CancelledError:
-            self._stop(user, turn)
+            self._later(self._backend.stop_turn(user.id, turn.session_id))
             raise
 
     # inside
@@ -140,7 +140,16 @@ class AgentTools:
             made = await backend.create_session(user, agent=self._agents[caller.name])
             session_id = made.id
         question = Question(message=message, request_id=key or None)
-        return await backend.start_turn(user, session_id, question), None
+        return await self._begun(user, session_id, question), None
+
+    async def _begun(self, user: User, session_id: str, question: Question) -> StartedTurn:
+        """A call that is taken back while its question is written stops its turn as well."""
+        beginning = asyncio.create_task(self._backend.start_turn(user, session_id, question))
+        try:
+            return await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            self._later(self._stop(user, beginning))
+            raise
 
     async def _check(self, user: User, session_id: str, agent: str) -> None:
         session = await self._backend.store.get_session(user.id, session_id)
@@ -244,13 +253,18 @@ class AgentTools:
         stopped = bool(record.messages) and record.messages[-1].stop_reason == "cancelled"
         return "cancelled" if stopped else "completed"
 
-    def _stop(self, user: User, turn: StartedTurn) -> None:
+    async def _stop(self, user: User, beginning: Awaitable[StartedTurn]) -> None:
+        with suppress(TurnlogError):  # it did not begin
+            turn = await beginning
+            await self._backend.stop_turn(user.id, turn.session_id)
+
+    def _later(self, stop: Coroutine[Any, Any, object]) -> None:
         """The client took its call back. What was said is kept; a task of its own stops the turn,
         because this one is being torn down.
         """
-        stop = asyncio.create_task(self._backend.stop_turn(user.id, turn.session_id))
-        self._stopping.add(stop)
-        stop.add_done_callback(self._stopping.discard)
+        stopping = asyncio.create_task(stop)
+        self._stopping.add(stopping)
+        stopping.add_done_callback(self._stopping.discard)
 
 
 def tool_name(agent_id: str) -> str:

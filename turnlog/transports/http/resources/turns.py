@@ -1,6 +1,5 @@
 """Turns over HTTP: asked, stopped, watched, reloaded and proved."""
 
-import asyncio
 from functools import partial
 from typing import Literal
 
@@ -42,7 +41,6 @@ async def send(request: UserRequest) -> Response:
         advice = IN_LINE if question.on_busy == "reject" else ""
         raise Busy(busy.turn_id, waiting=busy.waiting, advice=advice) from None
     if request.accepts("text/event-stream"):
-        await asyncio.sleep(0)  # the turn asks its model, then its stream begins
         following = partial(backend.follow_turn, user_id, turn)
         return sse.EventStream(following, backend.metrics, of_turn=True)
     return json_response({"turnId": turn.turn_id}, 202)
