@@ -23,7 +23,7 @@ hypothesis.settings.register_profile("searching", deadline=None, derandomize=Fal
 # a URL names a server elsewhere, no test talks to one, so they trust one authority, whose key was
 # thrown away.
 if not os.environ.keys() & {"TEST_POSTGRES_URL", "TEST_REDIS_URL"}:
-    os.environ.setdefault("SSL_CERT_FILE", str(Path(__file__).with_name("nobody.pem")))
+    os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("nobody.pem"))
 
 
 # What is collected stays until the end. It is not searched for garbage: neither while it grows

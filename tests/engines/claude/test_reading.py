@@ -65,7 +65,15 @@ async def test_chunks_that_may_not_go_straight_are_for_who_asked():
     assert said == straight == ["Hi", " you"]  # each was offered once
 
 
-async def test_while_an_answer_that_never_waits_is_read_others_get_their_turn():
+class CloudPieces(Pieces):
+    """A body that does not pile up: that of a cloud platform."""
+
+    async def pile_up(self, ticks, take):
+        pass
+
+
+@pytest.mark.parametrize("window", [0.0, 0.05])
+async def test_while_an_answer_that_never_waits_is_read_others_get_their_turn(window):
     left = []  # pieces, whenever the other one got its turn
 
     async def other():
@@ -74,9 +82,9 @@ async def test_while_an_answer_that_never_waits_is_read_others_get_their_turn():
             await asyncio.sleep(0)
 
     words = [{"type": "text_delta", "text": "a"}] * 20_000
-    body = Pieces(start(), *block({"type": "text", "text": ""}, *words), *stop())
+    body = CloudPieces(start(), *block({"type": "text", "text": ""}, *words), *stop())
     task = asyncio.create_task(other())
-    _, straight = await outputs_of(body, window=0.0)
+    _, straight = await outputs_of(body, window=window)
     task.cancel()
     assert len(straight) == 20_000
     assert left
