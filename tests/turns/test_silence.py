@@ -85,6 +85,6 @@ async def test_an_end_that_was_given_is_known():
         assert type(given[-1].entry.event) is Complete
         for signs_of_life in range(1, 6):
             app.bus.publish(session, [])
-            await until(lambda: batches.count([]) == signs_of_life)  # noqa: B023
+            await until(lambda: batches.count([]) == signs_of_life)  # noqa: B023 it is called at once
         watching.cancel()
         await asyncio.wait([watching])

@@ -1,6 +1,5 @@
 """What clients see of sessions, turns, files, approvals and the rest."""
 
-from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -8,6 +7,7 @@ import msgspec
 from turnlog.events.base import Value
 from turnlog.ports import SessionState, ToolRun
 from turnlog.ports.library import Document
+from turnlog.transports.http.resources.approvals import ForDecider
 from turnlog.transports.http.resources.webhooks import NoticeView
 
 
@@ -160,22 +160,9 @@ class PagesOfFile(Value, frozen=True, kw_only=True):
     pages: list[PageOfText]
 
 
-class ApprovalView(Value, frozen=True, kw_only=True):
+class ApprovalView(ForDecider, frozen=True, kw_only=True):
     """Where it stands is for its asker: who decides for another user is not told that."""
 
-    id: str
-    tool_name: str
-    args: dict[str, Any]
-    description: str
-    created_at: str
-    expires_at: str
-    status: str
-    asked_by: str
-    may_decide: str
-    cost_so_far_usd: Decimal | None
-    decided_by: str | None
-    decided_at: str | None
-    reason: str | None
     session_id: str | msgspec.UnsetType = msgspec.UNSET
     turn_id: str | msgspec.UnsetType = msgspec.UNSET
     tool_use_id: str | msgspec.UnsetType = msgspec.UNSET

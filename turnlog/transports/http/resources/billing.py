@@ -58,16 +58,7 @@ async def user(request: UserRequest) -> Response:
     charges = await backend.store.charges(user_id=user_id, **_range(request, where))
     if as_csv:
         return _csv(charges, where)
-    bill = whole(charges)
-    sums = {
-        "user_id": user_id,
-        "total_sessions": len({charge.session_id for charge in charges}),
-        "total_tokens": bill.total_tokens,
-        "total_cost_usd": bill.cost_usd,
-        "known_cost_usd": usd(bill.picousd),
-        "unpriced": bill.unpriced,
-        "timezone": str(where),
-    }
+    sums = {"user_id": user_id} | _sums(charges, where)
     budgets = await backend.budgets(user_id)
     return json_response(sums | _groups(charges, where) | {"budgets": budgets})
 
@@ -79,16 +70,7 @@ async def users(request: UserRequest) -> Response:
     charges = await backend.store.charges(**_range(request, where))
     if as_csv:
         return _csv(charges, where)
-    bill = whole(charges)
-    sums = {
-        "total_sessions": len({charge.session_id for charge in charges}),
-        "total_tokens": bill.total_tokens,
-        "total_cost_usd": bill.cost_usd,
-        "known_cost_usd": usd(bill.picousd),
-        "unpriced": bill.unpriced,
-        "timezone": str(where),
-    }
-    return json_response(sums | _groups(charges, where, "user"))
+    return json_response(_sums(charges, where) | _groups(charges, where, "user"))
 
 
 def _where(request: UserRequest) -> tzinfo:
@@ -108,6 +90,18 @@ def _range(request: UserRequest, where: tzinfo) -> dict[str, str | None]:
     if times["start"] and times["end"] and times["start"] > times["end"]:
         raise BadInput("'startDate' is after 'endDate'.")
     return times
+
+
+def _sums(charges: Sequence[Charge], where: tzinfo) -> dict[str, Any]:
+    bill = whole(charges)
+    return {
+        "total_sessions": len({charge.session_id for charge in charges}),
+        "total_tokens": bill.total_tokens,
+        "total_cost_usd": bill.cost_usd,
+        "known_cost_usd": usd(bill.picousd),
+        "unpriced": bill.unpriced,
+        "timezone": str(where),
+    }
 
 
 def _groups(charges: Sequence[Charge], where: tzinfo, *more: str) -> dict[str, Any]:
