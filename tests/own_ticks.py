@@ -7,10 +7,9 @@ class Ticks:
     def __init__(self):
         self.waiting = []
 
-    def call_next(self, call):
+    def call(self, call):
         self.waiting.append(call)
 
     def tick(self):
         waiting, self.waiting = self.waiting, []
-        for call in waiting:
-            call()
+        self.waiting += [call for call in waiting if call()]

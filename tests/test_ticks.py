@@ -10,16 +10,16 @@ async def test_all_are_called_at_one_tick_and_once():
     shared, calls = Ticks(0.01), []
     done = asyncio.Event()
     for name in "abc":
-        shared.call_next(lambda name=name: calls.append(name))
-    shared.call_next(done.set)
+        shared.call(lambda name=name: calls.append(name))
+    shared.call(done.set)
     await asyncio.wait_for(done.wait(), 60)
     assert calls == ["a", "b", "c"]
 
 
 async def test_one_that_fails_leaves_the_others_their_tick(caplog):
     shared, done = Ticks(0.01), asyncio.Event()
-    shared.call_next(lambda: 1 / 0)
-    shared.call_next(done.set)
+    shared.call(lambda: 1 / 0)
+    shared.call(done.set)
     await asyncio.wait_for(done.wait(), 60)
     assert "ZeroDivisionError" in caplog.text
 
@@ -30,13 +30,13 @@ async def test_who_asks_at_a_tick_is_called_at_the_next_one():
 
     def first():
         calls.append("first")
-        shared.call_next(second)
+        shared.call(second)
 
     def second():
         calls.append("second")
         done.set()
 
-    shared.call_next(first)
+    shared.call(first)
     await asyncio.wait_for(done.wait(), 60)
     assert calls == ["first", "second"]
 
@@ -45,8 +45,8 @@ async def test_others_have_their_turn_between_many(monkeypatch):
     monkeypatch.setattr(ticks, "BREATH", -1.0)  # every call takes long
     shared, order = Ticks(0.01), []
     done, loop = asyncio.Event(), asyncio.get_running_loop()
-    shared.call_next(lambda: (order.append("first"), loop.call_soon(order.append, "other")))
-    shared.call_next(lambda: (order.append("second"), done.set()))
+    shared.call(lambda: (order.append("first"), loop.call_soon(order.append, "other")))
+    shared.call(lambda: (order.append("second"), done.set()))
     await asyncio.wait_for(done.wait(), 60)
     assert order == ["first", "other", "second"]
 
@@ -55,11 +55,11 @@ def test_ticks_outlive_a_loop_that_was_closed_before_they_came():
     shared, calls = Ticks(0.01), []
 
     async def leave():
-        shared.call_next(lambda: calls.append("never"))
+        shared.call(lambda: calls.append("never"))
 
     async def stay():
         done = asyncio.Event()
-        shared.call_next(done.set)
+        shared.call(done.set)
         await asyncio.wait_for(done.wait(), 60)
 
     asyncio.run(leave())

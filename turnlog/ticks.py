@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+Call = Callable[[], bool]  # whether the next tick calls it too
 _log = logging.getLogger(__name__)
 EARLY = 0.002  # seconds that a timer may be early
 BREATH = 0.01  # seconds that the calls of one tick are made on end
@@ -26,32 +27,41 @@ def next_tick(moment: float, seconds: float) -> float:
 
 
 class Ticks:
-    """Calls many at the next tick, with one timer for all of them."""
+    """Calls many at each tick, with one timer for all of them."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: list[Callable[[], None]] = []
+        self._calls: list[Call] = []  # of the next tick
+        self._is_set = False  # the timer
 
-    def call_next(self, call: Callable[[], None]) -> None:
-        """Call it once, when the next tick begins."""
-        if not self._waiting or self._loop is None or not self._loop.is_running():
-            self._loop, self._waiting = asyncio.get_running_loop(), []
-            self._loop.call_at(next_tick(self._loop.time(), self._seconds), self._begin)
-        self._waiting.append(call)
+    def call(self, call: Call) -> None:
+        """At each tick from the next one on, until it returns False."""
+        if self._loop is None or not self._loop.is_running():  # those of another loop are gone
+            self._loop, self._calls, self._is_set = asyncio.get_running_loop(), [], False
+        self._calls.append(call)
+        self._set(self._loop)
 
-    def _begin(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        self._call(deque(waiting))
+    def _set(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._calls and not self._is_set:
+            self._is_set = True
+            loop.call_at(next_tick(loop.time(), self._seconds), self._begin, loop)
 
-    def _call(self, waiting: deque[Callable[[], None]]) -> None:
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        calls, self._calls, self._is_set = self._calls, [], False
+        self._call(deque(calls), loop)
+
+    def _call(self, calls: deque[Call], loop: asyncio.AbstractEventLoop) -> None:
         """Some of them; where that takes long, others have their turn before the rest."""
         began = time.monotonic()  # a loop's own clock may stand still in between
-        while waiting:
+        while calls:
+            call = calls.popleft()
             try:
-                waiting.popleft()()
+                if call():
+                    self._calls.append(call)
             except Exception:
                 _log.exception("what was to be done at a tick failed")
-            if waiting and time.monotonic() - began > BREATH:
-                asyncio.get_running_loop().call_soon(self._call, waiting)
+            if calls and time.monotonic() - began > BREATH:
+                loop.call_soon(self._call, calls, loop)
                 return
+        self._set(loop)

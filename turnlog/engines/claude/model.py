@@ -116,7 +116,7 @@ class ClaudeModel:
         """What comes of the next pieces of the body; nothing: the answer is over."""
         while not reading.is_over:
             if self._ticks and reading.may_wait():
-                await response.pile_up(self._ticks, reading.shows)
+                await response.pile_up(self._ticks, reading.feed)
             if not reading.outputs and not reading.is_over:
                 await reading.rest()  # nothing may pile up, and nobody has waited
                 reading.feed(await _read(response))
@@ -235,9 +235,10 @@ class _Reading:
         self._keeps_raw = keeps_raw
         self._rested = time.monotonic()
 
-    def feed(self, piece: bytes) -> None:
+    def feed(self, piece: bytes) -> bool:
         """The next bytes; none: there are no more. If chunks are all that comes of them, these go
-        straight to those who watch; else the outputs are for the one who asked the model.
+        straight to those who watch; else the outputs are for the one who asked the model, who has
+        to see to it. So it is, too, where what comes next may not wait: False.
         """
         if self._keeps_raw:
             self.raw.append(piece)
@@ -245,10 +246,11 @@ class _Reading:
         call.meter.read(len(piece))
         self.outputs += call.feed(splitter.feed(piece) if piece else splitter.close())
         self.is_over = not piece or call.finished or call.failure is not None
-        if self.is_over or not self.outputs or not are_chunks(self.outputs):
-            return
-        if self._straight(self.outputs):
+        if self.is_over:
+            return False
+        if self.outputs and are_chunks(self.outputs) and self._straight(self.outputs):
             self.outputs, self.speaks = [], True
+        return not self.outputs and (self.speaks or call.is_silent)
 
     def taken(self) -> list[CallOutput]:
         outputs, self.outputs = self.outputs, []
@@ -264,11 +266,6 @@ class _Reading:
     def may_wait(self) -> bool:
         """Whether what comes next may pile up: the beginning was shown, or this is not shown."""
         return self.speaks or self._call.is_silent
-
-    def shows(self, piece: bytes) -> bool:
-        """The bytes of a window. False: there are outputs, or what comes next may not wait."""
-        self.feed(piece)
-        return not self.outputs and not self.is_over and self.may_wait()
 
 
 class _Again(Exception):

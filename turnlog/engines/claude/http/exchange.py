@@ -66,7 +66,7 @@ class Exchange:
         self._woken: asyncio.Future[None] | None = None  # of who reads
         self._waiter: _Waiter | None = None
         self._is_shut = False  # text piles up
-        self._ticking = False  # the end of the window calls
+        self._ticking = False  # the ends of windows call
 
     # for who asked
 
@@ -98,6 +98,8 @@ class Exchange:
         self._waiter = _Waiter(woken, take, ticks, copy_context())
         if self._is_urgent or self._is_closed:
             self._give()
+        elif self._ticking:
+            self._is_shut = True
         else:
             self._shut(ticks)
         try:
@@ -254,19 +256,18 @@ class Exchange:
 
     def _shut(self, ticks: Ticks) -> None:
         """Until the window ends."""
-        self._is_shut = True
-        if not self._ticking:
-            self._ticking = True
-            ticks.call_next(self._tick)
+        self._is_shut = self._ticking = True
+        ticks.call(self._tick)
 
-    def _tick(self) -> None:
+    def _tick(self) -> bool:
         """After a window in which nothing came text does not pile up: what comes next has waited
         for nobody, and is shown at once."""
-        self._ticking = False
         if self._pieces and self._waiter is not None:
             self._give()
         else:
             self._is_shut = False
+        self._ticking = self._is_shut
+        return self._ticking
 
     def _give(self) -> None:
         """Give what has come to whoever waits."""
@@ -281,7 +282,7 @@ class Exchange:
             return
         if self._is_done or not takes_more:
             waiter.woken.set_result(None)
-        elif piece:
+        elif piece and not self._ticking:
             self._shut(waiter.ticks)
         else:
-            self._is_shut = False
+            self._is_shut = bool(piece)
