@@ -16,6 +16,44 @@ async def test_all_are_called_at_one_tick_and_once():
     assert calls == ["a", "b", "c"]
 
 
+async def test_who_wants_more_is_called_at_each_tick_until_it_wants_no_more():
+    shared, calls = Ticks(0.01), []
+    done, after = asyncio.Event(), asyncio.Event()
+
+    def thrice():
+        calls.append("thrice")
+        if len(calls) == 3:
+            done.set()
+        return len(calls) < 3
+
+    shared.call(thrice)
+    await asyncio.wait_for(done.wait(), 60)
+    shared.call(after.set)
+    await asyncio.wait_for(after.wait(), 60)
+    assert calls == ["thrice"] * 3
+
+
+async def test_who_comes_while_a_long_tick_goes_on_takes_nobodys_place(monkeypatch):
+    monkeypatch.setattr(ticks, "BREATH", -1.0)
+    shared, calls = Ticks(0.01), []
+    done, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def again():
+        calls.append("again")
+        if len(calls) > 1:
+            done.set()
+        return True
+
+    def last():
+        loop.call_soon(shared.call, lambda: False)
+        return False
+
+    shared.call(again)
+    shared.call(last)
+    shared.call(lambda: False)
+    await asyncio.wait_for(done.wait(), 60)
+
+
 async def test_one_that_fails_leaves_the_others_their_tick(caplog):
     shared, done = Ticks(0.01), asyncio.Event()
     shared.call(lambda: 1 / 0)
