@@ -1,5 +1,5 @@
 /** A question to a person. While it is open it has buttons; afterwards it is one line. */
-import { memo, useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { memo, useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Check, Clock, ShieldCheck, X } from "lucide-react";
 import type { Approval } from "../fold/screen";
 import { marked } from "../markdown/links";
@@ -16,6 +16,7 @@ const SOON = 600_000; // ms before the end from which the time is told live
 // What this page has seen open, and what it has answered itself. A reload knows neither.
 const seenOpen = new Set<string>();
 const answeredHere = new Set<string>();
+const handsFocus = new Set<string>(); // those whose buttons had the focus when they were answered
 
 export const ApprovalCard = memo(function ApprovalCard({ approval, over = false }: { approval: Approval; over?: boolean }): ReactNode {
   const [elsewhere, setElsewhere] = useState(false);
@@ -27,8 +28,12 @@ export const ApprovalCard = memo(function ApprovalCard({ approval, over = false 
 function Answered({ approval }: { approval: Approval }): ReactNode {
   const decision = approval.decision!;
   const Icon = decision.approved ? Check : X;
+  const line = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => {
+    if (handsFocus.delete(approval.key) && document.activeElement === document.body) line.current?.focus({ preventScroll: true });
+  }, [approval.key]);
   return (
-    <p className="approval-line" data-approved={decision.approved}>
+    <p className="approval-line" ref={line} tabIndex={-1} data-approved={decision.approved}>
       <Icon className={decision.approved ? "ok" : "muted"} aria-hidden />
       <b>{question(approval)}</b>
       <span>{outcome(approval, clock(decision.at), seenOpen.has(approval.key) && !answeredHere.has(approval.key))}</span>
@@ -44,6 +49,7 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
   const [sending, setSending] = useState<"approve" | "reject" | null>(null);
   const [failed, setFailed] = useState("");
   const busy = useRef(false);
+  const buttons = useRef<HTMLElement>(null);
   const id = useId();
   const fields = fieldsOf(approval.args, schemaOf(approval.toolName));
   const changes = changed(approval.args, texts);
@@ -56,6 +62,7 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
     busy.current = true;
     setSending(approved ? "approve" : "reject");
     answeredHere.add(approval.key);
+    handsFocus.add(approval.key);
     try {
       await post(`/api/approvals/${approval.key}`, {
         approved,
@@ -64,6 +71,7 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
       });
     } catch (error) {
       answeredHere.delete(approval.key);
+      handsFocus.delete(approval.key);
       if (error instanceof Problem && error.status === 409) taken();
       else setFailed(error instanceof Problem && error.status === 404 ? "You may not decide this." : sentence(error));
       setSending(null);
@@ -72,8 +80,13 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
     }
   };
   useEffect(() => void seenOpen.add(approval.key), [approval.key]);
+  useLayoutEffect(() => {
+    if (rejecting || json) buttons.current?.scrollIntoView({ block: "nearest" }); // the card has grown
+  }, [rejecting, json]);
   const press = (event: KeyboardEvent): void => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    const composing = event.nativeEvent.isComposing || event.keyCode === 229;
+    const inReason = event.target instanceof HTMLInputElement && event.target.name === "reason";
+    if (event.key === "Enter" && !composing && (event.ctrlKey || event.metaKey || inReason)) {
       event.preventDefault();
       event.stopPropagation();
       void answer(!rejecting);
@@ -101,11 +114,11 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
           <ArgumentFields args={approval.args} fields={fields} texts={texts} disabled={sending !== null || !mine} change={(name, text) => setTexts((now) => ({ ...now, [name]: text }))} />
         )}
         {rejecting && (
-          <input type="text" className="reason" autoFocus value={reason} placeholder="Why not? The model is told." aria-label="Reason" onChange={(event) => setReason(event.target.value)} />
+          <input type="text" name="reason" className="reason" autoFocus value={reason} placeholder="Why not? The model is told." aria-label="Reason" onChange={(event) => setReason(event.target.value)} />
         )}
         {failed && <p className="bad" role="alert">{failed}</p>}
       </div>
-      <footer className="actions">
+      <footer className="actions" ref={buttons}>
         {!mine && <span className="pill warn">Waits for {others}</span>}
         {mine && !rejecting && (
           <button type="button" className={isDestructive(approval) ? "button primary destructive" : "button primary"} disabled={sending !== null || !args} onClick={() => void answer(true)}>
@@ -122,7 +135,7 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
         <button type="button" className="button ghost" onClick={() => (rejecting ? setRejecting(false) : setJson(!json))}>
           {rejecting ? "Back" : json ? "Show as fields" : "Show as JSON"}
         </button>
-        {mine && <small>Ctrl ↵ {rejecting ? "reject" : "approve"}</small>}
+        {mine && <small>{rejecting ? "↵ reject" : "Ctrl ↵ approve"}</small>}
       </footer>
     </section>
   );

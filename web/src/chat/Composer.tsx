@@ -83,7 +83,7 @@ export function Composer(props: Props): ReactNode {
           onKeyDown={press}
           onPaste={paste}
           disabled={refused !== null}
-          placeholder={refused ?? (busy ? "Write the next message. It is sent when this turn is over." : "Write a message")}
+          placeholder={refused ?? (busy ? "Next message, sent after this turn" : "Write a message")}
           aria-label="Message"
           aria-invalid={over > 0}
         />

@@ -21,7 +21,7 @@ export function Transcript({ conversation, shown, children }: Props): ReactNode 
   const box = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => rowsOf(shown.screen.turns), [shown.screen.turns]);
   const virtual = useVirtual(rows.length);
-  const { follows, toEnd, pin } = useFollowing(box, [rows, children].length && rows);
+  const { follows, toEnd, pin } = useFollowing(box, rows);
   const shifting = useAnchor(box, rows, follows, virtual);
   useLayoutEffect(pin);
   useEffect(() => {

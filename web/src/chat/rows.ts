@@ -3,8 +3,8 @@ import { isOfClient } from "../approvals/clients";
 import type { AgentRef } from "../wire/events";
 import type { Answer, Approval, Item, Question, ToolCall, Turn, Unknown } from "../fold/screen";
 
-/** `ofClient`: the app that asked runs it, not the server. */
-export type ShownCall = ToolCall & { ofClient?: boolean };
+/** `ofClient`: the app that asked runs it, not the server. `refused`: it was asked for, and not allowed. */
+export type ShownCall = ToolCall & { ofClient?: boolean; refused?: boolean };
 
 interface Base {
   key: string;
@@ -77,7 +77,8 @@ function bodies(turn: Turn): Row[] {
 function addCall(rows: Row[], turn: Turn, asked: ToolCall, approval: Approval | null, before?: Item): void {
   const ofClient = approval !== null && isOfClient(approval);
   const changed = ofClient ? null : approval?.decision?.args; // what ran is what the person made of it
-  const call: ShownCall = ofClient ? { ...asked, ofClient } : changed ? { ...asked, args: changed } : asked;
+  const refused = approval?.decision?.approved === false;
+  const call: ShownCall = ofClient ? { ...asked, ofClient } : changed ? { ...asked, args: changed } : refused ? { ...asked, refused } : asked;
   const agent = call.agent;
   if (approval && !ofClient) rows.push({ kind: "approval", key: approval.key, turn, agent, approval, call });
   if (approval && !ofClient && !call.result) return;

@@ -7,6 +7,7 @@ import { inline } from "./Inline";
 import { withoutMarks } from "./marks";
 
 const DEEPEST = 12; // quotes and lists inside of each other; more is shown as text
+const SHORT = 16; // characters of a cell that stay on one line: dates, numbers, codes
 
 /** `open`: more text comes. */
 export function Markdown({ text, open = false }: { text: string; open?: boolean }): ReactNode {
@@ -93,7 +94,7 @@ function Table({ table }: { table: Tokens.Table }): ReactNode {
           {table.rows.map((row, n) => (
             <tr key={n}>
               {row.map((cell, at) => (
-                <td key={at} className={side(at)}>
+                <td key={at} className={`${side(at) ?? ""}${cell.text.length <= SHORT ? " short" : ""}`}>
                   {inline(cell.tokens)}
                 </td>
               ))}

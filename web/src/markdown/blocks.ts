@@ -1,5 +1,6 @@
 /** Markdown to blocks. While text grows, only its last two blocks are read again. */
 import { Lexer, type Token, type Tokens } from "marked";
+import { formulasOf, withoutUnfinished } from "./formulas";
 
 export interface Block {
   key: number; // where it begins in the text
@@ -12,8 +13,8 @@ const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m; // [x]: url may stand far below
 
 /** Tags are text: no HTML is ever read, so none can be made. */
 class PlainLexer extends Lexer {
-  constructor() {
-    super({ gfm: true, breaks: false });
+  constructor(text: string) {
+    super({ gfm: true, breaks: false, extensions: formulasOf(text) });
     const tokenizer = this["tokenizer"] as unknown as Record<string, unknown>;
     tokenizer["html"] = () => undefined;
     tokenizer["tag"] = () => undefined;
@@ -41,7 +42,8 @@ function lexed(text: string, begin: number): Block[] {
   const blocks: Block[] = [];
   let at = begin;
   // The lexer turns "\r\n" into "\n"; then positions would not fit.
-  for (const token of new PlainLexer().lex(text.slice(begin).replaceAll("\r", " "))) {
+  const rest = text.slice(begin).replaceAll("\r", " ");
+  for (const token of new PlainLexer(rest).lex(rest)) {
     if (token.type !== "space" && token.type !== "def") blocks.push({ key: at, raw: token.raw, token });
     else if (blocks.length) blocks.at(-1)!.raw += token.raw;
     at += token.raw.length;
@@ -64,6 +66,7 @@ export function heldBack(text: string): string {
   let tail = text.slice(at);
   if (isInFence(text)) return text;
   if (/^\s*\|/.test(tail) && tail.trim().split("\n").length < 3) return head; // a table's first rows
+  tail = withoutUnfinished(tail);
   tail = tail.replace(/!?\[[^\]\n]*(\]\([^)\n]*)?$/, ""); // a link that is not whole
   tail = tail.replace(/(\*{1,3}|_{1,3}|~~|`+)$/, "");
   for (const mark of ["`", "**", "~~"]) {

@@ -22,6 +22,9 @@ const ICONS: Record<Outcome, ReactNode> = {
   doubt: <CircleHelp className="warn" aria-label="in doubt" />,
 };
 
+// Said in the place of a duration, which a call that never ran does not have.
+const NEVER_RAN: Partial<Record<Outcome, string>> = { refused: "Not allowed", cut: "Cut off" };
+
 export const ToolCard = memo(function ToolCard({ call, over }: { call: ShownCall; over: boolean }): ReactNode {
   const outcome = outcomeOf(call, over);
   const [open, toggle] = usePanel(`tool:${call.key}`, outcome === "failed" || outcome === "doubt");
@@ -34,7 +37,9 @@ export const ToolCard = memo(function ToolCard({ call, over }: { call: ShownCall
       <button type="button" className="card-head" aria-expanded={open} onClick={toggle}>
         {ICONS[outcome]}
         <b id={id}>{title}</b>
-        <span className="card-time">{call.result ? duration(call.result.duration) : <Running since={call.startedAt} over={over} />}</span>
+        <span className="card-time">
+          {NEVER_RAN[outcome] ?? (call.result ? duration(call.result.duration) : <Running since={call.startedAt} over={over} />)}
+        </span>
         <ChevronRight className="chevron" aria-hidden />
       </button>
       {!open && line && <div className="card-line">{line}</div>}

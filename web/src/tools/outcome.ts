@@ -1,18 +1,16 @@
 /** What became of a call. */
-import type { ToolCall } from "../fold/screen";
+import type { ShownCall } from "../chat/rows";
 
 export type Outcome = "running" | "done" | "failed" | "refused" | "cut" | "doubt";
 
-// What the server says in `error`, by its words. First match.
-const WORDS: [RegExp, Outcome][] = [
-  [/^user rejected|rejected|refused|withdrawn|nobody answered|expired/i, "refused"],
-  [/interrupted|cancelled|stopped|cut off/i, "cut"],
-];
+// The server's own words for a call that it closed: `pipeline/ending.py` and `turns/recovery.py`.
+// Only whole sentences: a tool's own error may speak of a refused connection or an expired token.
+const CUT = new Set(["Stopped by the user.", "The turn ended before this tool answered.", "The server stopped before this tool answered."]);
 
-export function outcomeOf(call: ToolCall, over: boolean): Outcome {
+export function outcomeOf(call: ShownCall, over: boolean): Outcome {
   if (!call.result) return over ? "cut" : "running";
   if (call.result.inDoubt) return "doubt";
   if (call.result.success) return "done";
-  const error = call.result.error ?? "";
-  return WORDS.find(([pattern]) => pattern.test(error))?.[1] ?? "failed";
+  if (CUT.has(call.result.error ?? "")) return "cut";
+  return call.refused ? "refused" : "failed";
 }

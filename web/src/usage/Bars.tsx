@@ -1,7 +1,7 @@
 /** Cost by day: bars of SVG that follow the theme. The table below has the same numbers. */
 import type { ReactNode } from "react";
 import { money } from "../ui/format";
-import { roundUp, type Series } from "./bill";
+import { axisLabel, roundUp, type Series } from "./bill";
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 190, 60, 22, 10];
 
@@ -22,7 +22,7 @@ export function Bars({ series, colourOf }: Props): ReactNode {
         <g key={part}>
           <line x1={LEFT} x2={WIDTH} y1={y(most * part)} y2={y(most * part)} className="grid-line" />
           <text x={LEFT - 8} y={y(most * part) + 4} textAnchor="end">
-            {axis(most * part, most)}
+            {axisLabel(most * part, most)}
           </text>
         </g>
       ))}
@@ -51,10 +51,6 @@ export function Bars({ series, colourOf }: Props): ReactNode {
       })}
     </svg>
   );
-}
-
-function axis(usd: number, most: number): string {
-  return `$${usd.toFixed(most >= 10 ? 0 : most >= 0.4 ? 1 : most >= 0.04 ? 2 : 4)}`;
 }
 
 function shortDay(day: string): string {

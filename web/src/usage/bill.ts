@@ -91,6 +91,13 @@ export function roundUp(value: number): number {
   return [1, 2, 4, 5, 10].map((n) => n * step).find((n) => n >= value)!;
 }
 
+/** With as many digits as a quarter needs: 0.025 must not be told as 0.03. */
+export function axisLabel(usd: number, most: number): string {
+  const quarter = Number((most / 4).toPrecision(6));
+  const digits = [0, 1, 2, 3, 4, 5].find((n) => Number(quarter.toFixed(n)) === quarter) ?? 6;
+  return `$${usd.toFixed(digits)}`;
+}
+
 export function sum(rows: Sums[], name: "input_tokens" | "output_tokens" | "cache_read_tokens" | "cache_write_tokens" | "calls" | "partial_calls"): number {
   return rows.reduce((total, row) => total + row[name], 0);
 }
