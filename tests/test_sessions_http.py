@@ -31,7 +31,7 @@ async def test_a_new_session_does_not_think():
 async def test_a_session_without_a_title_has_one():
     async with served() as server:
         response = await server.http.post("/api/sessions")
-        assert (response.status_code, response.json()["title"]) == (201, "New conversation")
+        assert (response.status_code, response.json()["title"]) == (201, "New session")
 
 
 async def test_nothing_is_listed_where_nothing_is():

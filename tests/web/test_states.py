@@ -90,7 +90,25 @@ async def test_an_approval_is_decided_by_keyboard_alone(browser, request):
             assert await one.page.locator(".approval s").inner_text() == "Lyon"
             await one.page.keyboard.press("Control+Enter")
             await one.ended()
+            focused = "() => document.activeElement.className"  # its buttons are gone
+            assert await one.page.evaluate(focused) == "approval-line"
         assert here.made == [("Atelier Rhône", "Paris", 30000)]
+
+
+async def test_the_buttons_of_an_approval_stay_in_view_when_it_grows(browser):
+    async with office(Reply("Long before. " * 100), Reply(CREATE), DONE) as here:
+        session = await here.session()
+        async with tab(browser, here.url, size=(390, 700)) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("Tell")
+            await one.ended()
+            await one.ask("Create it")
+            await one.page.get_by_role("button", name="Reject…").click()
+            reject = one.page.get_by_role("button", name="Reject", exact=True)
+            below = await reject.bounding_box()
+            composer = await one.page.locator(".composer").bounding_box()
+            assert below["y"] + below["height"] <= composer["y"]
+        await here.app.stop_turn(USER, session)
 
 
 async def test_a_decision_in_one_tab_takes_the_buttons_from_the_other(browser, request):
@@ -104,7 +122,7 @@ async def test_a_decision_in_one_tab_takes_the_buttons_from_the_other(browser, r
             await other.page.wait_for_function("() => document.title === '(1) turnlog'")
             await other.page.get_by_role("button", name="Reject…").click()
             await other.page.get_by_label("Reason").fill("It exists already.")
-            await other.page.get_by_role("button", name="Reject", exact=True).click()
+            await other.page.keyboard.press("Enter")
             await mine.page.get_by_text(REJECTED).wait_for()
             assert await mine.page.get_by_role("button", name="Approve").count() == 0
             await mine.ended()

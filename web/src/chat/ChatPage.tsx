@@ -6,7 +6,7 @@ import { waitsInWords } from "../approvals/words";
 import { useValue } from "../wire/observable";
 import { connection } from "../wire/live";
 import { post } from "../wire/http";
-import { list, setThinking } from "../wire/sessions";
+import { change, setThinking, useSession } from "../wire/sessions";
 import { Frame } from "../ui/Frame";
 import { Announcer } from "../ui/Announcer";
 import { useShortcuts } from "../ui/shortcuts";
@@ -26,7 +26,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
   const chat = useConversation(id);
   const { outbox, shown, sending, pending, queue, newest, isBusy, waitsFor } = chat;
   const [, go] = useLocation();
-  const session = useValue(list).sessions.find((one) => one.id === id);
+  const session = useSession(id);
   const state = useValue(connection);
   const [once, setOnce] = useState<number | null>(null);
   const budget = useBudget(id, `${shown.screen.turns.length} ${isBusy}`);
@@ -40,6 +40,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
     if (isBusy || sending) outbox.enqueue(message);
     else void outbox.send(message);
   };
+  const restore = (): void => void change(id, { archived: false }).catch(() => {});
   const stop = useCallback(() => void post(`/api/sessions/${id}/stop`).catch(() => {}), [id]);
   useShortcuts({ stop: isBusy ? stop : null });
 
@@ -93,7 +94,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
             send={send}
             stop={isBusy ? stop : null}
             lastOwn={() => newest?.question?.content ?? ""}
-            above={<Notices outbox={outbox} queue={queue} waitsFor={waitsFor.filter((each) => !isOfClient(each))} state={state} refreshed={shown.refreshed} warning={budget.warning} putAway={budget.putAway} />}
+            above={<Notices outbox={outbox} queue={queue} waitsFor={waitsFor.filter((each) => !isOfClient(each))} state={state} refreshed={shown.refreshed} warning={budget.warning} putAway={budget.putAway} restore={session?.archived ? restore : null} />}
           />
           <Announcer text={announcement(newest)} urgent={newest?.failure?.error ?? ""} />
         </ActionsContext>

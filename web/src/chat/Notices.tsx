@@ -13,9 +13,10 @@ interface Props {
   refreshed: number;
   warning: string | null;
   putAway: () => void; // the warning
+  restore: (() => void) | null; // of a session that is archived
 }
 
-export function Notices({ outbox, queue, waitsFor, state, refreshed, warning, putAway }: Props): ReactNode {
+export function Notices({ outbox, queue, waitsFor, state, refreshed, warning, putAway, restore }: Props): ReactNode {
   return (
     <div className="notices">
       {state === "offline" && (
@@ -23,6 +24,14 @@ export function Notices({ outbox, queue, waitsFor, state, refreshed, warning, pu
           <span>No connection. Your text is kept here.</span>
           <button type="button" className="button small" onClick={tryNow}>
             Try now
+          </button>
+        </div>
+      )}
+      {restore && (
+        <div className="notice">
+          <span>This session is archived.</span>
+          <button type="button" className="button small" onClick={restore}>
+            Restore
           </button>
         </div>
       )}

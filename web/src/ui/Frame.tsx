@@ -1,11 +1,12 @@
 /** Around every page: sessions at the left, the page, a drawer at the right on demand. */
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, type ReactNode } from "react";
 import { useLocation } from "wouter";
 import { Menu as Burger } from "lucide-react";
 import { config, missing } from "../wire/config";
 import { useValue } from "../wire/observable";
 import { Drawer } from "./Drawer";
 import { Help } from "./Help";
+import { listShown } from "./shortcuts";
 import { Side } from "./Side";
 
 interface Props {
@@ -17,23 +18,23 @@ interface Props {
 }
 
 export function Frame({ title, header, children, embedded = false, active }: Props): ReactNode {
-  const [sheet, setSheet] = useState(false);
+  const sheet = useValue(listShown);
   const [place] = useLocation();
   const simulated = useValue(config)?.simulated ?? false;
   const why = useValue(missing);
-  useEffect(() => setSheet(false), [place]);
+  useEffect(() => listShown.set(false), [place]);
   return (
     <div className={embedded ? "app embedded" : "app"}>
       {!embedded && (
         <nav className={sheet ? "side open" : "side"} aria-label="Sessions">
-          <Side active={active} close={() => setSheet(false)} />
+          <Side active={active} close={() => listShown.set(false)} />
         </nav>
       )}
-      {sheet && <button type="button" className="scrim" aria-label="Close the list" onClick={() => setSheet(false)} />}
+      {sheet && <button type="button" className="scrim" aria-label="Close the list" onClick={() => listShown.set(false)} />}
       <main>
         <header className="top">
           {!embedded && (
-            <button type="button" className="icon-button burger" aria-label="Sessions" onClick={() => setSheet(true)}>
+            <button type="button" className="icon-button burger" aria-label="Sessions" aria-expanded={sheet} onClick={() => listShown.set(true)}>
               <Burger aria-hidden />
             </button>
           )}

@@ -13,7 +13,7 @@ import { TitleField } from "./TitleField";
 const AGAIN = 15_000; // ms between two looks at how sessions stand
 
 export function SessionList({ active }: { active?: string }): ReactNode {
-  const { sessions, cursor, search, searchedAll, loaded } = useValue(list);
+  const { sessions, cursor, search, archived, searchedAll, loaded } = useValue(list);
   const [text, setText] = useState("");
   useEffect(() => {
     const look = (): void => void (document.visibilityState === "visible" && refresh().catch(() => {}));
@@ -49,6 +49,7 @@ export function SessionList({ active }: { active?: string }): ReactNode {
         <kbd>Ctrl K</kbd>
       </label>
       <div className="sessions side-words">
+        {archived && fitting.length > 0 && <p className="muted small-text none">Archived: to be read, not written to.</p>}
         {grouped(fitting).map(([day, some]) => (
           <section key={day} aria-label={day}>
             <h2>{day}</h2>
@@ -59,13 +60,16 @@ export function SessionList({ active }: { active?: string }): ReactNode {
             </ul>
           </section>
         ))}
-        {loaded && fitting.length === 0 && <p className="muted small-text none">{text ? "Nothing found. Enter searches everything." : "No sessions yet."}</p>}
+        {loaded && fitting.length === 0 && <p className="muted small-text none">{text ? "Nothing found. Enter searches everything." : archived ? "Nothing is archived." : "No sessions yet."}</p>}
         {searchedAll === false && <p className="muted small-text none">Older sessions were looked for by their titles only.</p>}
         {cursor && (
           <button type="button" className="button ghost small" onClick={() => void more()}>
             Older sessions
           </button>
         )}
+        <button type="button" className="button ghost small" onClick={() => void refresh(search, !archived)}>
+          {archived ? "Back to the sessions" : "Archived sessions"}
+        </button>
       </div>
     </>
   );
@@ -78,8 +82,8 @@ function Entry({ session, on }: { session: Session; on: boolean }): ReactNode {
   const state = session.state ?? "idle";
   const [editing, edit] = useState(false);
   const archive = async (): Promise<void> => {
-    await change(session.id, { archived: true });
-    if (on) go("/");
+    await change(session.id, { archived: !session.archived });
+    if (on && !session.archived) go("/");
   };
   if (editing) {
     return (
@@ -99,7 +103,7 @@ function Entry({ session, on }: { session: Session; on: boolean }): ReactNode {
           <>
             <button type="button" className="menu-item" onClick={() => (close(), edit(true))}>Rename</button>
             <button type="button" className="menu-item" onClick={() => (close(), void exportLog(session))}>Export</button>
-            <button type="button" className="menu-item" onClick={() => (close(), void archive())}>Archive</button>
+            <button type="button" className="menu-item" onClick={() => (close(), void archive())}>{session.archived ? "Restore" : "Archive"}</button>
           </>
         )}
       </Menu>

@@ -9,6 +9,8 @@ import { drawer } from "./drawer";
 export const letters = new Observable(recall("letters", true));
 letters.subscribe(() => remember("letters", letters.get()));
 export const helpShown = new Observable(false);
+export const listShown = new Observable(false); // the sheet of sessions, where the window is too narrow for them
+const narrow = matchMedia("(max-width: 1023px)");
 
 export const KEYS: [string, string][] = [
   ["Enter", "Send"],
@@ -36,10 +38,12 @@ export function useShortcuts({ stop }: { stop: (() => void) | null }): void {
       const key = event.key;
       if ((event.ctrlKey || event.metaKey) && key.toLowerCase() === "k") {
         event.preventDefault();
-        document.querySelector<HTMLInputElement>("#search")?.focus();
+        listShown.set(narrow.matches);
+        requestAnimationFrame(() => document.querySelector<HTMLInputElement>("#search")?.focus());
       } else if (key === "Escape") {
         if (document.querySelector("dialog[open]")) return;
-        if (drawer.get()) drawer.set(null);
+        if (listShown.get()) listShown.set(false);
+        else if (drawer.get()) drawer.set(null);
         else stop?.();
       } else if (!event.ctrlKey && !event.metaKey && !event.altKey && letters.get() && !isWriting(event.target)) {
         const act = LETTERS[before === "g" ? `g${key}` : key];

@@ -1,6 +1,6 @@
 /** The user's sessions: the list beside the conversation. */
 import { get, patch, post } from "./http";
-import { Observable } from "./observable";
+import { Observable, useValue } from "./observable";
 
 export interface Session {
   id: string;
@@ -21,28 +21,38 @@ interface Page {
 
 export interface List extends Page {
   search: string; // that the server searched for
+  archived: boolean; // those are listed, instead of the others
   loaded: boolean;
 }
 
-export const list = new Observable<List>({ sessions: [], cursor: null, search: "", loaded: false });
+export const list = new Observable<List>({ sessions: [], cursor: null, search: "", archived: false, loaded: false });
+const opened = new Observable<Session | null>(null); // the page's own, whether it is listed or not
 
-export async function refresh(search = list.get().search): Promise<void> {
-  const query = search ? `&search=${encodeURIComponent(search)}` : "";
-  const page = await get<Page>(`/api/sessions?limit=50&order=activity${query}`);
-  list.set({ ...page, search, loaded: true });
+/** A session that is listed, or the open one. */
+export function useSession(id: string): Session | undefined {
+  const open = useValue(opened);
+  return useValue(list).sessions.find((one) => one.id === id) ?? (open?.id === id ? open : undefined);
+}
+
+export async function refresh(search = list.get().search, archived = list.get().archived): Promise<void> {
+  const page = await get<Page>(`/api/sessions?limit=50&order=activity${query(search, archived)}`);
+  list.set({ ...page, search, archived, loaded: true });
+}
+
+function query(search: string, archived: boolean): string {
+  return (search ? `&search=${encodeURIComponent(search)}` : "") + (archived ? "&archived=true" : "");
 }
 
 export async function more(): Promise<void> {
-  const { sessions, cursor, search } = list.get();
+  const { sessions, cursor, search, archived } = list.get();
   if (!cursor) return;
-  const query = search ? `&search=${encodeURIComponent(search)}` : "";
-  const page = await get<Page>(`/api/sessions?limit=50&order=activity&cursor=${encodeURIComponent(cursor)}${query}`);
+  const page = await get<Page>(`/api/sessions?limit=50&order=activity&cursor=${encodeURIComponent(cursor)}${query(search, archived)}`);
   list.update((now) => ({ ...now, sessions: [...sessions, ...page.sessions], cursor: page.cursor }));
 }
 
 export async function create(agent?: string): Promise<Session> {
   const session = await post<Session>("/api/sessions", agent ? { agent } : {});
-  list.update((now) => ({ ...now, sessions: [session, ...now.sessions] }));
+  replace(session);
   return session;
 }
 
@@ -57,15 +67,17 @@ export async function setThinking(session: Session, enabled: boolean, budgetToke
 
 export async function load(id: string): Promise<Session> {
   const session = await get<Session>(`/api/sessions/${id}`);
+  opened.set(session);
   replace(session);
   return session;
 }
 
+/** In the list it is in, at the top of the one it belongs to, and out of the other. */
 export function replace(session: Session): void {
+  opened.update((now) => (now?.id === session.id ? session : now));
   list.update((now) => {
     const known = now.sessions.some((one) => one.id === session.id);
-    const kept = now.sessions.filter((one) => !(one.id === session.id && session.archived));
-    const sessions = kept.map((one) => (one.id === session.id ? session : one));
-    return { ...now, sessions: known || session.archived ? sessions : [session, ...sessions] };
+    const sessions = now.sessions.flatMap((one) => (one.id !== session.id ? [one] : session.archived === now.archived ? [session] : []));
+    return { ...now, sessions: known || session.archived !== now.archived ? sessions : [session, ...sessions] };
   });
 }

@@ -10,7 +10,7 @@ from turnlog.errors import BadInput
 from turnlog.ports import Session
 from turnlog.transports.http.request import UserRequest, json_response
 
-UNTITLED = "New conversation"  # until its first question names it
+UNTITLED = "New session"  # until its first question names it
 MOST_SEARCH = 200  # characters
 ORDERS = ("created", "activity")  # of the list; the first one unless another is asked for
 

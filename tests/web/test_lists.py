@@ -1,0 +1,69 @@
+"""The list of sessions: in reach at every width, for archived ones too, and by keyboard."""
+
+import pytest
+from web.browser import tab
+from web.office import USER, office
+
+from turnlog.simulator import Reply, ToolCall
+from web import pictures
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+TABLET, PHONE = (900, 700), (390, 844)
+
+
+@pytest.mark.parametrize("size", [TABLET, PHONE], ids=["tablet", "phone"])
+async def test_where_the_list_has_no_room_it_is_a_sheet_and_a_key_opens_it(browser, size):
+    async with office(Reply("Hello.")) as here:
+        session = await here.session(title="An older one")
+        async with tab(browser, here.url, size=size) as one:
+            await one.go("/")
+            search = one.page.get_by_label("Search sessions")
+            assert not await search.is_visible()
+            await one.page.get_by_role("button", name="Sessions").click()
+            await search.wait_for()
+            await pictures.fits(one.page)
+            await one.page.keyboard.press("Escape")
+            await search.wait_for(state="hidden")
+            await one.page.keyboard.press("Control+k")
+            await one.page.wait_for_function("() => document.activeElement.id === 'search'")
+            await one.page.keyboard.type("older")
+            await one.page.get_by_role("link", name="An older one").click()
+            await one.page.wait_for_url(f"**/s/{session}")
+            await search.wait_for(state="hidden")
+
+
+async def test_escape_closes_the_sheet_before_it_stops_a_turn(browser):
+    async with office(Reply(ToolCall("wait")), Reply("Done.")) as here:
+        session = await here.session()
+        async with tab(browser, here.url, size=TABLET) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("Wait")
+            await one.page.locator('[data-outcome="running"]').wait_for()
+            await one.page.get_by_role("button", name="Sessions").click()
+            await one.page.keyboard.press("Escape")
+            await one.page.get_by_label("Search sessions").wait_for(state="hidden")
+            assert await one.page.get_by_role("button", name="Stop").is_visible()
+            here.go.set()
+            await one.ended()
+
+
+async def test_an_archived_session_is_found_read_and_brought_back(browser):
+    async with office(Reply("The answer."), Reply("It goes on.")) as here:
+        session = await here.session(title="Old business")
+        await here.app.run_turn("Ask", session_id=session, user_id=USER)
+        async with tab(browser, here.url) as one:
+            await one.go("/")
+            await one.page.get_by_role("link", name="Old business").hover()
+            await one.page.get_by_role("button", name="Menu of Old business").click()
+            await one.page.get_by_role("button", name="Archive", exact=True).click()
+            await one.page.get_by_role("link", name="Old business").wait_for(state="detached")
+            await one.page.get_by_role("button", name="Archived sessions").click()
+            await one.page.get_by_role("link", name="Old business").click()
+            await one.page.get_by_text("The answer.").wait_for()
+            await one.page.reload()  # its title and its state are known without the list
+            await one.page.get_by_role("heading", name="Old business").wait_for()
+            assert await one.page.get_by_label("Message", exact=True).is_disabled()
+            await one.page.get_by_role("button", name="Restore").click()
+            await one.page.get_by_role("link", name="Old business").wait_for()
+            await one.ask("Go on")
+            await one.ended(2)
