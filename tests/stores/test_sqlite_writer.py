@@ -72,6 +72,29 @@ async def test_a_job_that_fails_harms_none_of_its_neighbors(writer, place):
     assert written(place) == [1, 2]
 
 
+@pytest.mark.parametrize("ending", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+@pytest.mark.parametrize("halfway", [False, True])
+async def test_a_writer_goes_on_after_a_job_that_wanted_to_end_it(writer, place, ending, halfway):
+    def ends(db):
+        if halfway:
+            write(7)(db)
+        raise ending("enough")
+
+    outcomes = []
+
+    async def told(job):
+        try:
+            outcomes.append(await writer.run(job))
+        except BaseException as error:  # uncaught, it would end the loop
+            outcomes.append(type(error))
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(*map(told, [write(1), ends, write(2)]))
+        assert outcomes == [1, ending, 2]
+        assert await writer.run(write(3)) == 3
+    assert written(place) == [1, 2, 3]
+
+
 async def test_a_group_is_carried_out_again_only_where_a_job_has_failed_halfway(writer, place):
     runs = []
 

@@ -3,7 +3,8 @@
 Each job is a function of the connection. A job that raises is rolled back alone; the others
 of its group are kept. For that, a group in which one fails halfway is carried out again: a job
 changes rows of the database, and nothing else. A caller is answered only after the commit is on
-disk. Between two groups others may look at what is there on the same connection.
+disk. Whatever a job raises, SystemExit too, is its caller's: the thread goes on. Between two
+groups others may look at what is there on the same connection.
 """
 
 import asyncio
@@ -116,7 +117,7 @@ def _carry_out(db: SqliteConnection, group: list[_Job], commits: Counter) -> lis
         if outcomes is None:
             outcomes = _each_apart(db, group)
         db.execute(SQL["commit"])
-    except Exception as error:  # the disk is full, locked or broken: nobody's write is kept
+    except BaseException as error:  # the disk is full, locked or broken: nobody's write is kept
         with contextlib.suppress(sqlite3.Error):
             db.execute(SQL["roll_back"])
         commits.add(1, "failed")
@@ -137,7 +138,7 @@ def _together(db: SqliteConnection, group: list[_Job]) -> list[_Outcome] | None:
         changes_before = db.total_changes  # of rows
         try:
             outcomes.append((job, job.work(db), None))
-        except Exception as error:
+        except BaseException as error:
             if not db.in_transaction:  # SQLite has given up all of it
                 raise
             if db.total_changes != changes_before:
@@ -159,7 +160,7 @@ def _one(db: SqliteConnection, job: _Job) -> _Outcome:
     db.execute(SQL["begin_job"])
     try:
         result = job.work(db)
-    except Exception as error:
+    except BaseException as error:
         db.execute(SQL["roll_back_job"])
         db.execute(SQL["end_job"])
         return job, None, _explained(error)
@@ -167,7 +168,7 @@ def _one(db: SqliteConnection, job: _Job) -> _Outcome:
     return job, result, None
 
 
-def _explained(error: Exception) -> Exception:
+def _explained(error: BaseException) -> BaseException:
     """A full disk is no bug: who asks is told to try again, and the operator why."""
     name = getattr(error, "sqlite_errorname", "")
     if not name.startswith(_OUTSIDE):
