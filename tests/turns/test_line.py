@@ -7,7 +7,7 @@ import pytest
 
 from turnlog import Agent, Settings, create_app, tool
 from turnlog.buses.memory import MemoryBus
-from turnlog.errors import Closing, NotFound, Reused, TooMany
+from turnlog.errors import BeingDeleted, Closing, NotFound, Reused, TooMany
 from turnlog.events import kinds as k
 from turnlog.ports import Decision, Question
 from turnlog.projections.proof import prove
@@ -186,6 +186,35 @@ async def test_what_cannot_be_asked_any_more_holds_nobody_up(claude, monkeypatch
         await first
     monkeypatch.setattr(node._attachments, "get", files)
     await second
+    assert await place.asked(node, 2) == ["wait", "next"]
+    await node.__aexit__()
+
+
+@pytest.mark.parametrize("error", [BeingDeleted("at this moment"), RuntimeError("a bug")])
+async def test_a_message_that_fails_holds_up_no_other_session(claude, monkeypatch, error):
+    place = Place(claude)
+    node = await place.node(MemoryStore())
+    sessions, tasks = [place.session, (await node.create_session(USER)).id], []
+    for place.session in sessions:
+        await place.ask(node, "wait")
+        tasks.append(place.enqueue(node, "next"))
+        await place.in_line(node, 1)
+        tasks[-1].cancel()  # whoever sent it has gone
+        await node.stop_turn(USER, place.session)
+    begin = node._turns._lines._begin
+
+    async def fails_in_one(waiting):
+        if waiting.session_id == sessions[0]:
+            raise error
+        return await begin(waiting)
+
+    monkeypatch.setattr(node._turns._lines, "_begin", fails_in_one)
+    await node._healer.look()
+    assert await place.asked(node, 2) == ["wait", "next"]
+    place.session = sessions[0]
+    assert len(await node.store.line.turn_ids(place.session)) == 1  # it is tried again
+    monkeypatch.setattr(node._turns._lines, "_begin", begin)
+    await node._healer.look()
     assert await place.asked(node, 2) == ["wait", "next"]
     await node.__aexit__()
 

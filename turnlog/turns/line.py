@@ -8,7 +8,16 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from turnlog.errors import AlreadyAsked, Archived, Busy, Closing, NotFound, TooMany, TurnlogError
+from turnlog.errors import (
+    AlreadyAsked,
+    Archived,
+    Busy,
+    Closing,
+    NotFound,
+    NotStored,
+    TooMany,
+    TurnlogError,
+)
 from turnlog.events.clock import now
 from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import Question, StartedTurn, Store, Waiting
@@ -60,13 +69,21 @@ class WaitingLines:
         raise Closing
 
     async def serve(self) -> None:
-        """Begin what is first in line in each session, if it can begin."""
+        """Begin what is first in line in each session, if it can begin.
+
+        One that fails is tried again the next time, and holds up no other session.
+        """
         if self._leaving.is_set():
             return
         for session_id in await self._store.line.sessions():
             ids = await self._store.line.turn_ids(session_id)
             if ids and (waiting := await self._store.line.get(ids[0])):
-                await self._try(waiting)
+                try:
+                    await self._try(waiting)
+                except NotStored:  # nor would the others be
+                    raise
+                except Exception:
+                    _log.exception("a message in line of %s could not be asked", session_id)
 
     def open(self) -> None:
         self._leaving.clear()
