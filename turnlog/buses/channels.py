@@ -16,6 +16,7 @@ from turnlog.ports import Batches, Encode, Give, LiveEvent
 
 MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
 NOTHING: tuple[int, int, Sequence[LiveEvent]] = (0, 0, ())  # between two places
+Shown = tuple[int, list[LiveEvent]]  # a turn, and how many events came before it
 OVERHEAD = 300  # bytes that an event costs besides its JSON, about
 
 
@@ -28,11 +29,13 @@ class Line:
 class Follower:
     """One who watches a session, and how far it has read."""
 
-    __slots__ = ("bed", "give", "place", "position", "sleep")
+    __slots__ = ("bed", "fresh", "give", "place", "position", "sleep", "unread")
 
     def __init__(self, place: int, position: int) -> None:
         self.place = place  # how many events it has got, counted from the first ever
         self.position = position  # the newest number of the log that it knows
+        self.fresh = True  # it has got nothing yet
+        self.unread: Shown | None = None  # what it was woken for: the next turn may come before
         self.sleep: asyncio.Future[None] | None = None
         self.bed = 0  # its place among those that sleep, if it does
         self.give: Give | None = None  # while it sleeps: takes events without waking it
@@ -51,9 +54,10 @@ class Follower:
         self.position = events[-1].entry.position
         return True
 
-    def wake(self) -> None:
+    def wake(self, shown: Shown) -> None:
         if self.sleep is not None and not self.sleep.done():
             self.sleep.set_result(None)
+            self.unread = shown
 
 
 class Channel:
@@ -114,7 +118,7 @@ class Channel:
                 follower.bed = len(self.sleeping)
                 self.sleeping.append(follower)
             else:
-                follower.wake()
+                follower.wake((self.dropped, self.events))
         if new and type(new[-1].entry.envelope.event) in ENDINGS:
             self.rest()
 
@@ -223,6 +227,15 @@ class Channel:
             self._joined = (place, end, joined(waiting, self._encode))
         return self._joined[2]
 
+    def read_rest(self, one: Follower) -> Sequence[LiveEvent]:
+        """What it had not read of the turn that it was woken for, if the next has begun since."""
+        (before, events), one.unread = one.unread or (0, []), None
+        if one.fresh or not before <= one.place < self.dropped == before + len(events):
+            return ()
+        rest = joined(events[one.place - before :], self._encode)
+        one.place, one.position = self.dropped, rest[-1].entry.position
+        return rest
+
 
 class Channels(OrderedDict[str, Channel]):
     """The channels of all sessions, within bounds; those that were written to last at the end."""
@@ -271,12 +284,12 @@ class Channels(OrderedDict[str, Channel]):
             yield None
             return
         loop = asyncio.get_running_loop()
-        me, fresh = Follower(channel.dropped, after.position), True
+        me = Follower(channel.dropped, after.position)
         from_nothing, calls = not channel.events, -1
         channel.watchers += 1
         try:
             while me.place >= channel.dropped:
-                if fresh:  # the client may know more than was shown here: it has read the log
+                if me.fresh:  # the client may know more than was shown here: it has read the log
                     me.place = channel.place_of(after)
                 woken, calls = calls != channel.calls, channel.calls
                 if me.place < channel.dropped + len(channel.events):
@@ -286,7 +299,7 @@ class Channels(OrderedDict[str, Channel]):
                         break
                     me.place = channel.dropped + len(channel.events)
                     me.position = batch[-1].entry.position
-                    fresh = from_nothing = False
+                    me.fresh = from_nothing = False
                     me.give = give  # not before: where it is in the turn is known only now
                     yield batch
                     del batch  # what was read is not kept by those who wait
@@ -299,6 +312,9 @@ class Channels(OrderedDict[str, Channel]):
                     channel.sleeping.append(me)
                     channel.rest()
                     await me.sleep
+                    if rest := channel.read_rest(me):
+                        yield rest
+                    del rest
             yield None
         finally:
             channel.leave(me)

@@ -121,6 +121,17 @@ class BusContract:
                 bus.publish("s", shown)
                 assert await until(following, shown[-1]) == shown
 
+    async def test_an_end_and_the_next_question_that_come_at_once_are_seen(self, bus: Bus) -> None:
+        (asked, *rest), second = turn(*WHOLE, s.broke()), turn(chunk("No"), after=4, turn_id="t2")
+        async with aclosing(bus.follow("s", BEGINNING)) as following:
+            bus.publish("s", [asked])
+            await until(following, asked)
+            watching = asyncio.create_task(until(following, second[-1]))
+            await asyncio.sleep(0)  # it has read all there is
+            for shown in (rest[:-1], rest[-1:], second):
+                bus.publish("s", shown)
+            assert await watching == [*rest, *second]
+
     async def test_what_is_given_and_what_is_in_batches_is_all_once_and_in_order(
         self, bus: Bus
     ) -> None:
