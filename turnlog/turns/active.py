@@ -84,8 +84,7 @@ class RunningTurns:
 
     def live(self, turn_id: str) -> LiveTurn | None:
         """The turn, while it runs here."""
-        live = self._live.get(turn_id)
-        return None if live is None or live.over.is_set() else live
+        return self._live.get(turn_id)
 
     async def is_at_rest(self, user_id: str, turn: StartedTurn) -> bool:
         """Whether the turn is over, or waits: nobody works on it, here or elsewhere."""
@@ -292,15 +291,16 @@ class RunningTurns:
     def _set_off(
         self, live: LiveTurn, watch: TurnWatch, question: Question, parts: Parts, state: TurnState
     ) -> None:
-        """Let the turn run by itself, not eagerly: it is shown first. A forgotten one is healed."""
-        if live.over.is_set():
-            return
-        agent = parts.agent
-        context = watch.started(agent.ref, agent.model or parts.limits.model, agent.tool_names)
-        task = asyncio.Task(self._run(live, watch, question, state, parts), context=context)
+        """Let the turn run by itself, not eagerly: it is shown first."""
+        if live.over.is_set():  # it was forgotten: whoever asked was cancelled twice
+            task = asyncio.create_task(self.heal(live.session_id))
+        else:
+            agent = parts.agent
+            context = watch.started(agent.ref, agent.model or parts.limits.model, agent.tool_names)
+            task = asyncio.Task(self._run(live, watch, question, state, parts), context=context)
+            live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))
         self._tasks[task] = live
         task.add_done_callback(self._tasks.pop)
-        live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))
 
     async def _run(
         self, live: LiveTurn, watch: TurnWatch, question: Question, state: TurnState, parts: Parts
