@@ -53,11 +53,11 @@ def _event(row):
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize(("reported", "counted"), COUNTS.values(), ids=list(COUNTS))
 async def test_an_answer_is_kept_whatever_its_tokens_are_said_to_be(
-    store, reported, counted, tmp_path
+    store, reported, counted, migrated
 ):
     usage = Usage(input_tokens=reported, output_tokens=reported, thinking_tokens=reported)
     (message,), spent, (charge,), _ = await answered(
-        STORES[store](tmp_path), Reply("Here it is.", usage=usage)
+        STORES[store](migrated), Reply("Here it is.", usage=usage)
     )
     assert message.content == "Here it is."
     assert message.reported["input_tokens"] == message.reported["output_tokens"] == reported
@@ -66,12 +66,12 @@ async def test_an_answer_is_kept_whatever_its_tokens_are_said_to_be(
 
 
 @pytest.mark.parametrize("store", STORES)
-async def test_absurd_counts_add_up_without_an_overflow(store, tmp_path):
+async def test_absurd_counts_add_up_without_an_overflow(store, migrated):
     usage = Usage(
         input_tokens=10**18, output_tokens=10**18, cache_write_1h=10**18, web_searches=10**18
     )
     replies = [Reply("Yes.", usage=usage) for _ in range(12)]
-    messages, spent, charges, session = await answered(STORES[store](tmp_path), *replies)
+    messages, spent, charges, session = await answered(STORES[store](migrated), *replies)
     assert len(messages) == 12
     assert spent.picousd == sum(charge.cost_picousd for charge in charges)
     assert spent.tokens == 12 * 3 * MOST_TOKENS

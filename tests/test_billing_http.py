@@ -37,9 +37,9 @@ def exact(response):
 
 
 @pytest.fixture(params=STORES)
-async def billed(request, tmp_path):
+async def billed(request, migrated):
     """A server on which Alice has had one turn of two calls, and her session."""
-    store = STORES[request.param](tmp_path)
+    store = STORES[request.param](migrated)
     async with served(*TALK, secret=SECRET, store=store) as server:
         server.go.set()
         session = await server.session(**ALICE)

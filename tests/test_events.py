@@ -2,6 +2,7 @@
 
 import decimal
 import typing
+from functools import cache
 
 import msgspec
 import pytest
@@ -19,7 +20,9 @@ from turnlog.testing import samples as s
 WHOLE = st.integers(-(2**53), 2**53)
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 LEAVES = st.none() | st.booleans() | WHOLE | WORDS
-JSON = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(WORDS, inner))
+JSON = st.recursive(
+    LEAVES, lambda inner: st.lists(inner) | st.dictionaries(WORDS, inner), max_leaves=10
+)
 BLOCKS = st.builds(lambda said: {"type": "text", "text": said}, WORDS)
 HINTS = {
     str: WORDS,
@@ -45,6 +48,7 @@ def values(hint):
     return st.one_of(*map(values, typing.get_args(hint)))
 
 
+@cache
 def events_of(kind):
     fields = msgspec.structs.fields(kind)
     return st.builds(kind, **{field.name: values(field.type) for field in fields})

@@ -39,8 +39,8 @@ def answer(message_id="msg_1"):
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def store(request, tmp_path):
-    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path)
+def store(request, migrated):
+    return MemoryStore() if request.param == "memory" else SqliteStore(migrated)
 
 
 @asynccontextmanager

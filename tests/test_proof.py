@@ -222,15 +222,15 @@ async def write(store):
     await store.annotate(turn, s.placed(settled))
 
 
-def test_a_write_that_was_settled_is_ok(tmp_path, capsys):
-    assert main(["verify", "--data", str(filled(tmp_path, write))]) == 0
+def test_a_write_that_was_settled_is_ok(migrated, capsys):
+    assert main(["verify", "--data", str(filled(migrated, write))]) == 0
     assert capsys.readouterr().out == "1 sessions, 8 events: ok\n"
 
 
 @pytest.mark.parametrize(("statements", "problem"), RUNS.values(), ids=RUNS)
-def test_what_was_done_to_a_write_is_found_and_named(tmp_path, capsys, statements, problem):
-    plant(filled(tmp_path, write), statements)
-    assert main(["verify", "s", "--data", str(tmp_path)]) == 1
+def test_what_was_done_to_a_write_is_found_and_named(migrated, capsys, statements, problem):
+    plant(filled(migrated, write), statements)
+    assert main(["verify", "s", "--data", str(migrated)]) == 1
     assert f"s  table: tool_runs a: {problem}" in capsys.readouterr().out
 
 

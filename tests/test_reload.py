@@ -76,9 +76,9 @@ async def test_a_reload_of_a_golden_page_shows_the_same_screen(path):
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-async def talk(request, tmp_path):
+async def talk(request, migrated):
     """A server with a session "s" of Alice's, with internal events in all places."""
-    store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path)
+    store = MemoryStore() if request.param == "memory" else SqliteStore(migrated)
     async with served(secret=SECRET, store=store) as server:
         await s.keep(store, *TALK)
         server.http.headers.update(as_user("alice"))

@@ -20,14 +20,14 @@ def sim():
 
 
 @pytest.fixture
-def talk(sim, tmp_path):
+def talk(sim, migrated):
     """One turn for each agent in one session, the server started anew for each. Gives the log."""
 
     async def run(*agents):
         session = None
         async with sim.serve() as url:
             for agent in agents:
-                settings = Settings(api_key="k", base_url=url, data=str(tmp_path))
+                settings = Settings(api_key="k", base_url=url, data=str(migrated))
                 app = create_app([agent], settings=settings)
                 async with app:
                     result = await app.run_turn("Go on.", session_id=session, enable_thinking=True)

@@ -25,8 +25,8 @@ REST = (
 
 
 @pytest.fixture
-async def store(tmp_path):
-    store = SqliteStore(tmp_path)
+async def store(migrated):
+    store = SqliteStore(migrated)
     await store.open()
     yield store
     await store.close()

@@ -70,9 +70,9 @@ async def problems(app, session_id, seen):
 
 
 @pytest.mark.parametrize("after", range(1, 12))
-async def test_a_turn_that_is_stopped_keeps_what_was_shown(after, tmp_path):
+async def test_a_turn_that_is_stopped_keeps_what_was_shown(after, migrated):
     replies = [Reply("one two three four", chunk=4, delay=0.001), Reply("Yes.")]
-    async with running(*replies, store=SqliteStore(tmp_path)) as (app, sim):
+    async with running(*replies, store=SqliteStore(migrated)) as (app, sim):
         session = await app.create_session(USER)
         seen = await stopped(app, session.id, lambda seen: len(seen) >= after)
         assert await problems(app, session.id, seen) == []

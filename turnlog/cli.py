@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 
 from turnlog.commands import (
@@ -40,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
+@cache
 def _parser() -> argparse.ArgumentParser:
     about = "turnlog: a self-hosted agent server whose every step is an event in a gap-free log."
     parser = argparse.ArgumentParser(prog="turnlog", description=about)

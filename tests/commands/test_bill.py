@@ -26,11 +26,11 @@ def answer(reported, model="claude-sonnet-5-5"):
 
 
 @pytest.fixture
-def data(tmp_path):
+def data(migrated):
     """Two users on two days; one call of Bob's has no price."""
 
     async def fill():
-        store = SqliteStore(tmp_path)
+        store = SqliteStore(migrated)
         await store.open()
         await s.keep(store, [s.asked(), answer(BIG)], session=s.new_session("one"))
         days = [
@@ -47,7 +47,7 @@ def data(tmp_path):
         await store.close()
 
     asyncio.run(fill())
-    return tmp_path
+    return migrated
 
 
 def bill(capsys, data, *args):

@@ -14,7 +14,7 @@ from turnlog.events.clock import now
 from turnlog.ports import Agent
 from turnlog.tools.mcp.server import McpServer
 from turnlog.tools.offer import Hints, ToolOffer
-from turnlog.tools.tool import Tool, ToolContext, tool
+from turnlog.tools.tool import ToolContext, tool
 
 Title = Annotated[str, Meta(min_length=1, max_length=200, description="What is to be done")]
 Description = Annotated[str, Meta(max_length=2_000, description="More about it")]
@@ -70,57 +70,69 @@ TASKS = Agent(
 )
 
 
+# Each acts on the Tasks that the offer is made over.
+
+
+@tool(writes=False)
+async def list_tasks(context: ToolContext, status: Status = "all") -> TaskList:
+    """The user's tasks and how many there are: all, or those that are pending or completed."""
+    found = await _tasks(context).list_tasks(context.user_id, completed=_COMPLETED[status])
+    return TaskList(tasks=[_shown(task) for task in found], count=len(found))
+
+
+@tool
+async def add_task(title: Title, context: ToolContext, description: Description = "") -> ShownTask:
+    """Add a task to the user's list."""
+    key = context.idempotency_key or None
+    said = {"title": _said(title), "description": description}
+    return _shown(await _tasks(context).add_task(context.user_id, **said, at=now(), key=key))
+
+
+@tool
+async def update_task(
+    id: Id,
+    context: ToolContext,
+    title: Title | None = None,
+    description: Description | None = None,
+    completed: bool | None = None,
+) -> ShownTask:
+    """Change a task's title or description, or whether it is completed."""
+    given = {"title": title and _said(title), "description": description}
+    return await _changed(context, id, **given, completed=completed)
+
+
+@tool
+async def complete_task(id: Id, context: ToolContext) -> ShownTask:
+    """Mark a task as completed."""
+    return await _changed(context, id, completed=True)
+
+
+@tool
+async def delete_task(id: Id, context: ToolContext) -> DeletedTask:
+    """Delete a task for good."""
+    task = await _tasks(context).delete_task(context.user_id, id)
+    return DeletedTask(id=task.id, title=task.title)
+
+
+_OFFER = ToolOffer([list_tasks, add_task, update_task, complete_task, delete_task], HINTS)
+
+
 def offer(tasks: Tasks) -> ToolOffer:
     """The task tools over this storage."""
-    return ToolOffer(_tools(tasks), HINTS)
+    return _OFFER.over(tasks)
 
 
-def _tools(tasks: Tasks) -> list[Tool]:
-    @tool(writes=False)
-    async def list_tasks(context: ToolContext, status: Status = "all") -> TaskList:
-        """The user's tasks and how many there are: all, or those that are pending or completed."""
-        found = await tasks.list_tasks(context.user_id, completed=_COMPLETED[status])
-        return TaskList(tasks=[_shown(task) for task in found], count=len(found))
+def _tasks(context: ToolContext) -> Tasks:
+    tasks: Tasks = context.deps
+    return tasks
 
-    @tool
-    async def add_task(
-        title: Title, context: ToolContext, description: Description = ""
-    ) -> ShownTask:
-        """Add a task to the user's list."""
-        key = context.idempotency_key or None
-        said = {"title": _said(title), "description": description}
-        return _shown(await tasks.add_task(context.user_id, **said, at=now(), key=key))
 
-    @tool
-    async def update_task(
-        id: Id,
-        context: ToolContext,
-        title: Title | None = None,
-        description: Description | None = None,
-        completed: bool | None = None,
-    ) -> ShownTask:
-        """Change a task's title or description, or whether it is completed."""
-        given = {"title": title and _said(title), "description": description}
-        return await changed(context.user_id, id, **given, completed=completed)
-
-    @tool
-    async def complete_task(id: Id, context: ToolContext) -> ShownTask:
-        """Mark a task as completed."""
-        return await changed(context.user_id, id, completed=True)
-
-    @tool
-    async def delete_task(id: Id, context: ToolContext) -> DeletedTask:
-        """Delete a task for good."""
-        task = await tasks.delete_task(context.user_id, id)
-        return DeletedTask(id=task.id, title=task.title)
-
-    async def changed(user_id: str, id: int, **given: Any) -> ShownTask:
-        changes = {name: value for name, value in given.items() if value is not None}
-        if not changes:
-            raise ToolError("Say what to change: title, description or completed.")
-        return _shown(await tasks.update_task(user_id, id, updated_at=now(), **changes))
-
-    return [list_tasks, add_task, update_task, complete_task, delete_task]
+async def _changed(context: ToolContext, id: int, **given: Any) -> ShownTask:
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        raise ToolError("Say what to change: title, description or completed.")
+    tasks = _tasks(context)
+    return _shown(await tasks.update_task(context.user_id, id, updated_at=now(), **changes))
 
 
 def _said(title: str) -> str:

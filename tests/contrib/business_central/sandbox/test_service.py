@@ -95,11 +95,15 @@ async def test_empty_values_and_options_are_written_as_on_the_wire(bc):
     assert service["type"] == "Non_x002D_Inventory"
 
 
-async def test_two_sandboxes_have_the_same_ids(bc):
+async def test_two_sandboxes_have_the_same_rows_and_share_none(bc):
     async with odata_client() as other:
-        assert [row["id"] for row in await bc.rows("salesInvoices")] == [
-            row["id"] for row in await other.rows("salesInvoices")
-        ]
+        assert await bc.rows("salesInvoices") == await other.rows("salesInvoices")
+        first, *rest = await bc.rows("customers")
+        await other.patch(f"customers({first['id']})", "*", city="Elsewhere")
+        await other.delete(f"customers({rest[-1]['id']})")
+        assert await bc.rows("customers") == [first, *rest]
+        here, there = [await each.post("customers", displayName="New") for each in (bc, other)]
+        assert (here.status, here.body["id"]) == (201, there.body["id"])
 
 
 # §3 verbs

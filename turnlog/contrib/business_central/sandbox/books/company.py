@@ -7,6 +7,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
@@ -41,6 +42,13 @@ class Company:
         self._used = dict.fromkeys(SERIES, 0)
         self._writes = 0  # never goes back: an etag is never used twice
         self._made = 0
+
+    def copied(self, clock: Callable[[], datetime]) -> "Company":
+        """The same company with this clock: what happens to it does not happen here."""
+        copied = copy(self)
+        copied._clock = clock
+        copied._tables, copied._used = self._state()
+        return copied
 
     def today(self) -> str:
         return self._clock().date().isoformat()
@@ -88,13 +96,16 @@ class Company:
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """An exception undoes every change."""
-        tables = {name: dict(table) for name, table in self._tables.items()}
-        used = dict(self._used)
+        before = self._state()
         try:
             yield
         except BaseException:
-            self._tables, self._used = tables, used
+            self._tables, self._used = before
             raise
+
+    def _state(self) -> tuple[dict[str, dict[str, Row]], dict[str, int]]:
+        """A copy of the tables and of the numbers that are used."""
+        return {name: dict(table) for name, table in self._tables.items()}, dict(self._used)
 
 
 def _in_order(entity: Entity, rows: Iterable[Row]) -> list[Row]:

@@ -1,13 +1,14 @@
 """The companies that a new sandbox has: one with a year's business, one that is empty.
 
 Documents are created and posted by the same rules as a client's, so their totals, stocks and
-balances are right. Rows and ids are the same every time; only later documents have the clock's
-date.
+balances are right. Rows, ids and times are the same every time, so they are made once a process;
+only later documents have the clock's date.
 """
 
 from collections.abc import Callable, Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from turnlog.contrib.business_central.sandbox.books import actions, records
@@ -27,13 +28,20 @@ from turnlog.contrib.business_central.sandbox.schema.values import empty
 
 BUSY, EMPTY = "CRONUS USA, Inc.", "My Company"
 FIRST_DAY = date(2026, 8, 3)
+MADE = datetime(2026, 11, 1, 18, tzinfo=UTC)  # after the last document
 INVOICES, ORDERS = 40, 26
 _DRAFTS = 4  # the newest invoices
 _SALESPEOPLE = ("JO", "OF", "TD")
 
 
 def companies(clock: Callable[[], datetime]) -> list[Company]:
-    busy, new = Company(BUSY, clock), Company(EMPTY, clock)
+    return [company.copied(clock) for company in _made()]
+
+
+@cache
+def _made() -> list[Company]:
+    """Never given out themselves."""
+    busy, new = Company(BUSY, lambda: MADE), Company(EMPTY, lambda: MADE)
     for company in (busy, new):
         _set_up(company)
     _master(busy)
