@@ -14,7 +14,7 @@ import pytest
 STEADY = {"deadline": None, "derandomize": True}
 hypothesis.settings.register_profile("steady", **STEADY)
 hypothesis.settings.load_profile("steady")
-# For `make quick`: few examples where a test does not ask for more.
+# For `make quick`: few examples where a test does not say how many; see `examples.times`.
 hypothesis.settings.register_profile("quick", max_examples=20, **STEADY)
 # For `make soak`, and for EXAMPLES.
 hypothesis.settings.register_profile("searching", deadline=None, derandomize=False)
@@ -27,13 +27,15 @@ if not os.environ.keys() & {"TEST_POSTGRES_URL", "TEST_REDIS_URL"}:
 
 
 # What is collected stays until the end. It is not searched for garbage: neither while it grows
-# nor whenever a test makes some. The process that only hands out tests collects nothing.
+# nor whenever a test makes some, which is looked for less often than Python does by itself. The
+# process that only hands out tests collects nothing.
 def pytest_collectstart() -> None:
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.set_threshold(10_000)
     gc.enable()
 
 

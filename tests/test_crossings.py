@@ -18,6 +18,7 @@ PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))
 PAY_TWICE = Reply(ToolCall("pay", {"amount": 1}, "one"), ToolCall("pay", {"amount": 2}, "two"))
 SLOWLY = ToolCall("pay_slowly", {"amount": 1})
 DONE = Reply("Done.")
+LATER = "2999-01-01T00:00:00.000Z"
 
 
 class Gate:
@@ -165,7 +166,7 @@ async def test_a_turn_whose_agent_is_gone_keeps_no_other_from_expiring():
 
 
 @asynccontextmanager
-async def beside_a_dead_process(agent_id="clerk", **asked):
+async def beside_a_dead_process(expires_at, agent_id="clerk"):
     """An office; beside it a process has died, after its own had looked for such turns."""
     other = MemoryStore("other")
     await other.open()
@@ -174,7 +175,7 @@ async def beside_a_dead_process(agent_id="clerk", **asked):
         await other.create_session(session)
         placed = partial(s.placed, agent=AgentRef(id=agent_id, name="Clerk"))
         turn = await other.begin_turn(s.new_turn("t", "s", "local"), placed(s.asked()))
-        question = msgspec.structs.replace(s.approval("appr_a", "a"), **asked)
+        question = msgspec.structs.replace(s.approval("appr_a", "a"), expires_at=expires_at)
         calls = [s.said(s.call("a"), stop="tool_use"), s.used("a"), question]
         await other.append(turn, placed(*calls, first_index=1))
         await other.close()
@@ -182,14 +183,14 @@ async def beside_a_dead_process(agent_id="clerk", **asked):
 
 
 async def test_a_decision_finds_a_turn_whose_process_has_died():
-    async with beside_a_dead_process(expires_at="2999-01-01T00:00:00.000Z") as desk:
+    async with beside_a_dead_process(LATER) as desk:
         assert (await desk.answer({"id": "appr_a"}, approved=False)).status_code == 200
         await desk.rest()
         assert (await desk.kept("s"))[-1].content == "Done."
 
 
 async def test_a_question_of_a_process_that_has_died_expires():
-    async with beside_a_dead_process() as desk:
+    async with beside_a_dead_process(s.AT) as desk:
         desk.app._turns.asked.set()
         await desk.until(lambda: desk.pending(status="expired"))
         await desk.rest()
@@ -197,8 +198,7 @@ async def test_a_question_of_a_process_that_has_died_expires():
 
 
 async def test_a_turn_whose_speaker_is_gone_ends_and_says_so():
-    later = "2999-01-01T00:00:00.000Z"
-    async with beside_a_dead_process("retired", expires_at=later) as desk:
+    async with beside_a_dead_process(LATER, "retired") as desk:
         assert (await desk.answer({"id": "appr_a"}, approved=False)).status_code == 200
         await desk.rest()
         last = (await desk.kept("s"))[-1]

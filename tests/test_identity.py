@@ -169,6 +169,7 @@ async def test_a_model_that_claims_to_be_another_reaches_nobody_elses_rows(name)
         assert await app.tasks.list_tasks("user-123") == []  # added as the first, and deleted
 
 
+@pytest.mark.slow
 async def test_a_server_of_others_is_told_who_acts_and_not_what_the_model_says():
     args = {"user_id": "bob", "question": "?", "filter": {"UserId": "bob", "name": "x"}}
     entries = [Reply(ToolCall("crm__who", args | {"tenant": "t2"})), Reply("Done.")]

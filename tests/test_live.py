@@ -48,9 +48,8 @@ async def watched(server, session, after=None, **headers):
         return await up_to(shown, *OVER)
 
 
-async def reload(server, session, **asked):
-    response = await server.http.get(f"/api/sessions/{session}/messages", params=asked)
-    return response.json()
+async def reload(server, session):
+    return (await server.http.get(f"/api/sessions/{session}/messages")).json()
 
 
 def channel_of(bus, session):

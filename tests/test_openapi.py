@@ -19,7 +19,7 @@ def made(**settings):
 
 @pytest.fixture
 async def http():
-    async with SimulatedClaude().serve() as url:
+    async with SimulatedClaude(pace=0).serve() as url:
         app = made(api_key="k", base_url=url, cors_origins="https://erp.example")
         async with (
             app,

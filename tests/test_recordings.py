@@ -9,7 +9,8 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from examples import times
+from hypothesis import given
 from hypothesis import strategies as st
 from recorded import FOLDERS, OURS, STREAMS, each
 from recordings import write
@@ -158,7 +159,7 @@ def test_what_the_model_said_goes_back_to_it_unchanged():
     assert back > len(WHOLE) * 0.7  # the others are empty, refused, or end in a call
 
 
-@settings(deadline=None, max_examples=200)
+@times(2)
 @given(data=st.data())
 def test_any_recording_may_be_cut_anywhere(data):
     stream = data.draw(st.sampled_from(STREAMS), label="stream").read_bytes()
@@ -183,7 +184,7 @@ def damaged(value, draw):
     return {name: v for name, v in value.items() if name != key}
 
 
-@settings(deadline=None, max_examples=300)
+@times(3)
 @given(data=st.data())
 def test_a_damaged_stream_never_raises_and_what_is_kept_can_be_read_again(data):
     raws = RecordedCall(data.draw(st.sampled_from(SMALL), label="stream").read_bytes()).events

@@ -18,6 +18,8 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
 from turnlog.turns.recovery import MOST_RESUMPTIONS
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 CITED = {"type": "char_location", "cited_text": "dry", "document_index": 0}
 SEARCH = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}
 

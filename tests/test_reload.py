@@ -120,11 +120,11 @@ async def test_a_page_is_asked_for_in_numbers(asked):
 # the log itself
 
 
-async def read(http, limit, **asked):
+async def read(http, limit, internal="false"):
     """The whole log by its own route."""
     events, after = [], -1
     while after is not None:
-        params = {"after": after, "limit": limit, **asked}
+        params = {"after": after, "limit": limit, "internal": internal}
         page = (await http.get("/api/sessions/s/events", params=params)).json()
         events, after = events + page["events"], page["after"]
     return events

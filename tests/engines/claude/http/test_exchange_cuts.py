@@ -4,8 +4,9 @@ import asyncio
 import itertools
 
 import pytest
+from examples import times
 from hostile_model import BEGIN, end, frame, text
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from own_ticks import Ticks
 from raw_server import HEAD, LAST, LIMIT, chunk
@@ -51,11 +52,11 @@ async def received(pieces, habits, rounds):
         return next(more)
 
     reading = asyncio.create_task(read())
-    for piece, times in zip(pieces, itertools.cycle(rounds), strict=False):
+    for piece, ticked in zip(pieces, itertools.cycle(rounds), strict=False):
         exchange.data_received(piece)
-        for _ in range(times):
+        for _ in range(ticked):
             await asyncio.sleep(0)
-        if times % 2:
+        if ticked % 2:
             ticks.tick()
     exchange.connection_lost(None)
     async with asyncio.timeout(LIMIT):
@@ -81,7 +82,7 @@ HABITS = st.lists(st.sampled_from(["reads", "piles up"]), max_size=4).map(
 ROUNDS = st.lists(st.integers(0, 5), min_size=1, max_size=4)
 
 
-@settings(max_examples=150)
+@times(2)
 @given(
     kind=st.sampled_from([*BODIES]),
     lost=st.sampled_from([0, 0, 1, 2, 3, 40]),

@@ -4,8 +4,9 @@ import re
 import sys
 
 import pytest
+from examples import times
 from hostile_model import text
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from turnlog.engines.claude.http import framing
@@ -65,7 +66,7 @@ ENDINGS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300)
+@times(3)
 @given(chunks=st.lists(CHUNKS, max_size=8), ending=ENDINGS, data=st.data())
 def test_a_body_in_chunks_is_the_same_however_it_is_cut(chunks, ending, data):
     stream = b"".join(chunks) + ending
