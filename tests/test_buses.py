@@ -21,7 +21,7 @@ from turnlog.events.cursor import BEGINNING, Cursor
 from turnlog.testing import samples as s
 from turnlog.testing.contracts import BusContract
 from turnlog.testing.contracts.bus import SMALL
-from turnlog.testing.shown_turns import chunk, deaf, refused, turn, until
+from turnlog.testing.shown_turns import WHOLE, chunk, deaf, refused, turn, until
 from turnlog.transports import sse, wire
 
 
@@ -77,6 +77,18 @@ class NodesContract(BusContract):
     @pytest.fixture
     async def small_bus(self, connected):
         return await connected(deaf, most_bytes=SMALL)
+
+    async def test_a_node_that_reads_late_sees_an_end_and_the_next_turn(self, connected):
+        here, there = await connected(deaf), await connected(deaf)
+        (asked, *rest), second = turn(*WHOLE, s.broke()), turn(s.broke(), after=4, turn_id="t2")
+        async with aclosing(there.follow("s", BEGINNING)) as following:
+            here.publish("s", [asked])
+            await until(following, asked)
+            async with there._reading:  # nothing is read meanwhile
+                for shown in (rest, second):
+                    here.publish("s", shown)
+                    await here._sent()
+            assert await until(following, second[-1]) == [*rest, *second]
 
 
 @pytest.mark.slow

@@ -26,8 +26,8 @@ FROM unnest(cast(:sessions AS text[]), cast(:bodies AS bytea[])) WITH ORDINALITY
 ORDER BY place
 
 -- trim_live --
--- A turn begins: what lies before it is not needed any more.
-DELETE FROM live WHERE session_id = :session_id
+-- A turn begins: what lies before it is not needed any more, once every node has read it.
+DELETE FROM live WHERE session_id = :session_id AND added_at < now() - interval '10 seconds'
 
 -- read_live --
 -- What came after a place.
