@@ -109,7 +109,7 @@ docs: .venv/.dev
 # The pins, written again from pyproject.toml and package.json. They hold no address of any index.
 lock: .venv/.dev
 	test -x $(UV) || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install -q uv)
-	$(LOCK) pyproject.toml --extra langgraph --extra cluster --group build -o requirements/run.txt
+	$(LOCK) pyproject.toml --extra langgraph --extra cluster --extra s3 --group build -o requirements/run.txt
 	$(LOCK) pyproject.toml --all-extras --group dev -c requirements/run.txt -o requirements/dev.txt
 	$(NPM) install --prefix tests/node --package-lock-only --omit-lockfile-registry-resolved
 	$(NPM) install --prefix tests/node/copilotkit --legacy-peer-deps --package-lock-only \

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,21 @@ def test_several_nodes_share_the_files_of_their_users(name):
     (place,) = re.findall(r"file:(/[\w/]+)", text)
     assert f"mountPath: {place}}}" in text or f"volumes: [files:{place}]" in text
     assert place in (DEPLOY / "Dockerfile").read_text()  # made there, for the user who runs it
+
+
+@pytest.mark.parametrize("extra", ["cluster", "langgraph", "s3"])
+def test_the_image_has_what_its_settings_may_name(extra):
+    """The Dockerfile installs the pins of requirements/run.txt, and nothing else."""
+    root = DEPLOY.parent
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    pinned = re.findall(r"^([a-z0-9-]+)==", (root / "requirements" / "run.txt").read_text(), re.M)
+    assert {re.match(r"[\w-]+", each)[0] for each in extras[extra]} <= set(pinned)
+    assert (
+        f"--extra {extra}" in (root / "Makefile").read_text()
+    )  # and stays, in the next `make lock`
+    assert f"`{extra}`" in (root / "docs" / "scale.md").read_text()
 
 
 def test_a_node_that_stops_gets_the_time_that_its_turns_need():
