@@ -249,14 +249,14 @@ def data(tmp_path, monkeypatch):
 
 def test_verify_names_claims_where_it_is_asked_to_and_the_proof_stays_whole(data, capsys):
     assert main(["verify", "--data", data]) == 0
-    assert capsys.readouterr().out == "1 sessions, 5 events: ok\n"
+    assert capsys.readouterr().out == "1 session, 5 events: ok\n"
     assert main(["verify", "--claims", "--data", data]) == 0
     first, last = capsys.readouterr().out.splitlines()
     assert first == (
         f's  claim: turn s.t1 number 3: "{CLAIM}" '
         "Nothing was created in this turn: no tool was called."
     )
-    assert last == "1 sessions, 5 events: ok, 1 unfounded claims"
+    assert last == "1 session, 5 events: ok, 1 unfounded claim"
 
 
 def test_replay_and_export_show_the_note(data, capsys):

@@ -201,18 +201,30 @@ def test_serve_refuses_a_target_that_is_not_an_app(capsys, named):
 def test_serve_refuses_wrong_settings(capsys, tmp_path):
     (tmp_path / "turnlog.toml").write_text("port = 'many'")
     code, _, err = run(capsys, "serve")
-    assert (code, err) == (2, "turnlog: 'port' must be int, not 'many'.\n")
+    assert (code, err) == (2, "turnlog: 'port' must be a whole number, not 'many'.\n")
 
 
 # the whole
 
 
-@pytest.mark.parametrize("argv", [[], ["fly"], ["token"], ["export", "s", "--format", "pdf"]])
+@pytest.mark.parametrize("argv", [["fly"], ["token"], ["export", "s", "--format", "pdf"]])
 def test_wrong_usage_prints_the_usage(capsys, argv):
     with pytest.raises(SystemExit) as stopped:
         main(argv)
     assert stopped.value.code == 2
     assert capsys.readouterr().err.startswith("usage: turnlog")
+
+
+def test_without_a_command_every_command_is_described(capsys):
+    assert main([]) == 2
+    assert "doctor" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("days", ["-1", "nan", "inf", "1e12"])
+def test_an_age_that_cannot_be_is_refused(tmp_path, capsys, days):
+    assert main(["migrate", f"--data={tmp_path}"]) == 0
+    assert main(["archive", f"--older-than={days}", f"--data={tmp_path}"]) == 2
+    assert "'--older-than' must be between 0 and 36500 days" in capsys.readouterr().err
 
 
 def test_help_describes_every_command(capsys):

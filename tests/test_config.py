@@ -53,8 +53,8 @@ def test_a_key_switches_from_the_simulation_to_claude(file):
         ("port = ", "cannot be read"),
         ("colour = 1", "unknown setting: 'colour'"),
         ("prot = 1", "unknown setting: 'prot'. Did you mean 'port'"),
-        ('port = "many"', "'port' must be int, not 'many'"),
-        ("grace = []", "'grace' must be float"),
+        ('port = "many"', "'port' must be a whole number, not 'many'"),
+        ("grace = []", "'grace' must be a number"),
     ],
 )
 def test_a_wrong_file_is_refused_with_the_reason(file, text, why):
@@ -70,8 +70,26 @@ def test_a_file_that_is_not_text_is_refused(file):
 
 
 def test_a_variable_that_is_not_a_number_is_refused(file):
-    with pytest.raises(ConfigError, match="'max_tokens' must be int, not 'lots'"):
+    with pytest.raises(ConfigError, match="'max_tokens' must be a whole number, not 'lots'"):
         load({"TURNLOG_MAX_TOKENS": "lots"}, file)
+
+
+@pytest.mark.parametrize(
+    "site", ["*", "erp.example", "https://erp.example/", "https://*.example", "https://ERP.example"]
+)
+def test_a_site_that_no_page_could_come_from_is_refused(file, site):
+    with pytest.raises(ConfigError, match="'cors_origins' has sites as https://erp.example"):
+        load({"TURNLOG_CORS_ORIGINS": f"https://good.example, {site}"}, file)
+
+
+def test_sites_are_named_as_browsers_do(file):
+    sites = "https://erp.example, http://localhost:3000,http://[::1]:8000, tauri://localhost"
+    assert len(load({"TURNLOG_CORS_ORIGINS": sites}, file).origins) == 4
+
+
+def test_a_limit_is_told_in_digits(file):
+    with pytest.raises(ConfigError, match="between 1 and 1000000, not '-5'"):
+        load({"TURNLOG_MAX_TOKENS": "-5"}, file)
 
 
 @pytest.mark.parametrize(

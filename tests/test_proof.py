@@ -224,7 +224,7 @@ async def write(store):
 
 def test_a_write_that_was_settled_is_ok(migrated, capsys):
     assert main(["verify", "--data", str(filled(migrated, write))]) == 0
-    assert capsys.readouterr().out == "1 sessions, 8 events: ok\n"
+    assert capsys.readouterr().out == "1 session, 8 events: ok\n"
 
 
 @pytest.mark.parametrize(("statements", "problem"), RUNS.values(), ids=RUNS)
@@ -248,7 +248,7 @@ def plant(data, statements):
 
 def test_a_whole_session_is_ok(data, capsys):
     assert main(["verify", "--data", str(data)]) == 0
-    assert capsys.readouterr().out == "1 sessions, 11 events: ok\n"
+    assert capsys.readouterr().out == "1 session, 11 events: ok\n"
 
 
 @pytest.mark.parametrize(("statements", "problem"), PLANTED.values(), ids=PLANTED)
@@ -271,7 +271,7 @@ def erase(*numbers):
 def test_a_chain_is_proven_whatever_content_was_erased(data, capsys, seq):
     plant(data, erase(seq))
     assert main(["verify", "--data", str(data)]) == 0
-    told = "1 sessions, 11 events: ok, the content of 1 was erased\n"
+    told = "1 session, 11 events: ok, the content of 1 was erased\n"
     assert capsys.readouterr().out == told
 
 

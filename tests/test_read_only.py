@@ -81,7 +81,7 @@ def test_a_command_reads_a_folder_that_nobody_may_write_to(left, command, capsys
 
 def test_verify_proves_what_was_only_in_the_write_ahead_log(killed, capsys):
     assert main(["verify", "--data", str(killed)]) == 0
-    assert capsys.readouterr().out == "1 sessions, 2 events: ok\n"
+    assert capsys.readouterr().out == "1 session, 2 events: ok\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])

@@ -46,7 +46,8 @@ def _parser() -> argparse.ArgumentParser:
     about = "turnlog: a self-hosted agent server whose every step is an event in a gap-free log."
     parser = argparse.ArgumentParser(prog="turnlog", description=about)
     parser.add_argument("--version", action="version", version=version("turnlog"))
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.set_defaults(command=lambda args: _help(parser))
+    commands = parser.add_subparsers(metavar="COMMAND")
 
     def add(work: Work) -> argparse.ArgumentParser:
         about = (work.__doc__ or "").strip()
@@ -57,6 +58,11 @@ def _parser() -> argparse.ArgumentParser:
     for module in COMMANDS:
         module.register(add)
     return parser
+
+
+def _help(parser: argparse.ArgumentParser) -> int:
+    parser.print_help(sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

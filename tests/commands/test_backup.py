@@ -31,7 +31,7 @@ def data(tmp_path):
 def test_the_copy_is_proven_and_is_nobody_elses_to_read(data, tmp_path, capsys):
     copy = tmp_path / "copies" / "monday"
     assert main(["backup", str(copy), "--data", str(data)]) == 0
-    assert "1 sessions copied, 0 not ok" in capsys.readouterr().out
+    assert "1 session copied, 0 not ok" in capsys.readouterr().out
     assert main(["verify", "--data", str(copy)]) == 0
     assert (copy / "raw" / "call").read_text() == "bytes"
     assert not (copy / "server.lock").exists()

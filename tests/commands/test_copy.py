@@ -57,7 +57,7 @@ def moved(tmp_path, target, capsys, monkeypatch):
     asyncio.run(furnish(old))
     assert main(["copy", f"sqlite:{old}", target]) == 0
     said = capsys.readouterr().out
-    assert "1 sessions, 4 events, 1 files: the copy is proven." in said
+    assert "1 session, 4 events, 1 file: the copy is proven." in said
     assert "Not copied: the tasks and the library" in said
     before, after = asyncio.run(found(f"sqlite:{old}", old)), asyncio.run(found(target, new))
     assert before == after

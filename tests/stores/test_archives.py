@@ -203,14 +203,14 @@ class Archives(Archived):
         asyncio.run(fill())
         before = answers()
         assert main(["archive", "s"]) == 0
-        assert "1 closed sessions, 1 new archives" in capsys.readouterr().out
+        assert "1 closed session, 1 new archive" in capsys.readouterr().out
         assert answers() == before
-        assert main(["archive", "--older-than", "-99999"]) == 0
-        assert "1 closed sessions, 0 new archives" in capsys.readouterr().out
+        assert main(["archive", "--older-than", "0"]) == 0
+        assert "1 closed session, 0 new archives" in capsys.readouterr().out
         copy = f"sqlite:{tmp_path / 'copy'}"
         assert main(["copy", place, copy]) == 0
         assert main(["archive", "--restore"]) == 0
-        assert "1 sessions, 1 archives: everything is in the database" in capsys.readouterr().out
+        assert "1 session, 1 archive: everything is in the database" in capsys.readouterr().out
         assert answers() == before
 
 

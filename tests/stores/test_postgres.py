@@ -278,7 +278,7 @@ def test_every_command_works_on_it(database, monkeypatch, capsys, tmp_path):
     ]
     for command in commands:
         assert main(command) == 0, capsys.readouterr().err
-    assert "1 sessions, 2 events: ok" in capsys.readouterr().out
+    assert "1 session, 2 events: ok" in capsys.readouterr().out
 
 
 def test_an_installation_moves_from_sqlite_and_back(database, tmp_path, capsys, monkeypatch):
@@ -328,4 +328,4 @@ def test_a_dump_is_restored_and_proven(mortal, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("TURNLOG_DATABASE_URL", restored)
     monkeypatch.setenv("TURNLOG_DATA", str(tmp_path))
     assert main(["verify"]) == 0
-    assert "1 sessions, 4 events: ok" in capsys.readouterr().out
+    assert "1 session, 4 events: ok" in capsys.readouterr().out

@@ -157,7 +157,7 @@ async def test_the_command_lists_notices_and_has_them_sent_again(tmp_path, capsy
         refused = ["webhooks", f"--data={tmp_path}", "--replay=failed"]
         assert (running, await asyncio.to_thread(main, refused)) == (0, 2)
     out, err = capsys.readouterr()
-    assert "crm  turn.ended" in out and "1 notices, 1 wait" in out
+    assert "crm  turn.ended" in out and "1 notice, 1 waits" in out
     assert "Another server works in" in err
     (notice,) = [word for word in out.split() if word.startswith("msg_")]
     again = ["webhooks", f"--data={tmp_path}", f"--replay={notice}"]

@@ -6,13 +6,14 @@ import getpass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from turnlog.commands.shared import Add, add_data, say, settings_of
+from turnlog.commands.shared import Add, add_data, count, say, settings_of
 from turnlog.errors import ConfigError
 
 if TYPE_CHECKING:
     from turnlog.stores.sql.store import SqlStore
 
 DAYS = 30.0
+MOST_DAYS = 36_500
 
 
 def archive(args: argparse.Namespace) -> int:
@@ -45,6 +46,8 @@ async def _archive(store: "SqlStore", args: argparse.Namespace, by: str) -> int:
     """A session that is not what was written stays as it is: an archive would hide nothing."""
     from turnlog.projections.proof import prove
 
+    if not 0 <= args.older_than <= MOST_DAYS:
+        raise ConfigError(f"'--older-than' must be between 0 and {MOST_DAYS} days.")
     before = datetime.now(UTC) - timedelta(days=args.older_than)
     time = before.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     ids = [args.session] if args.session else await store.archives.closed(time)
@@ -62,7 +65,8 @@ async def _archive(store: "SqlStore", args: argparse.Namespace, by: str) -> int:
         unpacked += sum(each.unpacked for each in made)
     verdict = f", {bad} not ok: nothing of those was moved" if bad else ""
     say(
-        f"{len(ids)} closed sessions, {files} new archives: {unpacked} bytes in {size}{verdict}."
+        f"{count(len(ids), 'closed session')}, {count(files, 'new archive')}:"
+        f" {unpacked} bytes in {size}{verdict}."
         f" They are in {store.archives.url}."
     )
     return 1 if bad else 0
@@ -70,10 +74,11 @@ async def _archive(store: "SqlStore", args: argparse.Namespace, by: str) -> int:
 
 async def _restore(store: "SqlStore", args: argparse.Namespace, by: str) -> int:
     ids = [args.session] if args.session else await store.archives.sessions()
-    count = 0
+    files = 0
     for session_id in ids:
-        count += len(await store.archives.restore(session_id, by))
-    say(f"{len(ids)} sessions, {count} archives: everything is in the database again.")
+        files += len(await store.archives.restore(session_id, by))
+    brought = f"{count(len(ids), 'session')}, {count(files, 'archive')}"
+    say(f"{brought}: everything is in the database again.")
     return 0
 
 

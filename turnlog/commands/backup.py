@@ -4,7 +4,7 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from turnlog.commands.shared import Add, add_data, say, settings_of
+from turnlog.commands.shared import Add, add_data, count, say, settings_of
 from turnlog.errors import ConfigError
 
 
@@ -27,7 +27,7 @@ def backup(args: argparse.Namespace) -> int:
             keep_archives(copy, archives_beside(copy.url, None, args.folder))
             ids = await copy.session_ids()
             bad = [each for each in ids if not prove(await copy.evidence(each)).ok]
-            say(f"{args.folder}: {len(ids)} sessions copied, {len(bad)} not ok")
+            say(f"{args.folder}: {count(len(ids), 'session')} copied, {len(bad)} not ok")
             return len(bad)
 
     try:

@@ -6,7 +6,7 @@ from datetime import tzinfo
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from turnlog.commands.shared import Add, add_data, say, settings_of, with_store
+from turnlog.commands.shared import Add, add_data, count, say, settings_of, with_store
 from turnlog.ports import Charge, Store
 
 if TYPE_CHECKING:
@@ -98,19 +98,15 @@ def _summary(charges: Sequence[Charge], everything: "Bill", book: "PriceBook") -
     sessions = len({charge.session_id for charge in charges})
     users = len({charge.user_id for charge in charges})
     lines = [
-        f"{_count(sessions, 'session')} of {_count(users, 'user')};"
+        f"{count(sessions, 'session')} of {count(users, 'user')};"
         f" {everything.thinking_tokens:,} of the output tokens were thought;"
-        f" {_count(everything.partial, 'call')} {'was' if everything.partial == 1 else 'were'}"
+        f" {count(everything.partial, 'call')} {'was' if everything.partial == 1 else 'were'}"
         " cut off.",
         _cache(saved),
     ]
     if everything.unpriced:
         lines.append(f"* {everything.unpriced} costs are unknown and not in these sums.")
     return lines
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _cache(saved: int) -> str:

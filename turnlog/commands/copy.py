@@ -5,7 +5,7 @@ import asyncio
 import shutil
 from typing import TYPE_CHECKING
 
-from turnlog.commands.shared import Add, say
+from turnlog.commands.shared import Add, count, say
 from turnlog.config import load
 from turnlog.errors import ConfigError
 from turnlog.ports import Blobs, Evidence
@@ -71,7 +71,8 @@ async def _copied(
         say(problem)
     bad += bool(flaws)
     verdict = "the copy is proven" if not bad else f"{bad} not ok"
-    say(f"{len(ids)} sessions, {events} events, {files} files: {verdict}.")
+    copied = (len(ids), "session"), (events, "event"), (files, "file")
+    say(f"{', '.join(count(*each) for each in copied)}: {verdict}.")
     say("Not copied: the tasks and the library of the demo. Tickets live for a minute.")
     return 1 if bad else 0
 

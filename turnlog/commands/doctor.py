@@ -56,7 +56,7 @@ async def _examine(subject: Subject) -> int:
     for check in CHECKS:
         found = check(subject)
         for finding in await found if isinstance(found, Awaitable) else found:
-            say(f"{finding.state:5} {finding.name:14} {finding.sentence}")
+            say(f"{finding.state:5} {finding.name:15} {finding.sentence}")
             bad += finding.state == "bad"
     say("All is well." if not bad else f"{bad} to repair.")
     return 1 if bad else 0

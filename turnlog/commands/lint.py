@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from turnlog.commands.shared import Add, say
+from turnlog.commands.shared import Add, count, say
 
 if TYPE_CHECKING:
     from turnlog.projections.history.lint import Finding
@@ -99,13 +99,9 @@ def _report(findings: "list[Finding]", messages: int, to: Any) -> None:
     if len(findings) > MOST_LINES:
         say(f"... and {len(findings) - MOST_LINES} more", to)
     broken = [finding for finding in findings if not RULES[finding.rule].advice]
-    rules = _count(len({finding.rule for finding in broken}), "rule")
-    verdict = f"{rules} broken in {_count(len(broken), 'place')}" if broken else "ok"
-    say(f"{_count(messages, 'message')}: {verdict}", to)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    rules = count(len({finding.rule for finding in broken}), "rule")
+    verdict = f"{rules} broken in {count(len(broken), 'place')}" if broken else "ok"
+    say(f"{count(messages, 'message')}: {verdict}", to)
 
 
 def _report_unrepaired(repaired: "Repaired") -> int:

@@ -25,6 +25,11 @@ def say(line: str, to: Any = None) -> None:
     (to or sys.stdout).flush()
 
 
+def count(number: int, noun: str) -> str:
+    """As "1 session" and "2 sessions"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def settings_of(args: argparse.Namespace) -> Settings:
     """The settings, with the --data folder of the command line.
 

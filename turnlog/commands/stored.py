@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 
-from turnlog.commands.shared import Add, add_data, log_of, say, settings_of, with_store
+from turnlog.commands.shared import Add, add_data, count, log_of, say, settings_of, with_store
 from turnlog.errors import ConfigError
 from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Evidence, Store
@@ -39,12 +39,16 @@ def verify(args: argparse.Namespace) -> int:
         for flaw in flaws:
             say(f"store  {flaw}")
         verdict = "ok" if not bad else f"{bad} not ok"
-        verdict += f", {len(broken)} problems with files" if broken else ""
+        verdict += f", {count(len(broken), 'problem')} with files" if broken else ""
         remarks = [f"the content of {erased} was erased"] if erased else []
-        remarks += [f"{claims} unfounded claims"] if args.claims else []
-        remarks += [f"{len(flaws)} flaws of the store"] if flaws else []
-        remarks += [f"compared with {len(kept)} heads"] if kept else []
-        say(", ".join([f"{len(ids)} sessions, {events} events: {verdict}", *remarks]))
+        remarks += [count(claims, "unfounded claim")] if args.claims else []
+        remarks += [f"{count(len(flaws), 'flaw')} of the store"] if flaws else []
+        remarks += [f"compared with {count(len(kept), 'head')}"] if kept else []
+        say(
+            ", ".join(
+                [f"{count(len(ids), 'session')}, {count(events, 'event')}: {verdict}", *remarks]
+            )
+        )
         return 1 if bad or broken or flaws else 0
 
     return with_store(args, run)

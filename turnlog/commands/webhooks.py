@@ -3,7 +3,8 @@
 import argparse
 import asyncio
 
-from turnlog.commands.shared import Add, add_data, say, settings_of, with_store
+from turnlog.commands.shared import Add, add_data, count, say, settings_of, with_store
+from turnlog.errors import NotFound
 from turnlog.ports import Notice, Store
 
 LISTED = 50
@@ -24,7 +25,8 @@ async def _list(store: Store, args: argparse.Namespace) -> int:
     for notice in page:
         say(_line(notice))
     waiting = [notice for notice in page if notice.status == "waiting"]
-    say(f"{len(page)} notices, {len(waiting)} wait")
+    wait = "waits" if len(waiting) == 1 else "wait"
+    say(f"{count(len(page), 'notice')}, {len(waiting)} {wait}")
     return 0
 
 
@@ -46,9 +48,11 @@ def _replay(args: argparse.Namespace) -> int:
         status = "failed" if one is None else None
         url = settings_of(args).store_url
         async with open_store(url, server="turnlog webhooks") as store:
-            count = await store.outbox.replay(now(), id=one, status=status)
-        say(f"{count} will be sent when the server starts")
-        return 0 if count or one is None else 1
+            again = await store.outbox.replay(now(), id=one, status=status)
+        if one is not None and not again:
+            raise NotFound(f"There is no notice {one!r} to be sent again.")
+        say(f"{again} will be sent when the server starts")
+        return 0
 
     return asyncio.run(run())
 

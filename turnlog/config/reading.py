@@ -23,6 +23,7 @@ from turnlog.webhooks.endpoint import endpoints
 # `contrib`; each part of `turnlog.contrib` checks its own and refuses what it does not know.
 CONTRIB_PREFIXES = ("bc_", "knowledge_")  # Business Central, the library
 _PREFIX = "TURNLOG_"
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._-]+(:\d+)?|https?://\[[0-9a-f:]+\](:\d+)?")
 _REFERENCE = re.compile(r"\$\{?(\w+)")
 _FILE_ONLY = ("agents", "budgets", "identity", "mcp", "webhooks")
 NAMES = [f.name for f in fields(Settings) if f.name != "contrib"]
@@ -119,6 +120,8 @@ def _typed(name: str, value: Any) -> Any:
         return _identity(value)
     if name == "timezone":
         return _zone(str(value))
+    if name == "cors_origins":
+        return _sites(str(value))
     return str(value)
 
 
@@ -134,6 +137,17 @@ def _identity(value: Any) -> Mapping[str, str]:
     return sources
 
 
+def _sites(names: str) -> str:
+    """Each as a browser says it in `Origin`: another spelling would never be that of a page."""
+    for name in filter(None, map(str.strip, names.split(","))):
+        if not _ORIGIN.fullmatch(name):
+            raise ConfigError(
+                "'cors_origins' has sites as https://erp.example or http://localhost:3000, with"
+                f" commas between them, each by its name and without a path, not {name!r}."
+            )
+    return names
+
+
 def _zone(name: str) -> str:
     try:
         zone(name)
@@ -147,9 +161,10 @@ def _number(name: str, value: Any) -> float:
     try:
         number = kind(str(value))
     except ValueError:
-        raise ConfigError(f"{name!r} must be {kind.__name__}, not {value!r}.") from None
+        wanted = "a whole number" if kind is int else "a number"
+        raise ConfigError(f"{name!r} must be {wanted}, not {value!r}.") from None
     if not least <= number <= most:
-        raise ConfigError(f"{name!r} must be between {least:g} and {most:g}, not {value!r}.")
+        raise ConfigError(f"{name!r} must be between {least} and {most}, not {value!r}.")
     return number
 
 
