@@ -4,6 +4,7 @@ import pytest
 from web.browser import tab
 from web.office import USER, office
 
+from turnlog import tool
 from turnlog.ports import Question
 from turnlog.simulator import Reply, ToolCall
 
@@ -113,3 +114,27 @@ async def test_internal_events_are_not_drawn_even_if_one_comes(browser):
             await one.page.get_by_text("Hello.").wait_for()
             assert "SECRET" not in await one.page.locator("main").inner_text()
             assert await one.page.locator(".card").count() == 0
+
+
+async def test_an_approval_hides_nothing_behind_its_own_words(browser):
+    @tool(title=f"Pay {BIDI}", describe="pay {to}")
+    async def pay(note: str, to: str, rate: float) -> str:
+        """Pay."""
+        return "paid"
+
+    asked = ToolCall("pay", {"note": "Fine. " * 4000, "to": BIDI, "rate": 0.00012345})
+    async with office(Reply(asked), more=[pay]) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.ask("Pay")
+            card = one.page.locator(".approval")
+            await card.wait_for()
+            assert (await card.bounding_box())["height"] < 600  # all of it is seen at once
+            assert "24,000 characters: scroll to read them all." in await card.inner_text()
+            assert "0.00012345" in await card.inner_text()
+            await one.page.get_by_role("button", name="Pay pay⟨U+202E⟩exe").wait_for()
+            await one.page.get_by_role("button", name="Show as JSON").click()
+            assert "⟨U+202E⟩" in await card.locator("pre").inner_text()
+            assert (await card.bounding_box())["height"] < 600
+        await here.app.stop_turn(USER, session)

@@ -109,7 +109,7 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
           {approval.costSoFarUsd !== null && <span className="muted"> This turn has cost {money(approval.costSoFarUsd)} so far.</span>}
         </p>
         {json ? (
-          <Json value={args ?? approval.args} />
+          <Json value={args ?? approval.args} whole />
         ) : (
           <ArgumentFields args={approval.args} fields={fields} texts={texts} disabled={sending !== null || !mine} change={(name, text) => setTexts((now) => ({ ...now, [name]: text }))} />
         )}

@@ -2,8 +2,12 @@
 import { useState, type ReactNode } from "react";
 import { Pencil } from "lucide-react";
 import { marked } from "../markdown/links";
+import { count, number } from "../ui/format";
 import { inWords } from "../wire/config";
 import { read, shown, type Args, type Field } from "./edits";
+
+const LONG = 600; // characters from which a value scrolls in its place, so that it hides no other
+const SAID = 200; // characters of a value in the name of its button
 
 interface Props {
   args: Args;
@@ -48,13 +52,17 @@ interface ArgumentProps {
 function Argument({ field, before, words, text, disabled, change }: ArgumentProps): ReactNode {
   const [editing, setEditing] = useState(false);
   const isChanged = text !== undefined && text !== before;
-  const label = `${inWords(field.name)}: ${marked(before)}`;
+  const label = `${inWords(field.name)}: ${marked(before.slice(0, SAID))}`;
   if (!editing && !isChanged) {
+    const isLong = words.length > LONG;
     return (
-      <button type="button" className="value" disabled={disabled} onClick={() => setEditing(true)} aria-label={`Change ${label}`}>
-        <span>{marked(words) || "—"}</span>
-        <Pencil aria-hidden />
-      </button>
+      <>
+        <button type="button" className={isLong ? "value long" : "value"} disabled={disabled} onClick={() => setEditing(true)} aria-label={`Change ${label}`}>
+          <span>{marked(words) || "—"}</span>
+          <Pencil aria-hidden />
+        </button>
+        {isLong && <span className="muted small-text">{count(words.length)} characters: scroll to read them all.</span>}
+      </>
     );
   }
   const invalid = read(text ?? before, field.kind) === null;
@@ -71,7 +79,7 @@ function Argument({ field, before, words, text, disabled, change }: ArgumentProp
 function asPeopleWrite(value: unknown): string {
   const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string" || typeof each === "number");
   if (isList) return value.join(", ");
-  return typeof value === "number" ? value.toLocaleString("en-US") : shown(value);
+  return typeof value === "number" ? number(value) : shown(value);
 }
 
 interface InputProps {

@@ -24,8 +24,8 @@ export function things(args: Record<string, unknown>): number {
 export function approveLabel(approval: Approval, changes: number): string {
   if (changes > 0) return `Approve with ${changes} ${changes === 1 ? "change" : "changes"}`;
   if (!isDestructive(approval)) return "Approve";
-  const several = things(approval.args);
-  return several > 1 ? `${titleOf(approval.toolName)} (${several})` : titleOf(approval.toolName);
+  const [title, several] = [marked(titleOf(approval.toolName)), things(approval.args)];
+  return several > 1 ? `${title} (${several})` : title;
 }
 
 /** Who may answer, where it is not simply the one who asked. */

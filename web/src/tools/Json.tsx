@@ -1,13 +1,15 @@
 /** JSON with colours, from a walk over the value. */
 import type { ReactNode } from "react";
+import { marked } from "../markdown/links";
 
 const MOST = 20_000; // characters
 
-export function Json({ value }: { value: unknown }): ReactNode {
-  const text = JSON.stringify(value, null, 2) ?? "null";
+/** `whole`: never cut, because somebody decides on it. */
+export function Json({ value, whole = false }: { value: unknown; whole?: boolean }): ReactNode {
+  const text = marked(JSON.stringify(value, null, 2) ?? "null");
   return (
     <pre className="json" tabIndex={0} role="region" aria-label="JSON">
-      {text.length > MOST ? `${text.slice(0, MOST)}…` : tokens(text)}
+      {text.length <= MOST ? tokens(text) : whole ? text : `${text.slice(0, MOST)}…`}
     </pre>
   );
 }

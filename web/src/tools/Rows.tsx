@@ -2,7 +2,7 @@
 import { useMemo, useState, type ReactNode } from "react";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { inWords } from "../wire/config";
-import { count } from "../ui/format";
+import { count, number } from "../ui/format";
 
 const FIRST = 20;
 
@@ -77,7 +77,7 @@ function compare(a: unknown, b: unknown): number {
 
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "—";
-  if (typeof value === "number") return value.toLocaleString("en-US");
+  if (typeof value === "number") return number(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -5,6 +5,11 @@ const NUMBER = new Intl.NumberFormat("en-US");
 export const count = (value: number): string => NUMBER.format(value);
 
 /** Four decimals below a dollar, two above. Unknown is not zero. */
+/** With all its digits: a rate of 1.083456 is not 1.083. */
+export function number(value: number): string {
+  return value.toLocaleString("en-US", { maximumFractionDigits: 20 });
+}
+
 export function money(usd: number | null | undefined): string {
   if (usd === null || usd === undefined) return "cost unknown";
   const digits = Math.abs(usd) < 1 && usd !== 0 ? 4 : 2;
