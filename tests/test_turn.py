@@ -17,6 +17,7 @@ from turnlog.events.record import stamped
 from turnlog.pipeline.ending import ShuttingDown, completed_again
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
+from turnlog.projections.transcript import transcript
 from turnlog.simulator import Cut, Reply, SimulatedClaude, Stall, ToolCall, invalid_request
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
@@ -245,6 +246,25 @@ async def test_when_the_store_breaks_the_user_is_told_and_the_session_heals():
         assert (await app.run_turn("Again", session_id=session.id, user_id=USER)).success
         assert prove(await store.evidence(session.id)).ok
         assert sim.refused == []
+
+
+async def test_a_turn_whose_log_is_whole_is_complete_though_the_store_could_not_end_it():
+    """An error would be on the screen that no reload has: the healing ends it as complete."""
+
+    class BreakingStore(MemoryStore):
+        async def finish_turn(self, turn, ending):
+            del BreakingStore.finish_turn
+            raise OSError("disk full")
+
+    async with running(Reply("Well, well."), Reply("Yes."), store=BreakingStore()) as (app, sim):
+        session = await app.create_session(USER)
+        seen = await stopped(app, session.id, lambda seen: len(seen) > 1)
+        assert seen[-1].event.reason == "cancelled"
+        assert (await app.run_turn("Again", session_id=session.id, user_id=USER)).success
+        first = (await app.store.read(USER, session.id))[:2]
+        views = [transcript(wire.decode(wire.encode(e)) for e in each) for each in (seen, first)]
+        assert views[0] == views[1]
+        assert prove(await app.store.evidence(session.id)).ok
 
 
 async def test_who_repeats_a_request_sees_the_same_turn_from_its_start():

@@ -52,16 +52,13 @@ def test_several_nodes_share_the_files_of_their_users(name):
 @pytest.mark.parametrize("extra", ["cluster", "langgraph", "s3"])
 def test_the_image_has_what_its_settings_may_name(extra):
     """The Dockerfile installs the pins of requirements/run.txt, and nothing else."""
-    root = DEPLOY.parent
-    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
-    pinned = re.findall(r"^([a-z0-9-]+)==", (root / "requirements" / "run.txt").read_text(), re.M)
-    assert {re.match(r"[\w-]+", each)[0] for each in extras[extra]} <= set(pinned)
-    assert (
-        f"--extra {extra}" in (root / "Makefile").read_text()
-    )  # and stays, in the next `make lock`
-    assert f"`{extra}`" in (root / "docs" / "scale.md").read_text()
+    names = ("pyproject.toml", "requirements/run.txt", "Makefile", "docs/scale.md")
+    project, pins, makefile, page = ((DEPLOY.parent / name).read_text() for name in names)
+    needed = tomllib.loads(project)["project"]["optional-dependencies"][extra]
+    pinned = set(re.findall(r"^([a-z0-9-]+)==", pins, re.M))
+    assert {re.match(r"[\w-]+", each)[0] for each in needed} <= pinned
+    assert f"--extra {extra}" in makefile  # `make lock` keeps it
+    assert f"`{extra}`" in page
 
 
 def test_a_node_that_stops_gets_the_time_that_its_turns_need():

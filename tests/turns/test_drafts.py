@@ -136,6 +136,31 @@ async def test_an_answer_with_a_new_id_is_there_once():
     assert [_words(draft) for draft in writer.found().answers] == writer.shown()
 
 
+async def test_a_piece_waits_for_the_one_before_it():
+    """A store that is slow, and then says that it could not: what came after that has a hole."""
+    writer, slow = Writer(), asyncio.Event()
+    add_draft = writer.saved.add_draft
+
+    async def fails_late(turn, piece):
+        writer.saved.add_draft = add_draft
+        await slow.wait()
+        raise OSError("full")
+
+    writer.saved.add_draft = fails_late
+    writer.begins("1")
+    writer.writes("1", "One")
+    writer.keeper._save()
+    await asyncio.sleep(0)  # it is being saved
+    writer.writes("1", " two")
+    writer.keeper._save()
+    slow.set()
+    await asyncio.wait([writer.keeper._saving])
+    assert writer.found().answers == []
+    await writer.saves()
+    assert [_words(draft) for draft in writer.found().answers] == writer.shown()
+    await writer.keeper.close()
+
+
 async def test_after_a_piece_that_was_not_stored_all_of_it_comes_again():
     writer = Writer()
     writer.begins("1")

@@ -56,6 +56,18 @@ def error_of(state: TurnState, failure: BaseException | None) -> k.Error | None:
     return UNEXPLAINED
 
 
+def unstored_end(
+    state: TurnState, failure: BaseException | None, why: Exception
+) -> k.Complete | k.Error:
+    """What is shown where the store could not end the turn. If all of it is in the log, it is
+    complete: so a reload shows it, and so a healing ends it.
+    """
+    if state.answered and not state.drafts and isinstance(failure, asyncio.CancelledError | None):
+        _log.error("turn %s is complete, and stays open until it is healed: %r", state.turn.id, why)
+        return complete(state)
+    return error_of(state, why) or UNEXPLAINED
+
+
 def complete(state: TurnState, answer: k.Message | None = None) -> k.Complete:
     """How the turn ends; with `answer`, which is about to be kept, as its last message."""
     last = answer or state.last_message

@@ -25,12 +25,12 @@ from turnlog.pipeline.asking import admitted_files, sent
 from turnlog.pipeline.citing import can_be_followed, followed
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.ending import (
-    UNEXPLAINED,
     complete,
     complete_with,
     error_of,
     left_open,
     show_unkept,
+    unstored_end,
 )
 from turnlog.pipeline.execution import execute, named
 from turnlog.pipeline.live_chunks import show_chunks
@@ -241,7 +241,7 @@ async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> 
     except TurnOver:
         _log.warning("turn %s is in other hands", state.turn.id)
     except Exception as error:  # the store is gone: a later healing ends the turn
-        show_unkept(error_of(state, error) or UNEXPLAINED, state, parts.show)
+        show_unkept(unstored_end(state, failure, error), state, parts.show)
     return False
 
 

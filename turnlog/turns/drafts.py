@@ -48,7 +48,9 @@ class DraftKeeper:
     def _save(self) -> None:
         self._timer = None
         marks = {key: Mark.of(draft) for key, draft in self._state.drafts.items()}
-        if marks and (marks, self._state.index) != (self._marks, self._index):
+        # One at a time: if this one fails, a later one that has only what is new is of no use.
+        is_free = self._saving is None or self._saving.done()
+        if marks and is_free and (marks, self._state.index) != (self._marks, self._index):
             self._saving = asyncio.create_task(self._reported(self._new()))
             self._marks, self._index = marks, self._state.index
         self.watch()
