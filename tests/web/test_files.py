@@ -5,9 +5,10 @@ import io
 import pytest
 from PIL import Image
 from web.browser import tab
-from web.office import office
+from web.office import USER, office
 
 from turnlog.simulator import Reply
+from turnlog.testing.made_files import pdf
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -51,3 +52,26 @@ async def test_a_file_that_is_too_large_is_not_sent_at_all(browser, tmp_path):
         await one.page.locator("input[type=file]").set_input_files([large])
         await one.page.get_by_text("2 kB; images may have 1 kB").wait_for()
         assert [url for method, url in sent if method == "POST"] == []
+
+
+async def test_files_that_are_attached_together_before_the_first_message_are_in_one_session(
+    browser, tmp_path
+):
+    paths = [tmp_path / f"{name}.pdf" for name in ("one", "two", "three")]
+    for path in paths:
+        path.write_bytes(pdf(path.stem))
+    async with (
+        office(Reply("Three files."), data=str(tmp_path)) as here,
+        tab(browser, here.url) as one,
+    ):
+        await one.go("/")
+        await one.page.get_by_role("button", name="Thinking: off").click()
+        await one.page.get_by_label("Think before answering").check()
+        await one.page.keyboard.press("Escape")
+        await one.page.locator("input[type=file]").set_input_files(paths)
+        await one.page.locator(".file-name").nth(2).wait_for()
+        await one.ask("What are these?")
+        await one.ended()
+        (session,) = await here.app.store.list_sessions(USER, limit=10)
+        assert session.thinking_enabled
+        assert await one.page.locator(".entry").count() == 1

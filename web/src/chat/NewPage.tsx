@@ -6,8 +6,8 @@ import { config } from "../wire/config";
 import { connection } from "../wire/live";
 import { sentence } from "../wire/http";
 import { useValue } from "../wire/observable";
-import { create, setThinking } from "../wire/sessions";
-import { waitingRoom } from "../files/uploads";
+import { change, create, setThinking } from "../wire/sessions";
+import { leaveRoom } from "../files/uploads";
 import { ConnectionDot } from "../ui/ConnectionDot";
 import { Frame } from "../ui/Frame";
 import { useShortcuts } from "../ui/shortcuts";
@@ -31,10 +31,10 @@ export function NewPage(): ReactNode {
     if (busy) return;
     setBusy(true);
     try {
-      const waiting = waitingRoom.get();
-      const session = waiting && !agent ? { id: waiting } : await create(agent ?? undefined);
-      waitingRoom.set(null);
-      if (thinking.enabled) await setThinking(session as Awaited<ReturnType<typeof create>>, true, thinking.budget);
+      const waiting = await leaveRoom();
+      const session = waiting && !agent ? waiting : await create(agent ?? undefined);
+      if (waiting && agent) void change(waiting.id, { archived: true }); // nothing is ever said in it
+      if (thinking.enabled) await setThinking(session, true, thinking.budget);
       const message = outbox.take(once);
       void outboxOf(session.id).send(message);
       go(`/s/${session.id}`);

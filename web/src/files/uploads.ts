@@ -6,7 +6,7 @@ import { token, untilSignedIn } from "../wire/token";
 import { Observable, useValue } from "../wire/observable";
 import { at } from "../wire/place";
 import { newId, type Attached, type Outbox } from "../wire/outbox";
-import { create } from "../wire/sessions";
+import { create, type Session } from "../wire/sessions";
 import { size } from "../ui/format";
 
 export interface Upload {
@@ -58,8 +58,23 @@ function stateOf(outbox: Outbox): Observable<Upload[]> {
   return state;
 }
 
-/** The session that files of a new conversation wait in, until it begins with a message. */
-export const waitingRoom = new Observable<string | null>(null);
+// The session that files wait in until it begins with a message: one, however many files come at once.
+let room: Promise<Session> | null = null;
+
+function enterRoom(): Promise<Session> {
+  room ??= create().catch((error: unknown) => {
+    room = null;
+    throw error;
+  });
+  return room;
+}
+
+/** The session for the message that begins it, if files wait in one. */
+export async function leaveRoom(): Promise<Session | null> {
+  const left = room;
+  room = null;
+  return left;
+}
 
 export function useUploads(outbox: Outbox): Uploads {
   const state = stateOf(outbox);
@@ -101,8 +116,7 @@ async function begin(outbox: Outbox, state: Observable<Upload[]>, file: File): P
   const why = refusal(file);
   if (why) return change({ state: "failed", why });
   try {
-    const sessionId = outbox.sessionId ?? waitingRoom.get() ?? (await create()).id;
-    if (!outbox.sessionId) waitingRoom.set(sessionId);
+    const sessionId = outbox.sessionId ?? (await enterRoom()).id;
     const attached = await signedIn(() => send(sessionId, file, (progress) => change({ progress, state: progress < 1 ? "uploading" : "reading" })));
     outbox.draft.update((draft) => ({ ...draft, files: [...draft.files, attached] }));
     drop(state, upload);
