@@ -103,6 +103,8 @@ async def test_who_lost_the_connection_for_a_moment_is_told():
 async def test_what_is_watched_goes_on_where_its_slot_goes(shards):
     """Before it moves, while its keys are elsewhere already, and after."""
     *shown, last = turn(chunk("a"), s.used("t"), s.result("t"), s.said("Yes."))
+    for each in shards.masters:  # others have used them
+        shards.ask(each, "FLUSHALL")
     async with nodes(shards.url, shards.url) as (here, there):
         async with aclosing(there.follow("s", BEGINNING)) as following:
             here.publish("s", shown[:2])
