@@ -4,11 +4,11 @@ import base64
 import json
 import struct
 import zlib
-from contextlib import asynccontextmanager
 from urllib.parse import unquote
 
 import aiohttp
 from aiohttp import web
+from aiohttp_server import listening
 
 
 def frame(headers, payload):
@@ -46,18 +46,8 @@ class Cloud:
         self._breaks = breaks  # a frame that comes instead of the rest
         self.seen = []  # (path, headers, body)
 
-    @asynccontextmanager
-    async def serve(self):
-        app = web.Application()
-        app.router.add_post("/{path:.*}", self._answer)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        try:
-            yield f"http://127.0.0.1:{site._server.sockets[0].getsockname()[1]}"
-        finally:
-            await runner.cleanup()
+    def serve(self):
+        return listening(self._answer)
 
     async def _answer(self, request):
         body = await request.json()

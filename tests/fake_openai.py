@@ -7,6 +7,7 @@ import json
 from contextlib import asynccontextmanager
 
 from aiohttp import web
+from aiohttp_server import listening
 
 
 class FakeOpenAI:
@@ -20,16 +21,8 @@ class FakeOpenAI:
 
     @asynccontextmanager
     async def serve(self):
-        app = web.Application()
-        app.router.add_post(self.path, self._complete)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        try:
-            yield f"http://127.0.0.1:{site._server.sockets[0].getsockname()[1]}/v1"
-        finally:
-            await runner.cleanup()
+        async with listening(self._complete, self.path) as url:
+            yield f"{url}/v1"
 
     async def _complete(self, request):
         self.requests.append(await request.json())

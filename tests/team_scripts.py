@@ -5,6 +5,7 @@ from collections import Counter
 from hypothesis import strategies as st
 
 from turnlog import Agent, tool
+from turnlog.events import kinds as k
 from turnlog.simulator import Reply, ToolCall, failure
 
 NAMES = ("supervisor", "erp", "tasks")
@@ -78,3 +79,15 @@ class Team:
     def _call(self, name, **args):
         self._made += 1
         return ToolCall(name, args, f"toolu_{id(self)}_{self._made}")
+
+
+def unanswered(log):
+    """The agent of each call without a result. Every result must be of the agent that asked."""
+    callers = {}
+    for entry in log:
+        match entry.event:
+            case k.ToolUse(tool_use_id=call):
+                callers[call] = entry.envelope.agent.id
+            case k.ToolResult(tool_use_id=call):
+                assert callers.pop(call) == entry.envelope.agent.id
+    return callers

@@ -83,6 +83,7 @@ async def test_every_cursor_of_a_turn_leads_to_its_end():
         server.go.set()
         session = await server.session()
         whole = events(await server.ask(session, headers=STREAM))
+        assert len(whole) > 5
         for seen, event in enumerate(whole[:-1], 1):
             rest = await watched(server, session, event["cursor"])
             assert pieces(rest) == pieces(whole[seen:])

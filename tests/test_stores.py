@@ -1,7 +1,7 @@
 """Every store keeps the promises of the ports: the contracts, once for each."""
 
 import os
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
@@ -57,6 +57,21 @@ async def test_a_store_that_nobody_opened_says_so(tmp_path, make):
             await asking
 
 
+@asynccontextmanager
+async def closing_all(make):
+    """Opens one more store whenever it is called."""
+    stores = []
+
+    async def open_one():
+        stores.append(make())
+        await stores[-1].open()
+        return stores[-1]
+
+    yield open_one
+    for store in stores:
+        await store.close()
+
+
 class TestMemoryStore(OurStoreContract):
     @pytest.fixture
     def opened(self):
@@ -77,16 +92,8 @@ class TestMemoryStore(OurStoreContract):
 class TestSqliteStore(OurStoreContract):
     @pytest.fixture
     async def opened(self, migrated):
-        stores = []
-
-        async def open_one():
-            stores.append(SqliteStore(migrated))
-            await stores[-1].open()
-            return stores[-1]
-
-        yield open_one
-        for store in stores:
-            await store.close()
+        async with closing_all(lambda: SqliteStore(migrated)) as open_one:
+            yield open_one
 
     async def dies(self, store):
         """The system lets go of a dead process's lock; its file stays where it is."""
@@ -98,16 +105,8 @@ class TestSqliteStore(OurStoreContract):
 class TestPostgresStore(OurStoreContract):
     @pytest.fixture
     async def opened(self, database):
-        stores = []
-
-        async def open_one():
-            stores.append(PostgresStore(database))
-            await stores[-1].open()
-            return stores[-1]
-
-        yield open_one
-        for store in stores:
-            await store.close()
+        async with closing_all(lambda: PostgresStore(database)) as open_one:
+            yield open_one
 
     async def dies(self, store):
         """It was last seen long ago."""

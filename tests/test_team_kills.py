@@ -8,6 +8,7 @@ import random
 
 import aiohttp
 import pytest
+from team_scripts import unanswered
 from test_team_kill import ask, kept, new_session, speaker, until_idle
 
 from turnlog.engines.claude.sse import SseSplitter
@@ -104,13 +105,6 @@ def check(log):
     """The question is there, each result is its caller's, and the first turn has one end."""
     first = [entry for entry in log if entry.turn_id == log[0].turn_id]
     assert isinstance(first[0].event, k.UserMessageSent)
-    callers = {}
-    for entry in first:
-        match entry.event:
-            case k.ToolUse(tool_use_id=call):
-                callers[call] = entry.envelope.agent.id
-            case k.ToolResult(tool_use_id=call):
-                assert callers.pop(call) == entry.envelope.agent.id
-    assert callers == {}
+    assert unanswered(first) == {}
     errors = [entry.event.code for entry in first if isinstance(entry.event, k.Error)]
     assert errors in ([], ["interrupted"])

@@ -221,7 +221,9 @@ async def test_alices_cursors_in_bobs_session_show_what_is_bobs(crossed):
     """A cursor that fits goes on in his own session; one that does not is refused."""
     server, _, ids = crossed
     mine = await server.session(**BOB)
-    for cursor in (name for name in ids if "." in name):
+    cursors = [name for name in ids if "." in name]
+    assert cursors
+    for cursor in cursors:
         path = f"/api/sessions/{mine}/stream"
         async with server.http.stream(
             "GET", path, params={"after": cursor}, headers=BOB

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web
+from aiohttp_server import listening
 from standardwebhooks.webhooks import Webhook
 
 from turnlog import Settings, create_app
@@ -56,18 +57,12 @@ class Receiver:
 
     @asynccontextmanager
     async def serve(self):
-        app = web.Application()
-        app.router.add_post("/{any:.*}", self.handle)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        try:
-            yield f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
-        finally:
-            if self.hold is not None:
-                self.hold.set()
-            await runner.cleanup()
+        async with listening(self.handle) as url:
+            try:
+                yield f"{url}/hook"
+            finally:
+                if self.hold is not None:
+                    self.hold.set()
 
 
 @pytest.fixture

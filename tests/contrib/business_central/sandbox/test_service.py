@@ -213,6 +213,7 @@ async def test_the_demo_company_has_as_many_rows_as_documented(bc, name, count):
 
 async def test_a_customers_balance_is_the_sum_of_open_invoices(bc):
     invoices = await bc.rows("salesInvoices", filter="status eq 'Open'")
+    assert invoices
     for customer in await bc.rows("customers"):
         own = [row["remainingAmount"] for row in invoices if row["customerId"] == customer["id"]]
         assert customer["balanceDue"] == pytest.approx(sum(own))
