@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +25,16 @@ hypothesis.settings.register_profile("searching", deadline=None, derandomize=Fal
 # thrown away.
 if not os.environ.keys() & {"TEST_POSTGRES_URL", "TEST_REDIS_URL"}:
     os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("nobody.pem"))
+
+
+SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = \[?pytest\.mark\.(slow|soak)\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A module of slow tests alone, and what it imports, is not read for `make quick`."""
+    if "not slow" not in config.option.markexpr or collection_path.suffix != ".py":
+        return None
+    return SLOW_AS_A_WHOLE.search(collection_path.read_text()) is not None or None
 
 
 # What is collected stays until the end. It is not searched for garbage: neither while it grows

@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK as an engine. `test_flows` plays every golden page on it, on Claude.
+"""The OpenAI Agents SDK as an engine. On Claude, `test_flows_everywhere` plays every page on it.
 
 Here it runs on models that speak OpenAI's API. The servers are turnlog's own `/v1`, which the
 official clients are tested against, in front of a scripted Claude; and fakes of both APIs.

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +15,7 @@ from turnlog.contrib.business_central.sandbox.schema.entities import ENTITIES
 from turnlog.events.kinds import ToolResult, ToolUse
 from turnlog.tools.approval import Policy
 from turnlog.tools.runner import ToolRunner
-from turnlog.tools.tool import ToolContext
+from turnlog.tools.tool import Tool, ToolContext
 
 SCOPE = "https://api.businesscentral.dynamics.com/.default"
 LINES = [{"item_number": "1896-S", "quantity": 2}, {"item_number": "1928-s", "quantity": 5}]
@@ -27,9 +28,15 @@ class ErpTools:
 
     def __init__(self, sandbox: Sandbox, bc: BusinessCentral) -> None:
         self.sandbox, self.bc = sandbox, bc
-        self.tools = {tool.name: tool for tool in business_central_tools(bc)}
+
+    @cached_property
+    def tools(self) -> dict[str, Tool]:
+        return {tool.name: tool for tool in business_central_tools(self.bc)}
+
+    @cached_property
+    def _runner(self) -> ToolRunner:
         unasked = Policy(agent="never")  # approvals have tests of their own
-        self._runner = ToolRunner(list(self.tools.values()), _context, policy=unasked)
+        return ToolRunner(list(self.tools.values()), _context, policy=unasked)
 
     async def run(self, name: str, /, id: str = "toolu_1", **args: Any) -> ToolResult:
         call = ToolUse(tool_use_id=id, tool_name=name, args=args)
