@@ -145,14 +145,6 @@ async def test_after_a_restart_a_turn_that_was_answered_is_seen_with_its_end():
         assert transcript(seen) == transcript(live)
 
 
-async def test_where_nothing_has_happened_a_stream_begins_with_the_first_turn():
-    async with served(YES) as server:
-        session = await server.session()
-        async with watching(server, session) as shown:
-            asked = events(await server.ask(session, headers=STREAM))
-            assert pieces(await up_to(shown, *OVER)) == pieces(asked)
-
-
 async def test_what_only_an_audit_sees_is_no_reason_to_reload():
     async with office(Reply(ToolCall("pay", {"amount": 5})), YES, YES) as desk:
         session, (approval,) = await desk.asked()

@@ -59,7 +59,7 @@ def test_each_byte_of_a_frame_is_looked_at_once():
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-def test_a_stream_may_be_cut_anywhere(line_end):
+def test_comments_and_frames_without_a_name_may_be_cut_anywhere(line_end):
     whole = b'event: a\ndata: {"n": 1}\n\ndata: {"n": 2}\n\n: x\n\ndata: {"n": 3}\n\n'
     whole = whole.replace(b"\n", line_end)
     for size in range(1, len(whole) + 1):
