@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import math
 import re
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 import uvicorn
@@ -66,6 +66,30 @@ async def _first(served):
 async def answered(reader):
     await reader.readuntil(b"\r\n\r\n")
     return await reader.readuntil(b"/") + await reader.read(1)
+
+
+async def test_a_head_without_end_is_refused_before_it_fills_the_memory():
+    async with connected() as (reader, writer, protocol):
+        writer.write(GET % 1)  # a connection that was used before
+        assert await answered(reader) == b"/1"
+        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n")
+        with suppress(ConnectionError):
+            for number in range(100):
+                writer.write(b"x-%d: " % number + b"x" * 60_000 + b"\r\n")
+                await writer.drain()
+        with suppress(ConnectionError):  # it may be hung up on before the answer is read
+            assert b"400 Bad Request" in await reader.read()
+        assert protocol._head < 1_000_000
+
+
+async def test_a_head_that_comes_byte_by_byte_is_read_and_the_next_one_too():
+    async with connected() as (reader, writer, protocol):
+        for number in range(3):
+            for at in range(len(GET % number)):
+                writer.write((GET % number)[at : at + 1])
+                await asyncio.sleep(0)
+            assert await answered(reader) == b"/%d" % number
+            assert protocol._head == 0
 
 
 async def test_nothing_is_kept_of_what_was_answered():

@@ -1,4 +1,4 @@
-"""A connection that never finishes the head of its request is closed, and holds nothing.
+"""A connection that never finishes the head of its request, or a long one, is closed.
 
 Nor does one become a websocket while something else is under way on it. Whoever is answered is
 told when the client goes, also where other requests wait behind. One that idles between two
@@ -19,10 +19,12 @@ from turnlog.transports.http.serving.held_head import HeldHead
 from turnlog.transports.sse import WHEN_GONE
 
 WITHIN = 30.0  # seconds from the first byte, or from the connection, to the end of the head
+MOST = 65_536  # bytes of a head after those that came with its first one
+TOO_LONG = "The head of this request is too long."
 
 
 class HeadDeadline(HttpToolsProtocol):
-    """uvicorn's protocol; it waits for ever for the rest of a head."""
+    """uvicorn's protocol; it waits for ever for the rest of a head, and keeps all of it."""
 
     cycle: Any  # the newest request and its answer
     scope: Any
@@ -31,16 +33,18 @@ class HeadDeadline(HttpToolsProtocol):
     parser: Any  # None: nothing of a request has come
     until: float  # when it is closed, by the loop's clock
     _answering: Any  # the request that is being answered: others may wait behind it
+    _head: int  # bytes of a head that comes in parts
     _is_kept: bool  # after an answer, in case that another request comes
     _tell_gone: Callable[[], None] | None
     # With those more than uvicorn's, its attributes would not fit into 30, which instances share.
-    __slots__ = ("_answering", "_is_kept", "_tell_gone", "until")
+    __slots__ = ("_answering", "_head", "_is_kept", "_tell_gone", "until")
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.flow, self.pipeline = _Flow(transport), _Pipeline()
         self._is_kept, self.until = False, self.loop.time() + WITHIN
         self._answering = self._tell_gone = None
+        self._head = 0
 
     def connection_lost(self, exc: Exception | None) -> None:
         """uvicorn tells only the newest request that its client has gone."""
@@ -54,6 +58,8 @@ class HeadDeadline(HttpToolsProtocol):
             self._tell_gone()
 
     def data_received(self, data: bytes) -> None:
+        if self.scope is not None and "method" not in self.scope and self._is_too_long(data):
+            return
         if self._is_kept:  # a head begins
             self._is_kept, self.until = False, self.loop.time() + WITHIN
         if self.parser is None:
@@ -68,7 +74,19 @@ class HeadDeadline(HttpToolsProtocol):
             if not data.endswith(b"\n") and not self.transport.is_closing():
                 self.transport.abort()  # frames before the answer: uvicorn has dropped them
 
+    def _is_too_long(self, data: bytes) -> bool:
+        """Whether the head that goes on with this is refused. The parser bounds nothing."""
+        self._head += len(data)
+        if self._head <= MOST:
+            return False
+        if self._is_idle():
+            self.send_400_response(TOO_LONG)
+        else:
+            self.transport.abort()  # an answer is being written
+        return True
+
     def on_headers_complete(self) -> None:
+        self._head = 0
         before = self.cycle
         super().on_headers_complete()
         if self.cycle is not before:
