@@ -1,4 +1,4 @@
-"""A connection that never finishes the head of its request, or a long one, is closed.
+"""A connection that never finishes the head of its request is closed, and one that is too long.
 
 Nor does one become a websocket while something else is under way on it. Whoever is answered is
 told when the client goes, also where other requests wait behind. One that idles between two
@@ -19,7 +19,8 @@ from turnlog.transports.http.serving.held_head import HeldHead
 from turnlog.transports.sse import WHEN_GONE
 
 WITHIN = 30.0  # seconds from the first byte, or from the connection, to the end of the head
-MOST = 65_536  # bytes of a head after those that came with its first one
+MOST = 65_536  # bytes of a head after those that came with its first one, and of trailers
+MOST_WAITING = 100  # requests that came before the one ahead of them was answered
 TOO_LONG = "The head of this request is too long."
 
 
@@ -33,18 +34,18 @@ class HeadDeadline(HttpToolsProtocol):
     parser: Any  # None: nothing of a request has come
     until: float  # when it is closed, by the loop's clock
     _answering: Any  # the request that is being answered: others may wait behind it
-    _head: int  # bytes of a head that comes in parts
     _is_kept: bool  # after an answer, in case that another request comes
+    _piled: int  # bytes that the parser may have kept: of a head in parts, or of trailers
     _tell_gone: Callable[[], None] | None
     # With those more than uvicorn's, its attributes would not fit into 30, which instances share.
-    __slots__ = ("_answering", "_head", "_is_kept", "_tell_gone", "until")
+    __slots__ = ("_answering", "_is_kept", "_piled", "_tell_gone", "until")
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.flow, self.pipeline = _Flow(transport), _Pipeline()
         self._is_kept, self.until = False, self.loop.time() + WITHIN
         self._answering = self._tell_gone = None
-        self._head = 0
+        self._piled = 0
 
     def connection_lost(self, exc: Exception | None) -> None:
         """uvicorn tells only the newest request that its client has gone."""
@@ -58,14 +59,16 @@ class HeadDeadline(HttpToolsProtocol):
             self._tell_gone()
 
     def data_received(self, data: bytes) -> None:
-        if self.scope is not None and "method" not in self.scope and self._is_too_long(data):
-            return
+        if self.scope is not None:  # a request goes on
+            self._piled += len(data)
         if self._is_kept:  # a head begins
             self._is_kept, self.until = False, self.loop.time() + WITHIN
         if self.parser is None:
             self.parser = HttpRequestParser(self)
             self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
         super().data_received(data)
+        if self._piled > MOST:
+            self._refuse()
         if not self._is_idle():
             self.until = inf
         elif self.transport.get_protocol() is not self:  # it has become a websocket
@@ -74,24 +77,25 @@ class HeadDeadline(HttpToolsProtocol):
             if not data.endswith(b"\n") and not self.transport.is_closing():
                 self.transport.abort()  # frames before the answer: uvicorn has dropped them
 
-    def _is_too_long(self, data: bytes) -> bool:
-        """Whether the head that goes on with this is refused. The parser bounds nothing."""
-        self._head += len(data)
-        if self._head <= MOST:
-            return False
+    def _refuse(self) -> None:
         if self._is_idle():
             self.send_400_response(TOO_LONG)
         else:
-            self.transport.abort()  # an answer is being written
-        return True
+            self.transport.abort()  # an answer is being written, or the body awaited
+
+    def on_body(self, body: bytes) -> None:
+        self._piled = 0  # who reads a body bounds it
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
-        self._head = 0
+        self._piled = 0
         before = self.cycle
         super().on_headers_complete()
         if self.cycle is not before:
             if not self.pipeline:
                 self._answering = self.cycle
+            elif len(self.pipeline) > MOST_WAITING:  # uvicorn reads on while others wait
+                self.transport.abort()
             self.scope["extensions"] = {WHEN_GONE: self._when_gone}
             if self.scope["method"] != "HEAD":  # whose answer has no body
                 HeldHead(self.cycle)
