@@ -160,11 +160,11 @@ class Channel:
 
     def is_stale(self, entry: Stamped) -> bool:
         """Whether one shows this who has lost the turn: its place is taken, or the turn over."""
-        if not self.events or entry.envelope.internal:
+        last, index = self.events[-1].entry if self.events else None, entry.envelope.index
+        if last is None or last.turn_id != entry.turn_id or entry.envelope.internal:
             return False
-        last, index = self.events[-1].entry, entry.envelope.index
-        if last.turn_id != entry.turn_id:
-            return False
+        if entry.seq is not None:  # whoever has lost the turn stores nothing
+            return entry.seq <= last.position
         return self.over or (index is not None and index <= (last.envelope.index or 0))
 
     def leave(self, one: Follower) -> None:
@@ -261,14 +261,12 @@ class Channels(OrderedDict[str, Channel]):
         if self.size > self._most_bytes:
             self._make_room()
 
-    def add_from_elsewhere(self, session_id: str, batch: Sequence[Stamped]) -> None:
-        """The same, of another node: some of it may have been lost on the way."""
-        batch = [entry for entry in batch if not self[session_id].is_stale(entry)]
+    def look_for_gap(self, session_id: str, batch: Sequence[Stamped]) -> None:
+        """Before this is added: if others have shown the turn so far, some may be missing here."""
         first = next((entry for entry in batch if not entry.envelope.internal), None)
         if first is not None and self[session_id].misses(first):
             self.lose(session_id)
             self[session_id].begin_at(first)
-        self.add(session_id, batch)
 
     def lose(self, session_id: str) -> None:
         """Something of this session may have been lost on the way."""

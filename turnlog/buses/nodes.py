@@ -104,6 +104,8 @@ class NodesBus:
     # the port
 
     def publish(self, session_id: str, batch: Sequence[Stamped]) -> None:
+        if batch and self._running.get(session_id) != batch[0].turn_id:
+            self._here.channels.look_for_gap(session_id, batch)
         self._here.publish(session_id, batch)
         self._note(session_id, batch)
         if self.away is not None:
@@ -216,7 +218,10 @@ class NodesBus:
             return
         if entries:
             self._running.pop(session_id, None)
-        self._here.channels.add_from_elsewhere(session_id, entries)
+        channels = self._here.channels
+        entries = [entry for entry in entries if not channels[session_id].is_stale(entry)]
+        channels.look_for_gap(session_id, entries)
+        channels.add(session_id, entries)
 
     # sending
 
