@@ -74,7 +74,8 @@ async def test_the_document_is_served_and_can_be_read(http):
     body = document["paths"]["/api/sessions/{session_id}/messages"]["post"]["requestBody"]
     name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
     assert "message" in document["components"]["schemas"][name]["properties"]
-    assert "/api/sessions" in (await http.get("/docs")).text
+    page = (await http.get("/docs")).text
+    assert "/api/sessions" in page and "<td>anybody</td>" in page
 
 
 async def test_every_answer_is_shielded(http):

@@ -177,12 +177,15 @@ def _in_query(path: str, name: str) -> Json:
     return {"name": name, "in": "query", "required": False, "schema": schema}
 
 
+WHO = {"none": "anybody", "guest": "anybody, a user more", "scraper": "the metrics token, an admin"}
+
+
 def page(routes: "Sequence[Route]") -> str:
     """The same, for people."""
     rows = "".join(
         f"<tr><td><b>{route.method}</b></td><td><code>{escape(route.path)}</code></td>"
         f"<td>{_prose(route.summary)}</td><td>{_fields(route)}</td>"
-        f"<td>{_prose(route.answer)}</td><td>{route.who}</td></tr>"
+        f"<td>{_prose(route.answer)}</td><td>{WHO.get(route.who, route.who)}</td></tr>"
         for route in routes
     )
     return _PAGE.replace("ROWS", rows)
@@ -198,8 +201,12 @@ def _fields(route: "Route") -> str:
 
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>turnlog: HTTP</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem}
-td,th{text-align:left;padding:.3rem 1rem .3rem 0;vertical-align:top;border-bottom:1px solid #e4e8ed}
+<meta name="viewport" content="width=device-width"><style>:root{color-scheme:light dark}
+body{font:16px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem}
+td,th{text-align:left;padding:.3rem 1rem .3rem 0;vertical-align:top;border-bottom:1px solid #8884}
+@media(max-width:60rem){tr:first-child{display:none}code{overflow-wrap:anywhere}
+tr,td{display:block}tr{padding:.6rem 0;border-bottom:1px solid #8884}td{border:0;padding:0}
+td:nth-child(-n+2){display:inline;padding-right:.5rem}}
 </style></head><body><h1>HTTP</h1><p>The same for programs:
 <a href="openapi.json">openapi.json</a>. Errors are problem documents (RFC 9457).</p>
 <table><tr><th></th><th>path</th><th>what it does</th><th>body or query</th><th>answer</th>
