@@ -7,12 +7,11 @@ from inspect import iscoroutinefunction
 from itertools import count
 
 import pytest
+from obedient_model import ObedientModel
 
 from turnlog import Agent, Settings, create_app, tool
 from turnlog.errors import NotStored
-from turnlog.events import kinds as k
-from turnlog.events.content import TokenUsage
-from turnlog.ports import CallStarted, Decision, Question
+from turnlog.ports import Decision, Question
 from turnlog.projections.proof import prove
 from turnlog.projections.transcript import transcript
 from turnlog.stores.memory.store import MemoryStore
@@ -61,39 +60,6 @@ async def send() -> str:
     return "sent"
 
 
-class Obedient:
-    """A Model that calls the tools that the question names, and then answers."""
-
-    def __init__(self):
-        self._ids = count()
-
-    async def open(self):
-        pass
-
-    async def close(self):
-        pass
-
-    async def count(self, prompt):
-        return 1
-
-    async def call(self, prompt):
-        last = prompt.messages[-1]["content"][-1]
-        words = last.get("text", "").split()
-        named = [word for word in words if word in ("pay", "send")]
-        id = f"msg_{next(self._ids)}"
-        yield [CallStarted(message_id=id, model="obedient", reported={})]
-        yield [k.MessageChunk(message_id=id, content="Well.", block_index=0)]
-        if "wait" in words:
-            await asyncio.Event().wait()
-        blocks = [{"type": "text", "text": "Well."}] + [
-            {"type": "tool_use", "id": f"toolu_{next(self._ids)}", "name": name, "input": {}}
-            for name in named
-        ]
-        reason = "tool_use" if named else "end_turn"
-        said = {"message_id": id, "blocks": blocks, "model": "obedient", "stop_reason": reason}
-        yield [k.Message(**said, token_usage=TokenUsage())]
-
-
 class Place:
     """An app, one session of it, and somebody who watches."""
 
@@ -101,7 +67,9 @@ class Place:
         self.store, self.seen = FailsOnce(), []
         settings = Settings(api_key="none")
         agents = [Agent("a", tools=[pay, send])]
-        self.app = create_app(agents, settings=settings, store=self.store, engine=Obedient())
+        self.app = create_app(
+            agents, settings=settings, store=self.store, engine=ObedientModel(pay, send)
+        )
 
     async def opened(self):
         self.session = (await self.app.create_session(USER)).id
