@@ -24,6 +24,8 @@ MOST_DESCRIPTION = 2_000  # characters, of a tool
 MOST_NOTE = 500  # characters, of a parameter
 MOST_SCHEMA = 32_000  # bytes
 DEEPEST_SCHEMA = 24
+MOST_PARTS = 1_000  # objects in a schema: each takes the validator a third of a millisecond
+MOST_NAMES = 100  # in a list that holds something else too
 _KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _REFUSED_AT_TOP = ("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "const", "$ref")
 _WORDS = ("description", "title", "$comment")
@@ -168,6 +170,11 @@ def _depth(value: Any) -> int:
 def _check(schema: dict[str, Any]) -> None:
     from jsonschema import Draft202012Validator, SchemaError
 
+    parts = list(_parts(schema))
+    if len(parts) > MOST_PARTS:
+        raise _Unusable(f"its schema has more than {MOST_PARTS} parts")
+    if any(_is_slow(names) for part in parts for names in _name_lists(part)):
+        raise _Unusable("its schema is not JSON Schema")
     try:
         Draft202012Validator.check_schema(schema)
     except (SchemaError, RecursionError):
@@ -175,3 +182,28 @@ def _check(schema: dict[str, Any]) -> None:
     for key in schema["properties"]:
         if not _KEY.fullmatch(key):
             raise _Unusable(f"a parameter has the name {clean(key, 40)!r}")
+
+
+def _parts(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every object in the schema."""
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            yield part
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+
+
+def _name_lists(part: dict[str, Any]) -> Iterator[Any]:
+    """What the validator wants to be names that are all different."""
+    yield from (part.get("type"), part.get("required"))
+    for key in ("dependentRequired", "dependencies"):
+        yield from part[key].values() if isinstance(part.get(key), dict) else ()
+
+
+def _is_slow(names: Any) -> bool:
+    """Whether the validator would compare each with each: seconds, for thousands of them."""
+    is_long = isinstance(names, list) and len(names) > MOST_NAMES
+    return is_long and not all(isinstance(name, str) for name in names)

@@ -26,7 +26,9 @@ FRESH_FOR = 60.0  # seconds that a listing is believed, if nothing says otherwis
 STEADY = 5.0  # a connection that lasted so long is made again at once
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds until the next attempt
 _TOLD = 500  # characters of a server's error
-_WITHOUT_ANSWER = (-32000, -32603)  # the connection was closed; the answer was no JSON-RPC
+# The connection was closed; the answer was no JSON-RPC, could not be read, was of another kind.
+_WITHOUT_ANSWER = (-32000, -32603, -32700, -32600)
+_NOT_TAKEN = "Session terminated"  # the client's words for 404: the server knows no such session
 
 
 class NoAnswer(Exception):
@@ -44,6 +46,7 @@ class Connection:
         self._how = (headers, asgi)
         self._identity = identity
         self._client: Any = None
+        self._theirs: Any = None  # the tools in the server's own words
         self._tools: list[Listed] = []
         self._listed_at: float | None = None
         self._listing = asyncio.Lock()
@@ -179,10 +182,16 @@ class Connection:
         except Exception as error:
             self._drop()
             raise ToolError("The tools cannot be listed.") from error
-        found = list(listed(self._server, theirs, self._identity))
-        self._tools = [tool for tool in found if isinstance(tool, Listed)]
+        if theirs != self._theirs:
+            await self._read(theirs)
         self._listed_at = began
         self.status = f"{len(self._tools)} tools"
+
+    async def _read(self, theirs: Any) -> None:
+        """Their tools as ours. In a thread: nobody else waits while schemas are checked."""
+        found = await asyncio.to_thread(lambda: list(listed(self._server, theirs, self._identity)))
+        self._theirs = theirs
+        self._tools = [tool for tool in found if isinstance(tool, Listed)]
         self._warn_of_look_alikes()
         for left in (tool for tool in found if isinstance(tool, Left)):
             _log.warning(
@@ -201,7 +210,7 @@ class Connection:
 
         _log.warning("MCP server %s, in a call: %s", self._server.name, _kind(error))
         _log.debug("MCP call failed", exc_info=error)
-        if not isinstance(error, MCPError) or error.code in _WITHOUT_ANSWER:
+        if not isinstance(error, MCPError) or _is_silence(error.code, error.message):
             raise NoAnswer(self._server.name) from error
         told = clean(error.message, _TOLD)
         raise ToolError(f"The server {self._server.name!r} answered: {told}") from error
@@ -214,6 +223,11 @@ def _opening() -> Any:
 async def loaded() -> Any:
     """The module that needs the `mcp` package: beside the loop, because it takes a second."""
     return await asyncio.to_thread(_opening)
+
+
+def _is_silence(code: int, message: str) -> bool:
+    """Whether the client made this error itself, and the tool may have run all the same."""
+    return code in _WITHOUT_ANSWER and message != _NOT_TAKEN
 
 
 async def _quietly(watch: Callable[..., Any], *given: Any) -> None:

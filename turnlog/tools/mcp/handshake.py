@@ -4,6 +4,7 @@ The only file that needs the `mcp` package; import it where a second does not ma
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
@@ -14,10 +15,13 @@ import mcp_types as types
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from pydantic import ValidationError
 
 from turnlog.net import TooMuch, read_bounded
+from turnlog.tools.mcp.catalog import MOST_NAME, clean
 from turnlog.tools.mcp.server import McpServer
 
+_log = logging.getLogger(__name__)
 MOST_BYTES = 8_000_000  # of one answer over HTTP
 _OWN_HOST = "http://127.0.0.1"
 Headers = Callable[[], Mapping[str, str]]  # asked for each request: tokens are short-lived
@@ -160,6 +164,26 @@ async def _watched(transport: Any, lost: asyncio.Event) -> AsyncIterator[Any]:
         yield _Reading(reading, lost), writing
 
 
+def _without_broken_tools(message: Any) -> Any:
+    """The client refuses a whole listing for one tool that is none: such a tool is taken out."""
+    result = getattr(getattr(message, "message", None), "result", None)
+    if isinstance(result, dict) and isinstance(result.get("tools"), list):
+        result["tools"] = [tool for tool in result["tools"] if _is_tool(tool)]
+    return message
+
+
+def _is_tool(tool: Any) -> bool:
+    try:
+        types.Tool.model_validate(tool, by_name=False)
+        if tool["inputSchema"].get("type") == "object":
+            return True
+    except ValidationError:
+        pass
+    name = tool.get("name") if isinstance(tool, dict) else None
+    _log.warning("MCP tool %s is left out: it is not as MCP wants it", clean(str(name), MOST_NAME))
+    return False
+
+
 class _Reading:
     """A stream that says when it has ended."""
 
@@ -175,7 +199,7 @@ class _Reading:
 
     async def __anext__(self) -> Any:
         try:
-            return await anext(self._inner)
+            return _without_broken_tools(await anext(self._inner))
         except BaseException:
             self._lost.set()
             raise

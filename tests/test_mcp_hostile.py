@@ -1,0 +1,135 @@
+"""An MCP server that answers what no honest one would: each answer is written here by hand."""
+
+import asyncio
+import json
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from turnlog import Agent, McpServer, ToolContext
+from turnlog.errors import ToolError
+from turnlog.tools.identity import Identity
+from turnlog.tools.mcp.catalog import Left, listed
+from turnlog.tools.mcp.connection import NoAnswer
+from turnlog.tools.mcp.source import Sources
+
+OBJECT = {"type": "object", "properties": {}}
+ECHO = {"name": "echo", "inputSchema": OBJECT}
+READY = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "hostile", "version": "1"},
+}
+CONTEXT = ToolContext(user_id="u", session_id="s", turn_id="t", tool_use_id="c")
+
+
+class Hostile:
+    """An ASGI app. `tools` is what it lists, `called` its whole answer to a call."""
+
+    def __init__(self, tools=(ECHO,), called=(200, "application/json", b"{}")):
+        self.tools = list(tools)
+        self.called = called
+
+    async def __call__(self, scope, receive, send):
+        body = (await receive())["body"]
+        asked = json.loads(body) if body else {}
+        status, kind, answer = self._answer(asked.get("method"), asked.get("id"))
+        headers = [(b"content-type", kind.encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
+
+    def _answer(self, method, number):
+        if number is None:
+            return 202, "text/plain", b""
+        if method == "tools/call":
+            status, kind, body = self.called
+            return status, kind, body.replace(b"ID", str(number).encode())
+        known = {"initialize": READY, "tools/list": {"tools": self.tools}}
+        error = {"code": -32601, "message": "There is none."}
+        told = {"result": known[method]} if method in known else {"error": error}
+        return 200, "application/json", json.dumps({"jsonrpc": "2.0", "id": number} | told).encode()
+
+
+async def tools_of(hostile):
+    agent = Agent("a", mcp=[McpServer("crm", url="/mcp")])
+    sources = Sources([agent], (), lambda user_id: "no-token", hostile)
+    async with sources:
+        return await sources.tools_for(agent, "u")
+
+
+async def answer_of(hostile):
+    agent = Agent("a", mcp=[McpServer("crm", url="/mcp")])
+    sources = Sources([agent], (), lambda user_id: "no-token", hostile)
+    async with sources:
+        (tool,) = await sources.tools_for(agent, "u")
+        return await tool.function(arguments={}, context=CONTEXT)
+
+
+JSON = "application/json"
+HEAD = b'{"jsonrpc": "2.0", "id": ID, "result": '
+UNREADABLE = {
+    "half a character": (200, JSON, HEAD + rb'{"content": [{"type": "text", "text": "\ud800"}]}}'),
+    "nested without end": (200, JSON, HEAD + b'{"a":' * 900 + b"{}" + b"}" * 901),
+    "a page": (200, "text/html", b"<h1>Done</h1>"),
+    "no body": (202, "text/plain", b""),
+}
+
+
+@pytest.mark.parametrize("called", UNREADABLE.values(), ids=UNREADABLE.keys())
+async def test_an_answer_that_cannot_be_read_is_no_word_that_nothing_was_done(called):
+    with pytest.raises(NoAnswer):
+        await answer_of(Hostile(called=called))
+
+
+async def test_a_session_that_the_server_does_not_know_is_told():
+    with pytest.raises(ToolError, match="answered"):
+        await answer_of(Hostile(called=(404, "text/plain", b"")))
+
+
+BROKEN = [{"name": "b", "inputSchema": None}, {"name": "b", "inputSchema": {}}, {"name": 7}, "b"]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=repr)
+async def test_what_is_no_tool_costs_the_server_only_that(broken):
+    assert [tool.name for tool in await tools_of(Hostile([broken, ECHO]))] == ["crm__echo"]
+
+
+MIXED = [n if n % 2 else str(n) for n in range(4_000)]
+# fmt: off
+SLOW = {
+    "types": {"a": {"type": MIXED}},
+    "names": {"a": {"dependencies": {"b": MIXED}}},
+    "parts": {f"p{n}": {"not": {}} for n in range(1_500)},
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("properties", SLOW.values(), ids=SLOW.keys())
+def test_a_schema_that_takes_seconds_to_check_is_left_out_at_once(properties):
+    schema = {"type": "object", "properties": properties}
+    theirs = SimpleNamespace(name="slow", input_schema=schema)
+    began = time.process_time()
+    (found,) = listed(McpServer("crm", url="/mcp"), [theirs], Identity())
+    assert isinstance(found, Left)
+    assert time.process_time() - began < 1
+
+
+async def test_nobody_waits_while_schemas_are_checked():
+    properties = {f"p{n}": {"anyOf": [{"type": "string"}]} for n in range(400)}
+    many = [
+        {"name": f"t{n}", "inputSchema": {"type": "object", "properties": properties}}
+        for n in range(4)
+    ]
+    beats = 0
+
+    async def beat():
+        nonlocal beats
+        while True:
+            await asyncio.sleep(0.001)
+            beats += 1
+
+    beating = asyncio.create_task(beat())
+    assert len(await tools_of(Hostile(many))) == 4
+    beating.cancel()
+    assert beats > 50
