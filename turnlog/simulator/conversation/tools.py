@@ -11,17 +11,18 @@ from ..script import Json
 # fmt: off
 # What to say for tools that have a grammar, the most telling first; see intents.py.
 SENTENCES = {
-    "list_tasks":           "show me my tasks",
-    "find_customer":        "find the customer Adatum",
-    "transfer_to_tasks":    "show me my tasks",
-    "transfer_to_erp":      "find the customer Adatum",
-    "calculate":            "what is 12.5 * 3?",
-    "search_documents":     "search the documents for holidays",
-    "add_task":             "remind me to call Bob",
-    "create_customer":      "create a customer called Blue Bay in Portland",
-    "find_item":            "what does the Athens desk cost?",
-    "current_time":         "what time is it?",
-    "delete_task":          "delete task 3",
+    "list_tasks":            "show me my tasks",
+    "find_customer":         "find the customer Adatum",
+    "transfer_to_tasks":     "show me my tasks",
+    "transfer_to_erp":       "find the customer Adatum",
+    "transfer_to_knowledge": "search the documents for holidays",
+    "calculate":             "what is 12.5 * 3?",
+    "search_documents":      "search the documents for holidays",
+    "add_task":              "remind me to call Bob",
+    "create_customer":       "create a customer called Blue Bay in Portland",
+    "find_item":             "what does the Athens desk cost?",
+    "current_time":          "what time is it?",
+    "delete_task":           "delete task 3",
 }
 # A value of each type, for somebody to put another in its place.
 BLANKS: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
