@@ -5,6 +5,7 @@ for each difference.
 """
 
 import json
+import re
 from collections import Counter
 from itertools import pairwise
 
@@ -198,6 +199,16 @@ def test_a_damaged_stream_never_raises_and_what_is_kept_can_be_read_again(data):
         assert codec.decode(event.type, event.version, codec.encode(event)) == event
     kept = [each for each in out if each.kept]
     assert history(s.log_of([s.asked(), *kept], [s.asked()]))  # the session can go on
+
+
+def test_no_text_follows_what_ends_an_answer():
+    """What came waits for the window if its last event is text (`Exchange.data_received`). So text
+    behind an error, or behind an end, would hold it up for as long.
+    """
+    for path in STREAMS:
+        types = re.findall(rb"^event: (\w+)", path.read_bytes(), re.M)
+        ends = [n for n, type in enumerate(types) if type in (b"error", b"message_delta")]
+        assert b"content_block_delta" not in types[min(ends, default=len(types)) :], path
 
 
 @pytest.mark.parametrize("path", each(SMALL[::7]))
