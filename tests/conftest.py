@@ -22,7 +22,7 @@ hypothesis.settings.register_profile("searching", deadline=None, derandomize=Fal
 
 # Each HTTP client reads all certificates that this machine trusts: 20 ms, a thousand times. Unless
 # a URL names a server elsewhere, no test talks to one, so they trust one authority, whose key was
-# thrown away.
+# thrown away. (A client with `trust_env=False` does not hear of it, and reads them all.)
 if not os.environ.keys() & {"TEST_POSTGRES_URL", "TEST_REDIS_URL"}:
     os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("nobody.pem"))
 

@@ -27,7 +27,7 @@ def look() -> str:
 async def talking_to(sim):
     async with (
         sim.serve() as url,
-        httpx2.AsyncClient(timeout=60, base_url=url, trust_env=False) as http,
+        httpx2.AsyncClient(timeout=60, base_url=url) as http,
     ):
         yield http
 

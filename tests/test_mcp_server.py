@@ -35,14 +35,14 @@ async def served(secret=SECRET, tools=(), **settings):
 async def client(app, user="alice", token=None, mode="auto"):
     headers = {"authorization": f"Bearer {token or mint(SECRET, user)}"}
     async with (
-        httpx2.AsyncClient(timeout=60, headers=headers, trust_env=False) as http,
+        httpx2.AsyncClient(timeout=60, headers=headers) as http,
         Client(streamable_http_client(f"{app.url}/mcp", http_client=http), mode=mode) as made,
     ):
         yield made
 
 
 async def posted(app, **headers):
-    async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
+    async with httpx2.AsyncClient(timeout=60) as http:
         return await http.post(f"{app.url}/mcp", json=ASK, headers=JSON | headers)
 
 
@@ -166,7 +166,7 @@ async def test_a_turns_own_token_opens_nothing_but_its_tools():
         await mcp.call_tool("add_task", {"title": "Carol's"})
         assert len(await app.tasks.list_tasks("carol")) == 1
         headers = {"authorization": f"Bearer {app._door.mint('carol')}"}
-        async with httpx2.AsyncClient(timeout=60, base_url=app.url, trust_env=False) as http:
+        async with httpx2.AsyncClient(timeout=60, base_url=app.url) as http:
             is_problem(await http.get("/api/sessions", headers=headers), 401, "unauthorized")
 
 
@@ -188,12 +188,12 @@ async def test_a_page_of_another_site_is_refused_with_a_token_too():
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 async def test_there_are_no_sessions_to_watch_or_end(method):
-    async with served() as app, httpx2.AsyncClient(timeout=60, trust_env=False) as http:
+    async with served() as app, httpx2.AsyncClient(timeout=60) as http:
         is_problem(await http.request(method, f"{app.url}/mcp"), 405, "method_not_allowed")
 
 
 async def test_a_body_without_end_is_refused():
-    async with served() as app, httpx2.AsyncClient(timeout=60, trust_env=False) as http:
+    async with served() as app, httpx2.AsyncClient(timeout=60) as http:
         bearer = {"authorization": f"Bearer {mint(SECRET, 'alice')}"}
         big = b'{"a": "' + b"x" * 1_100_000 + b'"}'
         answer = await http.post(f"{app.url}/mcp", content=big, headers=JSON | bearer)

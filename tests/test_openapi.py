@@ -24,7 +24,7 @@ async def http():
         async with (
             app,
             listen(app, "127.0.0.1", 0) as address,
-            httpx2.AsyncClient(timeout=60, base_url=address, trust_env=False) as client,
+            httpx2.AsyncClient(timeout=60, base_url=address) as client,
         ):
             yield client
 

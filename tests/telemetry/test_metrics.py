@@ -166,7 +166,7 @@ async def test_http_streams_are_counted():
     async with (
         running(Reply("One two three", chunk=3, ending=Stall(4, 60))) as app,
         listen(app, "127.0.0.1", 0) as url,
-        httpx2.AsyncClient(timeout=60, base_url=url, trust_env=False) as http,
+        httpx2.AsyncClient(timeout=60, base_url=url) as http,
     ):
         session = await app.create_session("local")
         await app.start_turn("local", session.id, Question(message="Go"))
@@ -182,7 +182,7 @@ async def got(secret, path="/metrics", token=None, **headers):
     async with (
         running(auth_secret=secret, metrics_token=token) as app,
         listen(app, "127.0.0.1", 0) as url,
-        httpx2.AsyncClient(timeout=60, base_url=url, trust_env=False) as http,
+        httpx2.AsyncClient(timeout=60, base_url=url) as http,
     ):
         return await http.get(path, headers=headers)
 

@@ -40,7 +40,7 @@ async def client(server, mode="auto", user=None, answer=None, **token):
     url = str(server.http.base_url).rstrip("/")
     headers = {"authorization": f"Bearer {mint(SECRET, user, **token)}"} if user else {}
     async with (
-        httpx2.AsyncClient(headers=headers, trust_env=False, timeout=60) as http,
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
         Client(
             streamable_http_client(f"{url}/mcp", http_client=http),
             mode=mode,
