@@ -21,7 +21,7 @@ serve: .venv/.run .venv/.site
 serve-cluster: .venv/.dev .venv/.site
 	$(BIN)/python -m bench.serve_cluster
 
-# Lint, types, imports and the fast tests: a minute and a quarter on two cores. Where files can be
+# Lint, types, imports and the fast tests: a minute on two cores. Where files can be
 # kept in memory, no test waits for the disk; what a test has written goes when it passes.
 QUICK := --hypothesis-profile=quick -m "not slow and not soak" -o tmp_path_retention_policy=failed
 IN_MEMORY := $(if $(shell test -w /dev/shm && echo yes),PYTEST_DEBUG_TEMPROOT=/dev/shm)
