@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 
 from turnlog.commands.shared import Add, add_data, count, log_of, say, settings_of, with_store
-from turnlog.errors import ConfigError
+from turnlog.errors import ConfigError, StoreUnusable
 from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Evidence, Store
 
@@ -23,7 +23,10 @@ def verify(args: argparse.Namespace) -> int:
         ids = [args.session] if args.session else await store.session_ids()
         events = bad = claims = erased = 0
         for session_id in ids:
-            evidence = await store.evidence(session_id)
+            evidence = await _evidence(store, session_id, args.session)
+            if evidence is None:
+                bad += 1
+                continue
             proof = prove(evidence, seals)
             problems = [*proof.problems, *_unlike_head(evidence, kept)]
             events += proof.count
@@ -35,7 +38,7 @@ def verify(args: argparse.Namespace) -> int:
         broken = [each async for each in _file_problems(args, store)]
         for problem in broken:
             say(problem)
-        flaws = [] if args.session else [*_gone(ids, kept), *await store.audit.flaws()]
+        flaws = [] if args.session else [*_gone(ids, kept), *await _flaws(store)]
         for flaw in flaws:
             say(f"store  {flaw}")
         verdict = "ok" if not bad else f"{bad} not ok"
@@ -52,6 +55,24 @@ def verify(args: argparse.Namespace) -> int:
         return 1 if bad or broken or flaws else 0
 
     return with_store(args, run)
+
+
+async def _evidence(store: Store, session_id: str, only: str | None) -> Evidence | None:
+    """None where it cannot be read, which is said: the other sessions are proven all the same."""
+    try:
+        return await store.evidence(session_id)
+    except StoreUnusable as error:
+        if only:
+            raise
+        say(f"{session_id}  {error}")
+        return None
+
+
+async def _flaws(store: Store) -> list[str]:
+    try:
+        return await store.audit.flaws()
+    except StoreUnusable as error:
+        return [str(error)]
 
 
 async def _file_problems(args: argparse.Namespace, store: Store) -> AsyncIterator[str]:

@@ -22,7 +22,7 @@ def readable(rows: Iterable[Record]) -> tuple[list[Stamped], list[str]]:
             entry = stamped(row)
             _count(entry.event)
             log.append(entry)
-        except (UnknownEvent, ValueError) as error:
+        except (UnknownEvent, ValueError, TypeError) as error:
             unreadable.append(f"number {row.seq} cannot be read: {error}")
     return log, unreadable
 

@@ -14,6 +14,8 @@ from turnlog.stores.sql.statements import LAST_EVENT, insert_in_order
 from turnlog.stores.sqlite.statements import SQL
 
 PRIVATE = 0o600
+# What a broken database raises: a sentence of SQLite about it may be no UTF-8 either.
+UNUSABLE = (sqlite3.DatabaseError, OSError, UnicodeDecodeError)
 _COMPANIONS = ("", "-wal", "-shm")  # what SQLite keeps beside a database
 
 

@@ -1,11 +1,13 @@
-"""Whether SQLite finds its own file whole: for `turnlog doctor`, not for the start."""
+"""Whether SQLite finds its own file whole: for `turnlog doctor` and `verify`, not for the start."""
 
 import sqlite3
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
+from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sqlite.statements import SQL
 
 LONGEST = 30.0  # seconds
@@ -25,3 +27,10 @@ def problem_of(path: Path) -> str | None:
     except sqlite3.DatabaseError as error:
         return str(error)
     return None if found == "ok" else str(found)
+
+
+def damages(db: Connection) -> Iterator[str]:
+    """A sentence for each. What is read by an index may look whole where its table is not."""
+    for (found,) in db.execute(SQL["check_whole"]):
+        if found != "ok":
+            yield f"the database is damaged, restore a backup: {found}"

@@ -27,6 +27,10 @@ PRAGMA query_only = ON
 -- Whether every page is where it should be; the first thing that is wrong.
 PRAGMA quick_check(1)
 
+-- check_whole --
+-- Everything that is wrong, also between tables and their indexes; 100 things at most.
+PRAGMA integrity_check
+
 -- get_version --
 -- The number of the last migration.
 PRAGMA user_version

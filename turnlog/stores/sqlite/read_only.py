@@ -7,7 +7,6 @@ database with a write-ahead log, so there are three ways to open it: see `_Glanc
 
 import asyncio
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,14 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from turnlog.errors import NotFound, StoreUnusable
-from turnlog.stores.sqlite.files import SqliteConnection, add_functions, connect, open_file
+from turnlog.stores.sqlite.files import (
+    UNUSABLE,
+    SqliteConnection,
+    add_functions,
+    connect,
+    open_file,
+    unusable,
+)
 from turnlog.stores.sqlite.migrations import migrate, migrations, refuse_newer, version
 from turnlog.stores.sqlite.owners import Owners
 from turnlog.stores.sqlite.statements import SQL
@@ -78,10 +84,9 @@ class _Glance:
             try:
                 db = self._db = self._db or self._open()
                 result = read(db)
-            except (sqlite3.DatabaseError, OSError) as error:
+            except UNUSABLE as error:
                 if self._is_current():
-                    folder = str(self._path.parent)
-                    raise StoreUnusable(f"The database in {folder!r}: {error}.") from error
+                    raise unusable(self._path.parent, error) from error
             else:
                 if self._is_current():
                     return result

@@ -7,7 +7,6 @@ lock: two of them would not see each other's live events.
 """
 
 import asyncio
-import sqlite3
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import closing
 from functools import partial
@@ -21,12 +20,14 @@ from turnlog.stores.sql import log, sessions, turns
 from turnlog.stores.sql.connection import NOT_OPEN, Connection
 from turnlog.stores.sql.store import SqlStore
 from turnlog.stores.sqlite.files import (
+    UNUSABLE,
     SqliteConnection,
     connect,
     connect_reader,
     make_private,
     unusable,
 )
+from turnlog.stores.sqlite.health import damages
 from turnlog.stores.sqlite.migrations import migrate
 from turnlog.stores.sqlite.owners import SERVER_LOCK, Owners, ServerLock, alone
 from turnlog.stores.sqlite.protections import missing_protections
@@ -69,7 +70,7 @@ class SqliteStore(SqlStore):
                 if server is not None:
                     self._server.take(server)
                 self._enter()
-        except (sqlite3.DatabaseError, OSError) as error:
+        except UNUSABLE as error:
             raise unusable(self._folder, error) from error
         self._writer = Writer(self._connect(), self._metrics)
         self._readers = Readers(self._connect_reader)
@@ -151,6 +152,7 @@ class SqliteStore(SqlStore):
 
     def _protections(self, db: Connection) -> Iterator[str]:
         yield from missing_protections(db)
+        yield from damages(db)
 
     def _works(self, db: Connection, owners: Collection[str]) -> Collection[str]:
         return {owner for owner in owners if self._owners.lives(owner)}
