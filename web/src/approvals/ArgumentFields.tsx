@@ -5,6 +5,7 @@ import { marked } from "../markdown/links";
 import { count, number } from "../ui/format";
 import { inWords } from "../wire/config";
 import { read, shown, type Args, type Field } from "./edits";
+import { isNumber } from "../wire/json";
 
 const LONG = 600; // characters from which a value scrolls in its place, so that it hides no other
 const SAID = 200; // characters of a value in the name of its button
@@ -65,7 +66,7 @@ function Argument({ field, before, words, text, disabled, change }: ArgumentProp
       </>
     );
   }
-  const invalid = read(text ?? before, field.kind) === null;
+  const invalid = read(text ?? before, field) === null;
   return (
     <>
       <Input field={field} value={text ?? before} change={change} disabled={disabled} invalid={invalid} done={() => setEditing(false)} />
@@ -77,9 +78,9 @@ function Argument({ field, before, words, text, disabled, change }: ArgumentProp
 }
 
 function asPeopleWrite(value: unknown): string {
-  const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string" || typeof each === "number");
+  const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string" || isNumber(each));
   if (isList) return value.join(", ");
-  return typeof value === "number" ? number(value) : shown(value);
+  return isNumber(value) ? number(value) : shown(value);
 }
 
 interface InputProps {
@@ -94,7 +95,7 @@ interface InputProps {
 function Input({ field, value, change, disabled, invalid, done }: InputProps): ReactNode {
   const shared = { disabled, "aria-label": inWords(field.name), autoFocus: true, onBlur: done };
   if (field.kind === "flag" || field.kind === "choice") {
-    const choices = field.kind === "flag" ? ["true", "false"] : field.choices.map(String);
+    const choices = field.kind === "flag" ? ["true", "false"] : field.choices.map(shown);
     return (
       <select {...shared} value={value} onChange={(event) => change(event.target.value)}>
         {choices.map((choice) => (

@@ -1,5 +1,6 @@
 /** Arguments that a person may change, each by its type. */
 import type { Schema } from "../wire/config";
+import { isNumber, numberOf, parse, stringify } from "../wire/json";
 
 export type Args = Record<string, unknown>;
 export type FieldKind = "text" | "number" | "flag" | "choice" | "json";
@@ -19,7 +20,7 @@ export function fieldsOf(args: Args, schema?: Schema): Field[] {
 
 function kindOf(value: unknown, type?: string | string[]): FieldKind {
   if (typeof value === "boolean") return "flag";
-  if (typeof value === "number") return "number";
+  if (isNumber(value)) return "number";
   if (typeof value === "string") return "text";
   const types = [type ?? []].flat();
   if (value === null) return types.includes("number") || types.includes("integer") ? "number" : "text";
@@ -28,19 +29,20 @@ function kindOf(value: unknown, type?: string | string[]): FieldKind {
 
 export function shown(value: unknown): string {
   if (value === null || value === undefined) return "";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? stringify(value) : String(value);
 }
 
 /** What was typed, as a value of the field's kind. Null where it is none. */
-export function read(text: string, kind: FieldKind): { value: unknown } | null {
-  if (kind === "text" || kind === "choice") return { value: text };
+export function read(text: string, { kind, choices }: Field): { value: unknown } | null {
+  if (kind === "text") return { value: text };
+  if (kind === "choice") return { value: choices.find((choice) => shown(choice) === text) ?? text };
   if (kind === "flag") return { value: text === "true" };
   if (kind === "number") {
-    const number = Number(text.replaceAll(",", "").trim());
-    return text.trim() === "" || Number.isNaN(number) ? null : { value: number };
+    const value = numberOf(text);
+    return value === null ? null : { value };
   }
   try {
-    return { value: JSON.parse(text) };
+    return { value: parse(text) };
   } catch {
     return null;
   }
@@ -52,7 +54,7 @@ export function edited(args: Args, fields: Field[], texts: Record<string, string
   for (const field of fields) {
     const text = texts[field.name];
     if (text === undefined || text === shown(args[field.name])) continue;
-    const value = read(text, field.kind);
+    const value = read(text, field);
     if (!value) return null;
     result[field.name] = value.value;
   }

@@ -4,6 +4,7 @@ import { known } from "../wire/config";
 import { get } from "../wire/http";
 import { Observable, useValue } from "../wire/observable";
 import { isOfClient } from "./clients";
+import { stringify } from "../wire/json";
 
 export interface Pending {
   id: string;
@@ -27,7 +28,7 @@ export async function look(): Promise<void> {
   const [page] = await Promise.all([get<{ approvals: Pending[] }>("/api/approvals?status=pending"), known]);
   const approvals = page.approvals.filter((each) => !isOfClient(each)); // those nobody decides here
   const now = pending.get();
-  if (JSON.stringify(now) !== JSON.stringify(approvals)) pending.set(approvals);
+  if (stringify(now) !== stringify(approvals)) pending.set(approvals);
 }
 
 export function usePending(): Pending[] {

@@ -12,6 +12,7 @@ import { FILTERS, load, summary, turnSums, type LogEvent } from "./log";
 import { ReplayBar } from "./ReplayBar";
 import { useReplay } from "./replay";
 import { Timeline } from "./Timeline";
+import { stringify } from "../wire/json";
 
 interface Proof {
   ok: boolean;
@@ -70,7 +71,7 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
 function fits(event: LogEvent, { filter, agent, text }: Chosen): boolean {
   if (!FILTERS[filter](event) || (agent && event.agent.id !== agent)) return false;
   const wanted = text.trim().toLowerCase();
-  return !wanted || event.eventId === wanted || event.type.includes(wanted) || summary(event).toLowerCase().includes(wanted) || JSON.stringify(event).toLowerCase().includes(wanted);
+  return !wanted || event.eventId === wanted || event.type.includes(wanted) || summary(event).toLowerCase().includes(wanted) || stringify(event).toLowerCase().includes(wanted);
 }
 
 function ProofPill({ proof }: { proof: Proof }): ReactNode {

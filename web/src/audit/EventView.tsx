@@ -4,6 +4,7 @@ import { Link2 } from "lucide-react";
 import { Json } from "../tools/Json";
 import { CopyButton } from "../ui/CopyButton";
 import { linked, type LogEvent } from "./log";
+import { stringify } from "../wire/json";
 
 interface Props {
   event: LogEvent;
@@ -22,7 +23,7 @@ export function EventView({ event, events, choose }: Props): ReactNode {
         {event.sequenceNumber !== undefined && <span className="pill">number {event.sequenceNumber}</span>}
         <span className="pill">{event.agent.name}</span>
         {event.isInternal && <span className="pill info">internal</span>}
-        <CopyButton text={() => JSON.stringify(event, null, 2)} label="Copy the event" />
+        <CopyButton text={() => stringify(event, 2)} label="Copy the event" />
         <CopyButton text={() => `${location.origin}${location.pathname}?event=${event.eventId}`} label="Copy a link to this event" icon={Link2} />
       </p>
       <Json value={shown} />

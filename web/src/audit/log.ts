@@ -2,6 +2,7 @@
 import type { AgentRef, TurnlogEvent } from "../wire/events";
 import { get } from "../wire/http";
 import { count, duration, money } from "../ui/format";
+import { stringify } from "../wire/json";
 
 /** An event of the log. Internal ones are of kinds that a user's wire does not know. */
 export interface LogEvent {
@@ -49,7 +50,7 @@ export const FILTERS: Record<Filter, (event: LogEvent) => boolean> = {
 };
 
 const clip = (text: string, most = 160): string => (text.length > most ? `${text.slice(0, most)}…` : text);
-const line = (value: unknown): string => clip(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+const line = (value: unknown): string => clip(typeof value === "string" ? value : stringify(value));
 
 // One line about an event, by its type; what is not here is told by its own fields.
 const SUMMARIES: Record<string, (event: LogEvent) => string> = {

@@ -1,12 +1,13 @@
 /** JSON with colours, from a walk over the value. */
 import type { ReactNode } from "react";
 import { marked } from "../markdown/links";
+import { stringify } from "../wire/json";
 
 const MOST = 20_000; // characters
 
 /** `whole`: never cut, because somebody decides on it. */
 export function Json({ value, whole = false }: { value: unknown; whole?: boolean }): ReactNode {
-  const text = marked(JSON.stringify(value, null, 2) ?? "null");
+  const text = marked(stringify(value ?? null, 2));
   return (
     <pre className="json" tabIndex={0} role="region" aria-label="JSON">
       {text.length <= MOST ? tokens(text) : whole ? text : `${text.slice(0, MOST)}…`}

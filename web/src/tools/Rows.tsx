@@ -3,6 +3,7 @@ import { useMemo, useState, type ReactNode } from "react";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { inWords } from "../wire/config";
 import { count, number } from "../ui/format";
+import { isNumber, stringify } from "../wire/json";
 
 const FIRST = 20;
 
@@ -38,7 +39,7 @@ export function Rows({ rows, columns, name }: Props): ReactNode {
             {sorted.slice(0, all ? undefined : FIRST).map((row, at) => (
               <tr key={at}>
                 {columns.map((column) => (
-                  <td key={column} className={typeof row[column] === "number" ? "align-right" : undefined}>
+                  <td key={column} className={isNumber(row[column]) ? "align-right" : undefined}>
                     {cell(row[column])}
                   </td>
                 ))}
@@ -62,7 +63,7 @@ function sortOf(order: { column: string; up: boolean } | null, column: string): 
 }
 
 function isNumeric(rows: Record<string, unknown>[], column: string): boolean {
-  return typeof rows[0]?.[column] === "number";
+  return isNumber(rows[0]?.[column]);
 }
 
 function sort(rows: Record<string, unknown>[], column: string, up: boolean): Record<string, unknown>[] {
@@ -71,13 +72,13 @@ function sort(rows: Record<string, unknown>[], column: string, up: boolean): Rec
 }
 
 function compare(a: unknown, b: unknown): number {
-  if (typeof a === "number" && typeof b === "number") return a - b;
+  if (isNumber(a) && isNumber(b)) return Number(a) - Number(b);
   return cell(a).localeCompare(cell(b), "en", { numeric: true });
 }
 
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "—";
-  if (typeof value === "number") return number(value);
+  if (isNumber(value)) return number(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : stringify(value);
 }

@@ -9,6 +9,7 @@ import { bodyOf } from "./body";
 import { Json } from "./Json";
 import { Rows } from "./Rows";
 import { WholeResult } from "./WholeResult";
+import { stringify } from "../wire/json";
 
 export function ToolBody({ value, name }: { value: unknown; name: string }): ReactNode {
   const body = useMemo(() => bodyOf(value), [value]);
@@ -45,7 +46,7 @@ interface LargeProps {
 
 function Large({ text, bytes, rows, value, name }: LargeProps): ReactNode {
   const facts = [rows !== null && `${count(rows)} rows`, size(bytes)].filter(Boolean).join(", ");
-  const whole = (): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+  const whole = (): string => (typeof value === "string" ? value : stringify(value, 2));
   return (
     <div className="large">
       <pre className="json" tabIndex={0} role="region" aria-label="First part">{text}…</pre>

@@ -1,6 +1,7 @@
 /** All of a large result in the drawer, line by line; only what is in view is drawn. */
 import { useMemo, type ReactNode } from "react";
 import { VList } from "virtua";
+import { stringify } from "../wire/json";
 
 const LONGEST = 4_000; // characters of one line
 
@@ -18,7 +19,7 @@ export function WholeResult({ value }: { value: unknown }): ReactNode {
 }
 
 function linesOf(value: unknown): string[] {
-  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  const text = typeof value === "string" ? value : stringify(value, 2);
   return text.split("\n").flatMap((line) => {
     if (line.length <= LONGEST) return [line];
     return Array.from({ length: Math.ceil(line.length / LONGEST) }, (_, n) => line.slice(n * LONGEST, (n + 1) * LONGEST));

@@ -1,5 +1,6 @@
 /** What kind of thing a tool has returned. Big ones are not looked into before somebody asks. */
 import { inWords } from "../wire/config";
+import { isNumber, parse, stringify } from "../wire/json";
 
 export type Body =
   | { kind: "rows"; rows: Record<string, unknown>[]; columns: string[]; total: number }
@@ -17,7 +18,7 @@ export function bodyOf(value: unknown): Body {
   const found = rowsIn(value);
   const size = sizeOf(value);
   if (size > LARGE || (found && found.length > MANY)) {
-    const text = JSON.stringify(value, null, 1).slice(0, PART);
+    const text = stringify(value, 1).slice(0, PART);
     return { kind: "large", text, size, rows: found?.length ?? null };
   }
   return small(value, found);
@@ -33,7 +34,7 @@ function fromText(text: string): Body {
 function parsedJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
-    return JSON.parse(text);
+    return parse(text);
   } catch {
     return undefined;
   }
@@ -48,10 +49,10 @@ export function small(value: unknown, found = rowsIn(value)): Body {
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isNumber(value);
 }
 
-const isPlain = (value: unknown): boolean => value === null || typeof value !== "object";
+const isPlain = (value: unknown): boolean => value === null || typeof value !== "object" || isNumber(value);
 
 /** The list of records that it is, or that is all it holds beside a few plain values. */
 export function rowsIn(value: unknown): Record<string, unknown>[] | null {
@@ -69,7 +70,7 @@ function columnsOf(rows: Record<string, unknown>[]): string[] {
 }
 
 function sizeOf(value: unknown): number {
-  return JSON.stringify(value)?.length ?? 0;
+  return stringify(value).length;
 }
 
 /** One line about a call: its arguments, then what came of it. */
@@ -84,6 +85,6 @@ export function summary(args: Record<string, unknown>, value: unknown): string {
 }
 
 export function brief(value: unknown, most = 40): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const text = typeof value === "string" ? value : stringify(value);
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }

@@ -9,6 +9,7 @@ import { dayOf, grouped } from "./days";
 import { Menu } from "./Menu";
 import { saveAs } from "./save";
 import { TitleField } from "./TitleField";
+import { parse, stringify } from "../wire/json";
 
 const AGAIN = 15_000; // ms between two looks at how sessions stand
 
@@ -116,8 +117,8 @@ export async function exportLog(session: Pick<Session, "id" | "title">, internal
   const lines: string[] = [];
   for (let after: number | null = -1; after !== null; ) {
     const response: Response = await request("GET", `/api/sessions/${session.id}/events?limit=1000&after=${after}${internal ? "&internal=true" : ""}`);
-    const page = (await response.json()) as { events: unknown[]; after: number | null };
-    lines.push(...page.events.map((event) => JSON.stringify(event)));
+    const page = parse<{ events: unknown[]; after: number | null }>(await response.text());
+    lines.push(...page.events.map((event) => stringify(event)));
     after = page.after;
   }
   saveAs(`${session.title || session.id}.jsonl`, lines.join("\n") + "\n", "application/x-ndjson");

@@ -1,15 +1,17 @@
 /** Numbers and times as people read them. */
+import { Digits } from "../wire/json";
 
 const NUMBER = new Intl.NumberFormat("en-US");
 
 export const count = (value: number): string => NUMBER.format(value);
 
-/** Four decimals below a dollar, two above. Unknown is not zero. */
 /** With all its digits: a rate of 1.083456 is not 1.083. */
-export function number(value: number): string {
+export function number(value: number | Digits): string {
+  if (value instanceof Digits) return String(value).replace(/^-?\d+(?=$|\.\d+$)/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
   return value.toLocaleString("en-US", { maximumFractionDigits: 20 });
 }
 
+/** Four decimals below a dollar, two above. Unknown is not zero. */
 export function money(usd: number | null | undefined): string {
   if (usd === null || usd === undefined) return "cost unknown";
   const digits = Math.abs(usd) < 1 && usd !== 0 ? 4 : 2;

@@ -1,4 +1,5 @@
 /** Requests. What goes wrong is a `Problem` with a sentence for people. */
+import { parse, stringify } from "./json";
 import { at } from "./place";
 import { token, untilSignedIn } from "./token";
 
@@ -35,7 +36,7 @@ export async function request(method: string, path: string, options: Options = {
 
 export async function ask<T>(method: string, path: string, options: Options = {}): Promise<T> {
   const response = await request(method, path, options);
-  return (await response.json()) as T;
+  return parse<T>(await response.text());
 }
 
 export const get = <T>(path: string, options?: Options): Promise<T> => ask<T>("GET", path, options);
@@ -59,7 +60,7 @@ async function once(method: string, path: string, options: Options): Promise<Res
         ...(accept && { accept }),
         ...(body !== undefined && !isForm && { "content-type": "application/json" }),
       },
-      ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body: isForm ? body : stringify(body) }),
     });
   } catch (error) {
     if (signal?.aborted) throw error;
@@ -71,7 +72,7 @@ export async function problemOf(response: Response): Promise<Problem> {
   const after = Number(response.headers.get("retry-after")) || null;
   const text = await response.text();
   try {
-    const { type, detail } = JSON.parse(text) as { type: string; detail: string };
+    const { type, detail } = parse<{ type: string; detail: string }>(text);
     return new Problem(response.status, type.split(":").at(-1)!, detail, after);
   } catch {
     return new Problem(response.status, "unexpected", `The server answered ${response.status}.`, after);

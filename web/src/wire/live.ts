@@ -1,5 +1,7 @@
 /** The socket: one for the page. It joins sessions, comes back by itself, and says how it stands. */
 import { io, type Socket } from "socket.io-client";
+import { Decoder, Encoder } from "socket.io-parser";
+import { withMarks, withoutMarks } from "./json";
 import { Observable } from "./observable";
 import { at } from "./place";
 import { signedOut, token, untilSignedIn } from "./token";
@@ -39,6 +41,7 @@ export function connect(): Socket {
   if (socket) return socket;
   socket = io({
     path: at("/socket.io"),
+    parser: { Encoder, Decoder: ExactDecoder },
     transports: ["websocket", "polling"],
     auth: (give) => give({ token: (shown = token.get()) ?? "" }),
     reconnectionDelay: 300,
@@ -77,6 +80,17 @@ function probe(): void {
     if (late && socket) socket.disconnect().connect();
     else if (connection.get() !== "live") settle("live"); // the network was away, the socket was not
   });
+}
+
+/** Numbers of events keep their digits. */
+class ExactDecoder extends Decoder {
+  constructor() {
+    super(withoutMarks);
+  }
+
+  override add(packet: unknown): void {
+    super.add(typeof packet === "string" ? withMarks(packet) : packet);
+  }
 }
 
 function join(watcher: Watcher): void {

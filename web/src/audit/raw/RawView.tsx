@@ -6,6 +6,7 @@ import type { LogEvent } from "../log";
 import { differences, clipped } from "./difference";
 import { messageOf } from "./stream";
 import type { Found, Raw } from "./useRaw";
+import { stringify } from "../../wire/json";
 
 const FIRST = 200; // events that are drawn at once
 
@@ -54,7 +55,7 @@ function RawEvents({ raw }: { raw: Raw }): ReactNode {
   );
 }
 
-const brief = (fields: object): string => (Object.keys(fields).length ? JSON.stringify(fields) : "");
+const brief = (fields: object): string => (Object.keys(fields).length ? stringify(fields) : "");
 
 function Differences({ raw, answer, events }: { raw: Raw; answer: LogEvent; events: LogEvent[] }): ReactNode {
   const lines = differences(messageOf(raw.events), answer, events);

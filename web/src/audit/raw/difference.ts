@@ -3,6 +3,7 @@ import { wordsOf } from "../../fold/text";
 import type { Message } from "../../wire/events";
 import type { LogEvent } from "../log";
 import type { RawBlock, RawMessage } from "./stream";
+import { isNumber, stringify } from "../../wire/json";
 
 export interface Line {
   name: string;
@@ -80,9 +81,14 @@ function line(name: string, sent: unknown, shown: unknown): Line {
 /** A value as text; the order of an object's fields says nothing. */
 function ordered(value: unknown): string {
   if (typeof value === "string") return value;
-  return JSON.stringify(value ?? null, (_name, each: unknown) =>
-    each && typeof each === "object" && !Array.isArray(each) ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1))) : each,
-  );
+  return stringify(sorted(value ?? null));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== "object" || isNumber(value)) return value;
+  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(fields.map(([name, each]) => [name, sorted(each)]));
 }
 
 const AROUND = 60; // characters before the place where two texts part

@@ -1,4 +1,5 @@
 /** What a provider sent for one answer: its events, and the answer that they make. Pure. */
+import { parse } from "../../wire/json";
 
 export interface RawEvent {
   type: string;
@@ -30,7 +31,7 @@ export function eventsOf(body: string): RawEvent[] {
   return body.split(/\r?\n\r?\n/).flatMap((frame): RawEvent[] => {
     const data = frame.split(/\r?\n/).filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim());
     try {
-      const event: unknown = JSON.parse(data.join("\n"));
+      const event = parse<unknown>(data.join("\n"));
       return isEvent(event) ? [event] : [];
     } catch {
       return [];
@@ -85,7 +86,7 @@ function add(event: RawEvent, blocks: RawBlock[], pieces: Map<number, string>): 
 
 function parsed(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parse(json);
   } catch {
     return json;
   }
