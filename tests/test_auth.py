@@ -139,6 +139,7 @@ FALSE = {
     "for nobody": {"sub": None},
     "for a number": {"sub": 5},
     "for half a character": {"sub": "\ud800"},
+    "until a time that no clock shows": {"exp": 10**400},
     "signed by another key": {"key": NEXT_RSA},
     "of an unknown key": {"kid": "two"},
     "of no key": {"kid": None},

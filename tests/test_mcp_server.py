@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -15,6 +16,7 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import SECRET, is_problem
 from turnlog.tokens import mint
 from turnlog.tools.tool import ToolContext
+from turnlog.transports.http import request
 from turnlog.transports.mcp.server import KEY_META
 
 TOOLS = ["list_tasks", "add_task", "update_task", "complete_task", "delete_task"]
@@ -198,6 +200,18 @@ async def test_a_body_without_end_is_refused():
         big = b'{"a": "' + b"x" * 1_100_000 + b'"}'
         answer = await http.post(f"{app.url}/mcp", content=big, headers=JSON | bearer)
         assert answer.status_code == 413
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(request, "SLOWEST_BODY", 0.05)
+    async with served() as app, asyncio.timeout(60):
+        place = urlsplit(app.url)
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        token = mint(SECRET, "alice")
+        head = f"POST /mcp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        writer.write(head.encode() + b"Content-Length: 9\r\n\r\n{")
+        assert await reader.readline() == b"HTTP/1.1 400 Bad Request\r\n"
+        writer.close()
 
 
 @pytest.mark.slow

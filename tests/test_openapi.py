@@ -78,6 +78,14 @@ async def test_the_document_is_served_and_can_be_read(http):
     assert "/api/sessions" in page and "<td>anybody</td>" in page
 
 
+async def test_what_everybody_may_read_is_made_once(http, monkeypatch):
+    paths = ("/openapi.json", "/docs")
+    made_once = [(await http.get(path)).text for path in paths]
+    monkeypatch.delattr(openapi, "document")
+    monkeypatch.delattr(openapi, "page")
+    assert [(await http.get(path)).text for path in paths] == made_once
+
+
 async def test_every_answer_is_shielded(http):
     for path in ("/", "/docs", "/healthz", "/nothing"):
         headers = (await http.get(path)).headers

@@ -7,10 +7,14 @@ makes sense. Transports turn them into problem documents, the pipeline into `err
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MOST_NAME = (
+    100  # characters; with longer ones nobody is helped, and a million take a quarter second
+)
+
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence with the known name that is nearest, or ""."""
-    nearest = get_close_matches(name, list(known), n=1)
+    nearest = get_close_matches(name, list(known), n=1) if len(name) <= MOST_NAME else []
     return f" Did you mean {nearest[0]!r}?" if nearest else ""
 
 

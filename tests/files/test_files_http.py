@@ -146,6 +146,13 @@ async def test_a_file_that_is_too_large_is_refused_while_it_comes(served, tmp_pa
     assert left(tmp_path) == []
 
 
+PNG_PART = (
+    b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n'
+    + made.picture()
+    + b"\r\n--x--\r\n"
+)
+
+
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
@@ -159,8 +166,9 @@ async def test_a_file_that_is_too_large_is_refused_while_it_comes(served, tmp_pa
          "multipart/form-data; boundary=x"),
         (b'--x\r\nContent-Disposition: form-data; name="other"\r\n\r\n' + bytes(99_999),
          "multipart/form-data; boundary=x"),
+        (b"--x\r\nX: y\r\n\r\n\r\n" * 101 + PNG_PART, "multipart/form-data; boundary=x"),
     ],
-    ids=["empty", "JSON", "junk", "no boundary", "no file", "cut", "much beside"],
+    ids=["empty", "JSON", "junk", "no boundary", "no file", "cut", "much beside", "many parts"],
 )  # fmt: skip
 async def test_a_body_without_a_whole_file_is_refused(served, body, kind):
     _, http = served

@@ -224,6 +224,10 @@ async def test_what_is_wrong_is_said():
     async with served() as server:
         chat = ChatKit(server.http)
         is_problem(await chat.post("threads.nonsense"), 400, "bad_input")
+        for limit in (-1, 0, 10**30):
+            is_problem(await chat.post("threads.list", limit=limit), 400, "bad_input")
+        deep = b'{"type": "threads.list", "params": {"a": ' + b"[" * 5000 + b"]" * 5000 + b"}}"
+        is_problem(await server.http.post("/chatkit", content=deep), 400, "bad_input")
         retry = await chat.post("threads.retry_after_item", thread_id="x", item_id="y")
         assert "append-only" in is_problem(retry, 400, "bad_input")
         (*_, error) = await chat.events("threads.create", input=said(" "))

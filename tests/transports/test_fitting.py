@@ -2,6 +2,7 @@
 
 import pytest
 
+from turnlog.errors import did_you_mean
 from turnlog.testing.apps import is_problem, served
 
 
@@ -20,6 +21,11 @@ async def test_a_body_that_does_not_fit_is_told_what_would(body, sentence):
         refused = await server.http.post(path, json=body)
         is_problem(refused, 400, "bad_input")
         assert sentence in refused.json()["detail"]
+
+
+def test_a_name_of_a_million_characters_is_compared_with_none():
+    assert did_you_mean("x" * 100, ["x" * 101])
+    assert not did_you_mean("x" * 101, ["x" * 101])
 
 
 async def test_a_misspelt_query_parameter_is_refused_with_the_right_name():

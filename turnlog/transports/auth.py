@@ -70,11 +70,12 @@ class Auth:
         token = _token(authorization)
         try:
             claims = self._claims(token)
+            until = float(claims["exp"])
         except jwt.ExpiredSignatureError:
             raise Unauthorized("The token has expired. Get a new one.") from None
-        except jwt.PyJWTError:
+        except (jwt.PyJWTError, OverflowError):  # a time that no clock shows
             raise Unauthorized(_INVALID) from None
-        return User(id=_subject(claims), roles=self._roles(claims), until=float(claims["exp"]))
+        return User(id=_subject(claims), roles=self._roles(claims), until=until)
 
     def _roles(self, claims: dict[str, Any]) -> frozenset[str]:
         """The roles that the token gives. A claim of your own for admins is the only one."""

@@ -78,15 +78,15 @@ class UserRequest:
 
     async def body(self, kind: type[T], most: int = MOST_BYTES) -> T:
         """The request's JSON, checked. An empty body is an empty object."""
-        return _decoded(await self.raw(most), kind)
+        return decoded(await self.raw(most), kind)
 
     async def object(self, most: int = MOST_BYTES) -> dict[str, Any]:
         """The request's JSON, which must be an object, unchecked."""
-        return _decoded(await self.raw(most), dict[str, Any])
+        return decoded(await self.raw(most), dict[str, Any])
 
     async def raw(self, most: int = MOST_BYTES) -> bytes:
         """The request's body. Raises TooLarge."""
-        return await _bounded(self.http, most)
+        return await bounded(self.http, most)
 
 
 def _without_nul(id: str) -> str:
@@ -95,7 +95,8 @@ def _without_nul(id: str) -> str:
     return id
 
 
-def _decoded(raw: bytes, kind: type[A]) -> A:
+def decoded(raw: bytes, kind: type[A]) -> A:
+    """The JSON of a body, checked; of an empty one, an empty object. Raises BadInput."""
     try:
         return msgspec.json.decode(raw or b"{}", type=kind)
     except msgspec.ValidationError as error:
@@ -112,7 +113,8 @@ def json_response(
     return Response(_encode(value), status, headers, "application/json")
 
 
-async def _bounded(request: Request, most: int) -> bytes:
+async def bounded(request: Request, most: int = MOST_BYTES) -> bytes:
+    """The body, if it is not too large and comes in time. Raises TooLarge, BadInput."""
     try:
         async with asyncio.timeout(SLOWEST_BODY):
             return await read_bounded(request.stream(), most)

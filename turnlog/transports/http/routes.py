@@ -1,6 +1,7 @@
 """Every route, once. The application, its OpenAPI document and the two-users test come of it."""
 
 from collections.abc import Awaitable, Callable
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal, NamedTuple
 
@@ -58,13 +59,22 @@ class Route(NamedTuple):
 
 
 async def describe(request: UserRequest) -> Response:
-    document = openapi.document(ROUTES, version("turnlog"))
     place = request.http.scope.get("root_path")  # where the app is mounted, if it is
-    return json_response(document | ({"servers": [{"url": place}]} if place else {}))
+    return json_response(_document() | ({"servers": [{"url": place}]} if place else {}))
 
 
 async def docs(request: UserRequest) -> Response:
-    return HTMLResponse(openapi.page(ROUTES))
+    return HTMLResponse(_page())
+
+
+@cache  # 20 ms of work, that anybody may ask for
+def _document() -> dict[str, Any]:
+    return openapi.document(ROUTES, version("turnlog"))
+
+
+@cache
+def _page() -> str:
+    return openapi.page(ROUTES)
 
 
 SESSION = "/api/sessions/{session_id}"

@@ -15,6 +15,7 @@ from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from turnlog.errors import NotFound
@@ -23,7 +24,7 @@ from turnlog.tokens import DAY, mint
 from turnlog.transports import problem
 from turnlog.transports.auth import Auth
 from turnlog.transports.expiry import UntilExpiry
-from turnlog.transports.http.request import MOST_BYTES
+from turnlog.transports.http.request import MOST_BYTES, bounded
 from turnlog.transports.limits import WriteLimits
 from turnlog.transports.mcp.agents import AgentTools
 from turnlog.transports.mcp.sessions import OpenSession, OpenSessions
@@ -78,6 +79,7 @@ class McpDoor:
             raise HTTPException(405, headers={"allow": "POST"})
         headers = Headers(scope=scope)
         user, lazy = await self._user(headers.get("authorization"))
+        receive = await _read(scope, receive)
         server = await lazy.started()
         scope = {**scope, "user": server.principal(user), USER: user}
         if not lazy.has_sessions:
@@ -224,6 +226,18 @@ def _manager(offer: Offer, agents: AgentTools | None) -> Any:
         session_idle_timeout=IDLE_SECONDS,
         max_request_body_size=MOST_BYTES,
     )
+
+
+async def _read(scope: Scope, receive: Receive) -> Receive:
+    """The whole body first: the official server would wait for it for ever."""
+    body = [await bounded(Request(scope, receive))]
+
+    async def given() -> Message:
+        if body:
+            return {"type": "http.request", "body": body.pop(), "more_body": False}
+        return await receive()
+
+    return given
 
 
 async def _unheard(message: Message) -> None:

@@ -15,7 +15,9 @@ SLOWEST_CHUNK = 30.0  # seconds between two chunks of a body
 SLOWEST_BODY = 900.0
 MOST_DRAINED = 100_000_000
 MOST_BESIDE = 65_536  # bytes of other parts
+MOST_PARTS = 100
 NO_FILE = "The body must be multipart/form-data with a part named 'file'."
+TOO_MUCH = "There is more beside the file than the server reads."
 CUT = "The body did not arrive as a whole."
 
 
@@ -32,7 +34,7 @@ class Form:
         self._ready: deque[bytes] = deque()
         self._header = (bytearray(), bytearray())
         self._is_file = self._found = self._over = self._ended = False
-        self._beside = 0
+        self._beside = self._parts = 0
         self._deadline = asyncio.get_running_loop().time() + SLOWEST_BODY
         self._parser = MultipartParser(
             boundary,
@@ -99,6 +101,9 @@ class Form:
 
     def _begin_part(self) -> None:
         self._is_file = False
+        self._parts += 1
+        if self._parts > MOST_PARTS:
+            raise BadInput(TOO_MUCH)
 
     def _head(self, which: int, piece: bytes) -> None:
         self._header[which].extend(piece)
@@ -118,7 +123,7 @@ class Form:
             return
         self._beside += end - start
         if self._beside > MOST_BESIDE:
-            raise BadInput("There is more beside the file than the server reads.")
+            raise BadInput(TOO_MUCH)
 
     def _end_part(self) -> None:
         self._over = self._over or self._is_file

@@ -17,10 +17,11 @@ from turnlog.errors import BadInput, TurnlogError
 from turnlog.ports import Upload
 from turnlog.transports import sse
 from turnlog.transports.http.bodies.uploads import Form
-from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.http.request import UserRequest, decoded, json_response
 from turnlog.transports.protocols.files import HEAD, kind_of
 
 MOST_BYTES = 1_000_000
+MOST_LISTED = 1000  # threads, or items of one, in one answer
 NO_SESSION = ""  # in which a file was uploaded
 MISSING = "ChatKit is not installed here. Install turnlog[openai]."
 NO_RETRY = "An answer cannot be made anew: the log is append-only. Ask again."
@@ -52,10 +53,10 @@ def _page() -> str:
 
 async def process(request: UserRequest) -> Response:
     raw = await request.raw(MOST_BYTES)
-    try:
-        asked = msgspec.json.decode(raw, type=AnyRequest)
-    except msgspec.MsgspecError as error:
-        raise BadInput(f"The body does not fit: {error}.") from None
+    asked = decoded(raw, AnyRequest)
+    limit = asked.params.get("limit")
+    if isinstance(limit, int) and not 1 <= limit <= MOST_LISTED:
+        raise BadInput(f"'limit' must be between 1 and {MOST_LISTED}.")
     if asked.type == "threads.retry_after_item":
         raise BadInput(NO_RETRY)
     if thread_id := asked.params.get("thread_id"):
