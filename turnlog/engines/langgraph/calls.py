@@ -17,6 +17,16 @@ _THOUGHT = "thinking_tokens"
 _PROVIDERS = ("msg_", "chatcmpl-", "resp_")  # how ids begin that are a provider's, not LangChain's
 
 
+def writable(text: str) -> str:
+    """The text with a question mark for half a surrogate pair, which no store can write."""
+    return text.encode(errors="replace").decode()
+
+
+def writable_json(value: Any) -> Any:
+    """The value as JSON has it; what JSON cannot hold, as text."""
+    return json.loads(writable(json.dumps(value, ensure_ascii=False, default=str)))
+
+
 @dataclass
 class _ToolCall:
     name: str = ""
@@ -29,7 +39,7 @@ class _ToolCall:
             args = json.loads(self.args or "{}")
         except ValueError:
             return None
-        return args if isinstance(args, dict) else None
+        return writable_json(args) if isinstance(args, dict) else None
 
 
 @dataclass
@@ -52,23 +62,25 @@ class ModelCall:
         for block in message.content_blocks:
             match block:
                 case {"type": "text", "text": str(text)} if text:
-                    yield from self._write("text", text)
+                    yield from self._write("text", writable(text))
                 case {"type": "reasoning", "reasoning": str(text)} if text:
-                    yield from self._write("thinking", text)
+                    yield from self._write("thinking", writable(text))
         if isinstance(message, AIMessageChunk):
             for piece in message.tool_call_chunks:
                 call = self.tool_calls.setdefault(piece.get("index"), _ToolCall())
-                call.name += piece.get("name") or ""
-                call.id += piece.get("id") or ""
+                call.name += writable(piece.get("name") or "")
+                call.id += writable(piece.get("id") or "")
                 call.args += piece.get("args") or ""
         else:
             for index, made in enumerate(message.tool_calls):
                 args = json.dumps(made["args"])
-                self.tool_calls[index] = _ToolCall(made["name"], made["id"] or "", args)
+                name, call_id = writable(made["name"]), writable(made["id"] or "")
+                self.tool_calls[index] = _ToolCall(name, call_id, args)
 
     def _note(self, message: AIMessage) -> None:
         facts = message.response_metadata
-        self.model = self.model or str(facts.get("model_name") or facts.get("model") or "")
+        named = facts.get("model_name") or facts.get("model") or ""
+        self.model = self.model or writable(str(named))
         given = str(facts.get("id") or "")
         if given.startswith(_PROVIDERS):
             self.provider_id = given

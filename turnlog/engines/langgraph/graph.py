@@ -16,7 +16,13 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
 from turnlog.engines.langgraph.conversation import conversation
-from turnlog.engines.langgraph.pauses import Interrupted, message_of, packed, unpacked
+from turnlog.engines.langgraph.pauses import (
+    Interrupted,
+    StateWriter,
+    message_of,
+    packed,
+    unpacked,
+)
 from turnlog.engines.langgraph.reading import Reading
 from turnlog.errors import ConfigError, EngineFailed, TooManyCalls, TurnlogError
 from turnlog.events import kinds as k
@@ -80,7 +86,7 @@ class GraphEngine:
                 yield Batch(records)
             _obey(verdict)
             given = {"messages": conversation(seat.prompt.messages)}
-            run = _Run(given, InMemorySaver(), str(uuid.uuid4()), {})
+            run = _Run(given, InMemorySaver(serde=StateWriter()), str(uuid.uuid4()), {})
         elif _may_go_on(ask):
             assert ask.paused is not None
             saver, thread, asked = unpacked(ask.paused.state)
@@ -144,6 +150,9 @@ class GraphEngine:
 
     def _pause(self, run: "_Run", root: AgentRef, reading: Reading, ask: Ask) -> Iterator[Batch]:
         """The questions of the graph, and its state, for whoever goes on."""
+        if error := getattr(run.saver.serde, "unwritable", None):
+            _log.warning("the graph waits, and its state cannot be written", exc_info=error)
+            raise _failure(error)
         waiting: dict[str, Interrupted] = {}
         asked_before = {each.id: call for call, each in run.asked.items()}
         questions: list[Batch] = []

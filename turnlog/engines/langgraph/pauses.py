@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from turnlog.engines.langgraph.calls import writable, writable_json
 from turnlog.events import kinds as k
 from turnlog.events.clock import in_seconds
 from turnlog.events.content import TokenUsage, hash_of
@@ -49,7 +51,7 @@ class Interrupted:
 
     def as_call(self) -> k.ToolUse:
         """A call of its own, so that it can be approved like any other."""
-        value = json.loads(json.dumps(self.value, default=str))
+        value = writable_json(self.value)
         args = value if isinstance(value, dict) else {"value": value}
         call_id = f"toolu_turnlog_{secrets.token_hex(12)}"
         return k.ToolUse(tool_use_id=call_id, tool_name=ASKS, args=args)
@@ -70,7 +72,7 @@ class Interrupted:
         named = [value[n] for n in ("question", "description", "message") if value.get(n)]
         actions = [str(each.get("description") or each.get("name")) for each in self.actions or ()]
         words = " ".join(map(str, actions or named or [call.tool_name, json.dumps(call.args)]))
-        line = " ".join(words.split())
+        line = writable(" ".join(words.split()))
         return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
     def answer(self, decision: ApprovalState) -> Any:
@@ -120,6 +122,20 @@ def message_of(call: k.ToolUse) -> k.Message:
 # the state of a graph, as text
 
 
+class StateWriter(JsonPlusSerializer):
+    """Writes the state of one run. Only one that pauses is read again: what cannot be written
+    is noted, and is an error there."""
+
+    unwritable: Exception | None = None
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        try:
+            return super().dumps_typed(obj)
+        except Exception as error:
+            self.unwritable = error
+            return super().dumps_typed(None)
+
+
 def packed(saver: InMemorySaver, thread: str, waiting: Mapping[str, Interrupted]) -> str:
     """The newest checkpoint of the graph and of its subgraphs, and what waits for whom."""
     newest: dict[str, Any] = {}
@@ -133,7 +149,7 @@ def packed(saver: InMemorySaver, thread: str, waiting: Mapping[str, Interrupted]
 
 def unpacked(state: str) -> tuple[InMemorySaver, str, dict[str, Interrupted]]:
     """The other way round: a saver with that state, its thread, and by call what waits."""
-    saver = InMemorySaver()
+    saver = InMemorySaver(serde=StateWriter())
     kind, _, text = state.partition(":")
     kept = saver.serde.loads_typed((kind, zlib.decompress(base64.b64decode(text))))
     for place, (checkpoint, metadata, writes) in kept["newest"].items():

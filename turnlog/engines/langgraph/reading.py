@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from msgspec import UNSET
 
-from turnlog.engines.langgraph.calls import ModelCall
+from turnlog.engines.langgraph.calls import ModelCall, writable
 from turnlog.engines.langgraph.pauses import Interrupted
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event
@@ -66,7 +66,7 @@ class Reading:
             call = ModelCall(key, self._agent(namespace, about), _task(about))
             yield from self._begun(call)
             self._writing[key] = call
-            call.model = str(about.get("ls_model_name") or "")
+            call.model = writable(str(about.get("ls_model_name") or ""))
             started = CallStarted(message_id="", model=call.model, reported={})
             yield Batch([started], call.agent, key)
         for event in call.add(message):
@@ -110,9 +110,9 @@ class Reading:
     # what tools answer
 
     def _answered(self, message: ToolMessage) -> Iterator[Batch]:
-        opened = self.open_calls.pop(message.tool_call_id, None)
+        opened = self.open_calls.pop(writable(message.tool_call_id), None)
         if opened is not None:
-            text = str(message.text)
+            text = writable(str(message.text))
             failed = message.status == "error"
             given = _result(opened, None, text) if failed else _result(opened, text)
             yield Batch([given], opened.agent)

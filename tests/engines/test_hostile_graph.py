@@ -1,0 +1,61 @@
+"""A graph may say what no store can write, and hold what nobody can save: its answer is kept."""
+
+import math
+
+import pytest
+from graphs import app_of, talk
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+
+pytestmark = pytest.mark.slow  # imports LangChain
+HALF = "half \ud83d of a pair"
+
+
+def called(args, *, name="look", call_id="c1", artifact=None):
+    call = {"id": call_id, "name": name, "args": args, "type": "tool_call"}
+    result = ToolMessage(HALF, tool_call_id=call_id, artifact=artifact)
+    return [AIMessage("", tool_calls=[call]), result, AIMessage("Done.")]
+
+
+def graph_of(node):
+    builder = StateGraph(MessagesState)
+    builder.add_node("say", node)
+    builder.add_edge(START, "say")
+    return builder.compile()
+
+
+# fmt: off
+SAID = {
+    "half a pair in a text":      lambda: [AIMessage(HALF), AIMessage("Done.")],
+    "half a pair in arguments":   lambda: called({"a": HALF}),
+    "half a pair in names":       lambda: called({}, name=HALF, call_id=HALF),
+    "half a pair in the model":   lambda: [AIMessage("Done.", response_metadata={"model": HALF})],
+    "a number without end":       lambda: called({"a": 10**400, "b": math.nan}),
+    "an object of the program":   lambda: called({}, artifact=object()),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("said", SAID.values(), ids=SAID.keys())
+async def test_what_cannot_be_written_costs_no_answer(said):
+    async with (app := app_of(graph_of(lambda state: {"messages": said()}))):
+        _, live = await talk(app, "Go.")
+    kinds = [event["type"] for event in live]
+    assert kinds[-1] == "complete" and "error" not in kinds
+    assert [e["content"] for e in live if e["type"] == "message"][-1] == "Done."
+    results = [event for event in live if event["type"] == "tool_result"]
+    assert all(each["result"] == "half ? of a pair" for each in results)
+
+
+async def test_a_question_with_half_a_pair_is_asked():
+    async with (app := app_of(graph_of(lambda state: interrupt({"question": HALF})))):
+        _, live = await talk(app, "Go.")
+    (asked,) = [event for event in live if event["type"] == "approval_requested"]
+    assert asked["description"] == "half ? of a pair"
+
+
+async def test_a_graph_that_waits_with_what_cannot_be_saved_fails():
+    async with (app := app_of(graph_of(lambda state: interrupt(object())))):
+        _, live = await talk(app, "Go.")
+    assert (live[-1]["type"], live[-1]["code"]) == ("error", "graph_failed")
