@@ -40,6 +40,7 @@ from turnlog.turns.line import WaitingLines
 from turnlog.turns.live_turn import LiveTurn, OnEnd
 from turnlog.turns.recovery import draft_events, goes_on, recover, unkept
 from turnlog.turns.repeats import started_before, waits_already
+from turnlog.turns.resting import Resting
 from turnlog.turns.stopping import Stopping
 from turnlog.turns.wakes import Wakes
 
@@ -78,6 +79,8 @@ class RunningTurns:
         self._wakes = Wakes()
         self._lines = WaitingLines(store, self._wakes, self._begin_waiting, self.heal)
         self.stop = Stopping(store, bus, self._wakes, self._of, self.withdraw, self.heal).stop
+        resting = Resting(store, self._wakes, self._live)
+        self.is_at_rest, self._gives_way = resting.is_at_rest, resting.gives_way
         self._leaving = False
         self._starting = 0  # turns that are being written down, and run as soon as they are
         self.asked = asyncio.Event()  # a turn waits: what it asks may expire
@@ -85,13 +88,6 @@ class RunningTurns:
     def live(self, turn_id: str) -> LiveTurn | None:
         """The turn, while it runs here."""
         return self._live.get(turn_id)
-
-    async def is_at_rest(self, user_id: str, turn: StartedTurn) -> bool:
-        """Whether the turn is over, or waits: nobody works on it, here or elsewhere."""
-        if turn.turn_id in self._live:
-            return False
-        newest = await self._store.newest_turn(user_id, turn.session_id)
-        return newest is None or newest.id != turn.turn_id or newest.state != "running"
 
     async def rest(self, turn_id: str) -> None:
         """Wait until nobody works on the turn here."""
@@ -114,17 +110,17 @@ class RunningTurns:
         """The turn that answers; the same one for the same request.
 
         If a dead process left the session busy, it is healed first. If the session waits for a
-        person, the new question withdraws the approval. If another turn runs, the question is
-        refused with Busy or waits in line, as its `on_busy` says; `on_line`: it does.
+        person, or is about to, the new question withdraws the approval. If another turn runs, the
+        question is refused with Busy or waits in line, as its `on_busy` says; `on_line`: it does.
         """
         self.refuse_closing()
         try:
             return await self._start(user_id, session_id, question)
         except Busy as busy:
-            if busy.waiting:
-                await self.withdraw(user_id, session_id)
-            else:
+            if not busy.waiting:
                 await self.heal(session_id)
+            if busy.waiting or await self._gives_way(user_id, session_id, question):
+                await self.withdraw(user_id, session_id)
         try:
             earlier = await waits_already(self._store, session_id, question)
             if question.on_busy == "enqueue" or earlier is not None:
