@@ -209,7 +209,8 @@ BAD = [7, [7], [{}], [{"per": "week", "usd": 1}], [{"per": "day"}], [{"per": "da
        [{"per": "day", "usd": -1}], [{"per": "day", "tokens": 1.5}], [{"per": "day", "eur": 1}],
        [{"per": "day", "usd": True}], [{"per": "day", "usd": Decimal("nan")}],
        [{"per": "day", "usd": Decimal("inf")}], [{"per": "day", "usd": Decimal("0.0000001")}],
-       [{"per": "day", "tokens": Decimal(5)}], [{"per": "day", "usd": "5"}]]  # fmt: skip
+       [{"per": "day", "tokens": Decimal(5)}], [{"per": "day", "usd": "5"}],
+       [{"per": "day", "usd": Decimal("1e300")}]]  # fmt: skip
 
 
 @pytest.mark.parametrize("rows", BAD, ids=str)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from turnlog import Settings
 from turnlog.errors import UnknownEvent
 from turnlog.events.record import NO_SEAL, BareRecord, Record, records, sealed, stamped
 from turnlog.events.seal import KEYED, Seals
@@ -97,3 +98,11 @@ def test_what_was_written_before_there_was_a_key_may_have_none():
 def test_a_seal_does_not_depend_on_how_a_store_writes_truth():
     (row,) = rows(s.asked())
     assert is_sealed(row._replace(is_internal=0), NO_SEAL)
+
+
+@pytest.mark.parametrize("since", ["2000-01-01T01:00:00+02:00", "1999-12-31T23:00:00Z"])
+def test_the_time_of_the_key_may_be_of_any_zone(since):
+    (row,) = rows(s.asked())
+    seals = Settings(seal_key=KEY, seal_key_since=since).seals
+    assert seals.least(row._replace(at="1999-12-31T22:59:59.999Z")) == 1
+    assert seals.least(row._replace(at="1999-12-31T23:00:00.000Z")) == KEYED

@@ -312,3 +312,11 @@ def test_a_key_that_is_too_short_stops_the_start():
 
     with pytest.raises(ConfigError, match="TURNLOG_SEAL_KEY is too short"):
         refuse_open_door(Settings(seal_key="short"))
+
+
+@pytest.mark.parametrize("since", ["yesterday", "18.11.2026", "2026-13-01"])
+def test_a_time_that_is_none_excuses_no_row_from_the_key(original, monkeypatch, capsys, since):
+    monkeypatch.setenv("TURNLOG_SEAL_KEY", KEY)
+    monkeypatch.setenv("TURNLOG_SEAL_KEY_SINCE", since)
+    assert verify(original) == 2
+    assert "'seal_key_since' must be a time" in capsys.readouterr().err

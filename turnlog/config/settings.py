@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from turnlog.config.agents import AgentEntry
 from turnlog.errors import ConfigError
+from turnlog.events.clock import in_utc
 from turnlog.events.seal import Seals
 from turnlog.files.library import FileLimits
 from turnlog.net import LOOPBACK
@@ -120,8 +121,16 @@ class Settings:
 
     @property
     def seals(self) -> Seals:
-        """How rows of the log are sealed, and proven."""
-        return Seals(self.seal_key, self.seal_key_since, self.old_seal_keys.split("\n"))
+        """How rows of the log are sealed, and proven. Raises ConfigError for a `since` that is no
+        time: compared as text, it could excuse every row from having the key."""
+        try:
+            since = self.seal_key_since and in_utc(self.seal_key_since)
+        except (ValueError, OverflowError):
+            raise ConfigError(
+                "'seal_key_since' must be a time, as 2026-11-18T09:00:00Z, not"
+                f" {self.seal_key_since!r}."
+            ) from None
+        return Seals(self.seal_key, since, self.old_seal_keys.split("\n"))
 
     @property
     def origins(self) -> list[str]:

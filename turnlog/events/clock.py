@@ -14,6 +14,13 @@ def in_seconds(seconds: float) -> str:
     return text(time.time_ns() // 1_000_000 + round(seconds * 1000))
 
 
+def in_utc(moment: str) -> str:
+    """A time of RFC 3339, or a day, in the form that sorts. Raises ValueError for anything else."""
+    read = datetime.fromisoformat(moment)
+    at = read if read.tzinfo else read.replace(tzinfo=UTC)
+    return text(int(at.timestamp() * 1000))
+
+
 def seconds_until(moment: str) -> float:
     """How long it is until then; negative where it has passed."""
     return datetime.fromisoformat(moment).timestamp() - time.time()

@@ -11,6 +11,7 @@ from turnlog.ports import Spent
 
 EVERYBODY = "*"
 PERIODS = ("session", "day", "month")
+MOST_USD = 10**15  # of a budget: more is a slip
 WARN_AT = Decimal("0.8")
 
 
@@ -85,7 +86,7 @@ def _is_amount(value: Any) -> bool:
     if value is None or type(value) is int:
         return value is None or value >= 0
     is_finite = type(value) is Decimal and value.is_finite()
-    return is_finite and value >= 0 and value == round(value, 6)
+    return is_finite and 0 <= value < MOST_USD and value == round(value, 6)
 
 
 def budgets_of(user_id: str, budgets: Iterable[Budget]) -> list[Budget]:
