@@ -8,12 +8,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 import uvicorn
+from raw_server import until
 from uvicorn.server import ServerState
 
 from turnlog.transports import sse
 from turnlog.transports.http.serving import head_deadline
 from turnlog.transports.http.serving.head_deadline import HeadDeadline, close_overdue
 from turnlog.transports.http.serving.held_head import HeldHead
+from turnlog.transports.http.serving.unread import Unread
 
 GET = b"GET /%d HTTP/1.1\r\nhost: x\r\n\r\n"
 POST = b"POST /early HTTP/1.1\r\nhost: x\r\ncontent-length: 8\r\n\r\n"
@@ -23,7 +25,13 @@ LARGE = 200, b"x" * 100_000  # no socket takes so much of what nobody reads
 
 
 async def app(scope, receive, send):
-    """Says its path; to `/early` before the body has come. To `/large` it says a lot."""
+    """Says its path; to `/early` before the body has come. To `/large` and `/closing`
+    it says a lot, to `/headers` what it was told."""
+    if scope["path"] == "/closing":
+        closing = [(b"connection", b"close")]
+        await send({"type": "http.response.start", "status": 200, "headers": closing})
+        await send({"type": "http.response.body", "body": LARGE[0] * LARGE[1]})
+        return
     if scope["path"] == "/large":
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for left in reversed(range(LARGE[0])):
@@ -33,6 +41,8 @@ async def app(scope, receive, send):
     while scope["path"] != "/early" and (await receive()).get("more_body"):
         pass
     body = scope["path"].encode()
+    if scope["path"] == "/headers":
+        body = b"".join(name + value for name, value in scope["headers"]) + body
     length = (b"content-length", b"%d" % len(body))
     await send({"type": "http.response.start", "status": 200, "headers": [length]})
     await send({"type": "http.response.body", "body": body})
@@ -104,6 +114,48 @@ async def test_who_asks_without_end_and_reads_nothing_is_hung_up_on():
             for _ in range(1000):
                 writer.write(GET % 1 * 1000)
                 await writer.drain()
+        assert len(protocol.pipeline) <= head_deadline.MOST_WAITING
+
+
+async def test_a_trailer_is_no_header():
+    async with connected() as (reader, writer, protocol):
+        writer.write(CHUNKED % b"/headers" + b"authorization: Bearer x\r\n\r\n")
+        assert b"transfer-encoding" in (said := await reader.readuntil(b"/headers"))
+        assert b"Bearer" not in said
+
+
+@pytest.mark.parametrize("path", [b"/large", b"/closing"], ids=["in the middle", "at the end"])
+async def test_who_reads_nothing_of_an_answer_is_hung_up_on(path):
+    async with connected() as (reader, writer, protocol):
+        unread, left = await not_reading(writer, protocol, path), protocol.transport
+        for now in (0.0, 59.0):
+            unread.hang_up([protocol], now)
+        assert left.get_write_buffer_size()
+        unread.hang_up([protocol], 60.0)
+        assert not left.get_write_buffer_size() and left.is_closing()
+
+
+async def test_who_reads_slowly_is_left_alone():
+    async with connected() as (reader, writer, protocol):
+        unread = await not_reading(writer, protocol, b"/large")
+        waiting = protocol.transport.get_write_buffer_size
+        for now in (0.0, 59.0, 118.0):
+            before = waiting()
+            unread.hang_up([protocol], now)
+            writer.transport.resume_reading()
+            await until(lambda before=before: waiting() != before)
+            writer.transport.pause_reading()
+        assert not protocol.transport.is_closing()
+
+
+async def not_reading(writer, protocol, path):
+    """A client for whom an answer waits."""
+    writer.transport.pause_reading()
+    writer.write(b"GET %b HTTP/1.1\r\nhost: x\r\n\r\n" % path)
+    await until(lambda: protocol.flow.write_paused)
+    if path == b"/closing":
+        await until(protocol.transport.is_closing)
+    return Unread()
 
 
 async def test_a_body_is_as_long_as_it_is():

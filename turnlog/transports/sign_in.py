@@ -4,6 +4,9 @@ The browser goes to the provider and comes back with a code; we exchange it, so 
 nobody but us. A code is worth nothing without the verifier, which never leaves the tab before.
 """
 
+import asyncio
+import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,7 +14,7 @@ import msgspec
 from turnlog.errors import BadInput, Unauthorized
 from turnlog.net import TooMuch, is_on_loopback, keeps_secrets, read_bounded
 from turnlog.transports.auth import Auth
-from turnlog.transports.jwks import MOST_BYTES, TIMEOUT, Issuer, Unusable, get_json
+from turnlog.transports.jwks import MOST_BYTES, PAUSE, TIMEOUT, Issuer, Unusable, get_json
 
 SCOPE = "openid profile"
 _AWAY = "The identity provider does not answer as it should. Try again in a moment."
@@ -31,9 +34,12 @@ class _Tokens(msgspec.Struct):
 class SignIn:
     """How a browser signs in here."""
 
-    def __init__(self, auth: Auth) -> None:
+    def __init__(self, auth: Auth, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._auth = auth
+        self._clock = clock
         self._known: _Endpoints | None = None
+        self._asking = asyncio.Lock()
+        self._quiet_until = float("-inf")
 
     async def offer(self) -> dict[str, Any]:
         """`none`: there are no users. `token`: paste one. `code`: go to the provider."""
@@ -69,16 +75,25 @@ class SignIn:
         raise Unauthorized("The provider's token is not for this server: see 'auth_audience'.")
 
     async def _endpoints(self, issuer: Issuer) -> _Endpoints:
+        """Anybody may ask us for them. So we ask the provider at most once in PAUSE seconds."""
+        async with self._asking:
+            if self._known is None and self._clock() >= self._quiet_until:
+                self._quiet_until = self._clock() + PAUSE
+                self._known = await _asked(issuer)
         if self._known is None:
-            try:
-                found = await get_json(issuer.discovery, _Endpoints)
-            except Exception as error:
-                raise Unauthorized(_AWAY) from error
-            named = (found.authorization_endpoint, found.token_endpoint)
-            if found.issuer != issuer.name or not all(map(keeps_secrets, named)):
-                raise Unauthorized(_AWAY)
-            self._known = found
+            raise Unauthorized(_AWAY)
         return self._known
+
+
+async def _asked(issuer: Issuer) -> _Endpoints:
+    try:
+        found = await get_json(issuer.discovery, _Endpoints)
+    except Exception as error:
+        raise Unauthorized(_AWAY) from error
+    named = (found.authorization_endpoint, found.token_endpoint)
+    if found.issuer != issuer.name or not all(map(keeps_secrets, named)):
+        raise Unauthorized(_AWAY)
+    return found
 
 
 async def _post(url: str, form: dict[str, str]) -> _Tokens:

@@ -37,7 +37,7 @@ class _ToolCall:
         """None: not a JSON object."""
         try:
             args = json.loads(self.args or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return writable_json(args) if isinstance(args, dict) else None
 

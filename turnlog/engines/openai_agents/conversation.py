@@ -108,6 +108,6 @@ def blocks(output: Sequence[Any]) -> tuple[list[k.Thinking], list[Json], list[in
 def _arguments(text: str) -> Json | None:
     try:
         args = msgspec.json.decode(text or "{}")
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):  # no JSON, half a character, or nested too deep
         return None
     return args if isinstance(args, dict) else None

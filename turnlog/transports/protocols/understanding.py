@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
+
+import msgspec
 
 from turnlog.errors import BadInput
 
@@ -21,3 +23,11 @@ def understood(read: Callable[P, T]) -> Callable[P, T]:
             raise BadInput("The body does not have the form that this protocol has.") from None
 
     return reading
+
+
+def value_of(content: Any) -> Any:
+    """What a tool of the client gave: the JSON that a text is, or the text."""
+    try:
+        return msgspec.json.decode(content) if isinstance(content, str) else content
+    except (ValueError, RecursionError):
+        return content

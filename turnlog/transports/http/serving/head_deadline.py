@@ -28,6 +28,7 @@ class HeadDeadline(HttpToolsProtocol):
     """uvicorn's protocol; it waits for ever for the rest of a head, and keeps all of it."""
 
     cycle: Any  # the newest request and its answer
+    flow: "_Flow"
     scope: Any
     headers: Any
     pipeline: Any
@@ -89,13 +90,15 @@ class HeadDeadline(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._piled = 0
+        if len(self.pipeline) >= MOST_WAITING:  # uvicorn reads on while others wait
+            self.transport.abort()
+            return
         before = self.cycle
         super().on_headers_complete()
+        self.headers = self.headers.copy()  # a trailer is no header: RFC 9110, 6.5.1
         if self.cycle is not before:
             if not self.pipeline:
                 self._answering = self.cycle
-            elif len(self.pipeline) > MOST_WAITING:  # uvicorn reads on while others wait
-                self.transport.abort()
             self.scope["extensions"] = {WHEN_GONE: self._when_gone}
             if self.scope["method"] != "HEAD":  # whose answer has no body
                 HeldHead(self.cycle)
@@ -152,10 +155,11 @@ class _Flow(FlowControl):
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self.read_paused = self.write_paused = False
+        self.pause: object = None  # the newest one
 
     def pause_writing(self) -> None:
         if not self.write_paused:
-            self._is_writable_event = asyncio.Event()  # that `drain` waits for
+            self.pause = self._is_writable_event = asyncio.Event()  # that `drain` waits for
         super().pause_writing()
 
 

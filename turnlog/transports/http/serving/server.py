@@ -13,6 +13,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from turnlog.transports.http.serving.head_deadline import HeadDeadline, close_overdue
+from turnlog.transports.http.serving.unread import Unread
 from turnlog.transports.websocket.upgrade import Upgrade
 
 _log = logging.getLogger(__name__)
@@ -76,6 +77,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._on_ready = on_ready
         self._app = app
+        self._unread = Unread()
         self._on_stop = on_stop
         self._life = AsyncExitStack()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -105,6 +107,7 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int = 0) -> bool:
         """Once a second, also while turns end. `counter` is uvicorn's, and not looked at."""
         close_overdue(self.server_state.connections)
+        self._unread.hang_up(self.server_state.connections, asyncio.get_running_loop().time())
         return await super().on_tick(0)  # it makes a new date header with every tenth number
 
     async def _tick(self) -> None:

@@ -19,7 +19,7 @@ from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols.agui.events import Nothing, Snapshot, Teller
 from turnlog.transports.protocols.files import Sent, file_at, file_in, files_in, with_files
 from turnlog.transports.protocols.threads import session_of
-from turnlog.transports.protocols.understanding import understood
+from turnlog.transports.protocols.understanding import understood, value_of
 
 Json = dict[str, Any]
 MOST_BYTES = 16_000_000  # of a request: clients send the whole conversation
@@ -167,9 +167,4 @@ def _decision(entry: Json) -> Decision:
 def _result(message: Json) -> Decision:
     if message.get("error"):
         return Decision(approved=False, reason=str(message["error"]))
-    content = message.get("content")
-    try:
-        value = msgspec.json.decode(content) if isinstance(content, str) else content
-    except msgspec.DecodeError:
-        value = content
-    return Decision(approved=True, args={CLIENT_RESULT: value})
+    return Decision(approved=True, args={CLIENT_RESULT: value_of(message.get("content"))})

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from turnlog.errors import BadInput, NotFound, Reused
 from turnlog.ports import Backend, Decision, Question, StartedTurn
 from turnlog.ports.tools import CLIENT_RESULT
@@ -18,7 +16,7 @@ from turnlog.transports.protocols.files import (
     files_in,
 )
 from turnlog.transports.protocols.openai_api.parameters import LEFT_OUT, Hints, thinking
-from turnlog.transports.protocols.understanding import understood
+from turnlog.transports.protocols.understanding import understood, value_of
 
 Json = dict[str, Any]
 PREFIX = "resp_"
@@ -169,19 +167,12 @@ async def results(
     session_id = ""
     for approval in await backend.store.list_approvals(user_id, status="pending"):
         if approval.tool_use_id in outputs:
-            value = decoded(outputs[approval.tool_use_id])
+            value = value_of(outputs[approval.tool_use_id])
             found[approval.id] = Decision(approved=True, args={CLIENT_RESULT: value})
             session_id = approval.session_id
     if not found:
         raise NotFound("No call waits for these results.")
     return session_id, found
-
-
-def decoded(text: Any) -> Any:
-    try:
-        return msgspec.json.decode(text) if isinstance(text, str) else text
-    except msgspec.DecodeError:
-        return text
 
 
 def key_of(request: UserRequest) -> str:

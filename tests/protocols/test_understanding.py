@@ -1,0 +1,22 @@
+"""What comes as JSON inside of a text: read, or left as the text that it is."""
+
+import pytest
+
+from turnlog.engines.langgraph.calls import _ToolCall
+from turnlog.engines.openai_agents.conversation import _arguments
+from turnlog.transports.protocols.understanding import value_of
+
+DEEP = '{"a": ' + "[" * 5000 + "]" * 5000 + "}"
+
+
+@pytest.mark.parametrize("text", ["", "Hi", "{", DEEP], ids=["empty", "a word", "cut", "deep"])
+def test_what_a_clients_tool_gave_is_a_text_where_it_is_no_json(text):
+    assert value_of(text) == text
+    assert value_of('{"a": 1}') == {"a": 1}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", DEEP], ids=["cut", "a list", "deep"])
+def test_arguments_that_cannot_be_read_are_told_from_others(text):
+    assert _arguments(text) is None
+    assert _ToolCall(args=text).parsed() is None
+    assert _arguments('{"a": 1}') == _ToolCall(args='{"a": 1}').parsed() == {"a": 1}
