@@ -77,7 +77,8 @@ def test_a_wait_is_spread_by_a_quarter_at_most():
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [("2", 2.0), ("0.5", 0.5), ("-5", 0.0), ("nan", None), ("inf", None), ("soon", None),
-     ("", None), (None, None), ("Mon, 01 Jan 2001 00:00:00 GMT", 0.0)],
+     ("", None), (None, None), ("Mon, 01 Jan 2001 00:00:00 GMT", 0.0),
+     ("Mon, 01 Jan 2001 00:00:00 -9999999999999", None)],
 )  # fmt: skip
 def test_a_retry_after_header_is_seconds_or_a_date(header, seconds):
     assert seconds_asked(header) == seconds

@@ -63,5 +63,5 @@ def seconds_asked(retry_after: str | None) -> float | None:
     try:
         until = parsedate_to_datetime(retry_after)
         return max(0.0, (until - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None

@@ -118,6 +118,26 @@ async def test_what_is_watched_goes_on_where_its_slot_goes(shards):
         assert shards.owner_of(KEY) is target
 
 
+async def test_what_a_node_cannot_read_stops_nothing():
+    """As in an upgrade: newer nodes say what older ones do not know."""
+    shown, later = turn(s.said("a")), turn(s.said("b"), after=1, turn_id="t2")
+    heard = Heard()
+    with running(Valkey()) as valkey:
+        async with nodes(valkey.url, valkey.url, on_signal=heard) as (here, there):
+            following = there.follow("s", BEGINNING)
+            here.publish("s", shown)
+            await until(following, shown[-1])
+            async with redis.from_url(valkey.url) as newer:
+                for body in (b"nonsense", b'["node","s","sing"]', b"[" * 5000):
+                    await newer.publish("turnlog:signals", body)
+                await newer.xadd(KEY, {b"other": b""})
+                await newer.publish(KEY, b"newer")
+            assert await refused(following)
+            here.signal("s", "stop")
+            assert [await heard.next() for _ in range(2)] == [("s", "stop")] * 2
+            await they_go_on(here, there, shown[-1], later)
+
+
 @slow
 async def test_a_replica_that_takes_over_is_found():
     """kill -9 of the master that the session is at, and that the URL names."""

@@ -272,7 +272,11 @@ class NodesBus:
                 raise
 
     def _hear(self, body: bytes) -> None:
-        node, session_id, signal = _told(body)
+        try:
+            node, session_id, signal = _told(body)
+        except (ValueError, RecursionError):  # a newer node says what this one does not know
+            _log.warning("a signal of another node could not be read")
+            return
         if node != self._me:
             self._on_signal(session_id, signal)
 

@@ -92,7 +92,7 @@ class RedisStream:
             pipeline.xrange(_key(session_id), min=f"({place}" if place else "-")
         answers = await answered(pipeline.execute())
         return {
-            session_id: [(place.decode(), fields[b"b"]) for place, fields in found]
+            session_id: [(place.decode(), fields.get(b"b", b"")) for place, fields in found]
             for session_id, found in zip(after, answers, strict=True)
         }
 
