@@ -202,6 +202,24 @@ async def test_the_sweep_removes_what_no_row_knows_and_ends_what_was_being_delet
     assert stored == [place_of(kept)]
 
 
+async def test_verify_names_a_file_that_the_disk_does_not_give_and_goes_on(
+    library, tmp_path, capsys
+):
+    """A folder in its place: as good as a disk that fails, also for the superuser."""
+    files, _ = library
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(name)
+    one, two = [await files.add("ann", "s", tmp_path / f"{name}.txt") for name in ("a", "b")]
+    for file in (one, two):
+        original = tmp_path / "files" / "content" / place_of(file)[:2] / place_of(file) / "original"
+        original.unlink()
+        original.mkdir()
+    assert await asyncio.to_thread(main, ["verify", f"--data={tmp_path}"]) == 1
+    said = capsys.readouterr().out
+    assert f"file {one.id}: its bytes cannot be read" in said
+    assert f"file {two.id}: its bytes cannot be read" in said
+
+
 async def test_verify_names_a_file_whose_bytes_are_gone_or_changed(library, tmp_path, capsys):
     files, store = library
     for name in ("a", "b", "c"):

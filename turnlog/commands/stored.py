@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 
 from turnlog.commands.shared import Add, add_data, count, log_of, say, settings_of, with_store
-from turnlog.errors import ConfigError, StoreUnusable
+from turnlog.errors import ConfigError, NotStored, StoreUnusable
 from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Evidence, Store
 
@@ -61,7 +61,7 @@ async def _evidence(store: Store, session_id: str, only: str | None) -> Evidence
     """None where it cannot be read, which is said: the other sessions are proven all the same."""
     try:
         return await store.evidence(session_id)
-    except StoreUnusable as error:
+    except (StoreUnusable, NotStored) as error:
         if only:
             raise
         say(f"{session_id}  {error}")

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Collection, Iterable
 from hashlib import sha256
 from typing import Any
 
-from turnlog.errors import NotFound
+from turnlog.errors import NotFound, NotStored
 from turnlog.files.sweep import ABANDONED, every_file, place_of
 from turnlog.ports import Blobs, File, FileTable, Part
 
@@ -54,8 +54,12 @@ async def _problems(file: File, blobs: Blobs) -> AsyncIterator[str]:
     if "original" in missing:
         return
     digest, size = sha256(), 0
-    async for chunk in blobs.stream(place_of(file), "original"):
-        await asyncio.to_thread(digest.update, chunk)
-        size += len(chunk)
+    try:
+        async for chunk in blobs.stream(place_of(file), "original"):
+            await asyncio.to_thread(digest.update, chunk)
+            size += len(chunk)
+    except NotStored as error:
+        yield f"its bytes cannot be read ({error.__cause__})"
+        return
     if size != file.size or digest.hexdigest() != file.sha256:
         yield "its bytes are not what was uploaded"

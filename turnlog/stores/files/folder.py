@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from turnlog.errors import NotFound, NotStored, StoreUnusable
 from turnlog.ports import Part, Stored
@@ -80,24 +81,21 @@ class FolderBlobs:
         return await asyncio.to_thread(self._path(place, part).exists)
 
     async def read(self, place: str, part: Part) -> bytes:
-        try:
+        with reading():
             return await asyncio.to_thread(self._path(place, part).read_bytes)
-        except FileNotFoundError:
-            raise gone() from None
 
     async def stream(
         self, place: str, part: Part, start: int = 0, end: int | None = None
     ) -> Chunks:
         async with self.local(place, part) as path:
-            file = await asyncio.to_thread(path.open, "rb")
-            try:
+            with reading():
+                file = await asyncio.to_thread(path.open, "rb")
+            with file:
                 file.seek(start)
                 left = math.inf if end is None else end - start
-                while piece := await asyncio.to_thread(file.read, int(min(PIECE, left))):
+                while piece := await _piece(file, int(min(PIECE, left))):
                     left -= len(piece)
                     yield piece
-            finally:
-                file.close()
 
     @asynccontextmanager
     async def local(self, place: str, part: Part) -> AsyncIterator[Path]:
@@ -126,6 +124,11 @@ class FolderBlobs:
 
     def _path(self, place: str, part: Part) -> Path:
         return self._content / place[:2] / place / part
+
+
+async def _piece(file: BinaryIO, size: int) -> bytes:
+    with reading():
+        return await asyncio.to_thread(file.read, size)
 
 
 def _changed_at(folder: Path) -> float:
@@ -161,6 +164,18 @@ class storing:
             raise NotStored("The server cannot store files at the moment. Try again later.") from (
                 error
             )
+
+
+class reading:
+    """A disk that fails is no bug either, and one file is not all of them."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise gone() from None
+        if isinstance(error, OSError):
+            raise NotStored(f"A file of the server cannot be read: {error.strerror}.") from error
 
 
 def gone() -> NotFound:
