@@ -17,7 +17,7 @@ from turnlog.buses.redis.stream import RedisStream
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.events.content import TokenUsage
-from turnlog.events.cursor import BEGINNING, Cursor
+from turnlog.events.cursor import BEGINNING, Cursor, cursor_of
 from turnlog.testing import samples as s
 from turnlog.testing.contracts import BusContract
 from turnlog.testing.contracts.bus import SMALL
@@ -112,6 +112,18 @@ class NodesContract(BusContract):
             await until(following, shown[-1])
             heals.publish("s", healed[2:])
             assert await until(following, healed[-1]) == healed[2:]
+
+    async def test_a_turn_that_comes_back_to_a_node_passes_over_nothing(self, connected):
+        """It waited for a person twice, and went on at another node in between."""
+        here, there = await connected(deaf), await connected(deaf)
+        shown = turn(*WHOLE)
+        for node, part in ((here, shown[:2]), (there, shown[2:4]), (here, shown[4:])):
+            node.publish("s", part)
+            node.publish("s", [])  # nobody works on it there
+            await node._sent()
+        assert await refused(here.follow("s", cursor_of(shown[2])))
+        async with aclosing(here.follow("s", cursor_of(shown[3]))) as following:
+            assert await until(following, shown[-1]) == shown[4:]
 
 
 @pytest.mark.slow

@@ -226,12 +226,10 @@ class NodesBus:
     # sending
 
     def _note(self, session_id: str, batch: Sequence[Stamped]) -> None:
-        if batch:
-            last = batch[-1]
-            if type(last.event) in ENDINGS:
-                self._running.pop(session_id, None)
-            elif not last.envelope.internal:
-                self._running[session_id] = last.turn_id
+        if not batch or type(batch[-1].event) in ENDINGS:
+            self._running.pop(session_id, None)  # also one that waits: any node may go on with it
+        elif not batch[-1].envelope.internal:
+            self._running[session_id] = batch[-1].turn_id
 
     async def _send(self) -> None:
         while True:
