@@ -95,6 +95,14 @@ async def test_a_writer_goes_on_after_a_job_that_wanted_to_end_it(writer, place,
     assert written(place) == [1, 2, 3]
 
 
+async def test_a_job_that_reads_beyond_the_end_leaves_nobody_without_an_answer(writer, place):
+    async with asyncio.timeout(10):
+        one, error, two = await grouped(writer, write(1), lambda db: next(iter(())), write(2))
+    assert (one, two) == (1, 2)
+    assert isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration)
+    assert written(place) == [1, 2]
+
+
 async def test_a_group_is_carried_out_again_only_where_a_job_has_failed_halfway(writer, place):
     runs = []
 

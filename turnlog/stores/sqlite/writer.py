@@ -170,6 +170,10 @@ def _one(db: SqliteConnection, job: _Job) -> _Outcome:
 
 def _explained(error: BaseException) -> BaseException:
     """A full disk is no bug: who asks is told to try again, and the operator why."""
+    if isinstance(error, StopIteration):  # which no future takes
+        told: Exception = RuntimeError("a job read beyond the end")
+        told.__cause__ = error
+        return told
     name = getattr(error, "sqlite_errorname", "")
     if not name.startswith(_OUTSIDE):
         return error
