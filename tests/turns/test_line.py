@@ -219,6 +219,30 @@ async def test_a_message_that_fails_holds_up_no_other_session(claude, monkeypatc
     await node.__aexit__()
 
 
+async def test_a_message_that_cannot_be_read_holds_up_no_other_session(claude, monkeypatch):
+    """As one that a newer version wrote."""
+    place, store = Place(claude), MemoryStore()
+    node = await place.node(store)
+    sessions = [place.session, (await node.create_session(USER)).id]
+    for place.session in sessions:
+        await place.ask(node, "wait")
+        waits = place.enqueue(node, "next")
+        await place.in_line(node, 1)
+        waits.cancel()  # whoever sent it has gone
+        await node.stop_turn(USER, place.session)
+    (unreadable,), get = await store.line.turn_ids(sessions[0]), store.line.get
+
+    async def fails_for_one(turn_id):
+        if turn_id == unreadable:
+            raise ValueError("no question")
+        return await get(turn_id)
+
+    monkeypatch.setattr(store.line, "get", fails_for_one)
+    await node._healer.look()
+    assert await place.asked(node, 2) == ["wait", "next"]
+    await node.__aexit__()
+
+
 async def test_the_line_of_a_session_is_bounded(claude, monkeypatch):
     monkeypatch.setattr("turnlog.stores.memory.line.MOST_IN_LINE", 1)
     place = Place(claude)

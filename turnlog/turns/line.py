@@ -76,14 +76,12 @@ class WaitingLines:
         if self._leaving.is_set():
             return
         for session_id in await self._store.line.sessions():
-            ids = await self._store.line.turn_ids(session_id)
-            if ids and (waiting := await self._store.line.get(ids[0])):
-                try:
-                    await self._try(waiting)
-                except NotStored:  # nor would the others be
-                    raise
-                except Exception:
-                    _log.exception("a message in line of %s could not be asked", session_id)
+            try:
+                await self._try_first(session_id)
+            except NotStored:  # nor would the others be
+                raise
+            except Exception:
+                _log.exception("a message in line of %s could not be asked", session_id)
 
     def open(self) -> None:
         self._leaving.clear()
@@ -107,6 +105,11 @@ class WaitingLines:
         if begun is None:
             raise NotFound(GONE)
         return StartedTurn.of(begun)
+
+    async def _try_first(self, session_id: str) -> None:
+        ids = await self._store.line.turn_ids(session_id)
+        if ids and (waiting := await self._store.line.get(ids[0])):
+            await self._try(waiting)
 
     async def _try(self, waiting: Waiting) -> StartedTurn | None:
         """Begin it. One that can never begin leaves the line: those behind it need not wait."""
