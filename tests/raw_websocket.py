@@ -34,7 +34,11 @@ class Listener:
 
 
 class Echo(Listener):
-    """Sends back what it gets, bytes as digits."""
+    """Sends back what it gets, bytes as digits. It knows everybody."""
+
+    def opened(self, line):
+        super().opened(line)
+        line.welcome()
 
     def heard(self, message):
         text = message if isinstance(message, str) else message.hex()

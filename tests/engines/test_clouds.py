@@ -119,6 +119,9 @@ def test_a_broken_or_endless_frame_is_refused():
         EventStreamSplitter().feed(bytes(whole))
     with pytest.raises(EngineFailed):
         EventStreamSplitter().feed(b"HTTP/1.1 200 OK\r\n\r\n")
+    for deep in (frame({}, b"[" * 60_000), chunk(b"[" * 60_000)):
+        with pytest.raises(EngineFailed):
+            EventStreamSplitter().feed(deep)
     endless = frame({}, b"x" * 100)[:4].replace(b"\x00\x00\x00", b"\x7f\x00\x00")
     with pytest.raises(EngineFailed):
         EventStreamSplitter().feed(endless + b"\0" * 8)

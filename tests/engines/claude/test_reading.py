@@ -103,6 +103,16 @@ async def outputs_of(body, takes=True, window=0.05):
     return [batch async for batch in model.call(prompt(straight=straight))], offered
 
 
+@pytest.mark.parametrize("body", [b"[" * 60_000, b"{}", b'{"input_tokens": "x"}', b"\xff"])
+async def test_a_count_that_cannot_be_read_is_told_as_such(body):
+    model = ClaudeModel(api_key="k")
+    model._connection = pieces = Pieces()
+    pieces.pieces += [body, b""]
+    with pytest.raises(EngineFailed) as failed:
+        await model.count(prompt())
+    assert failed.value.code == "unreadable"
+
+
 def prompt(**fields):
     hi = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
     return Prompt(model="claude-sonnet-5-5", system="", messages=[hi], max_tokens=1000, **fields)

@@ -1,14 +1,16 @@
 """Clients that take more than they should: each is bounded, and hurts nobody else."""
 
 import asyncio
+import json
 
 import aiohttp
 import pytest
 from engine_io import OPEN, engine_of, opened, polled, posted, probed
-from test_sockets import SECRET, until
+from test_sockets import SECRET, token, until
 
 from turnlog.transports.socketio import connection as connections_module
 from turnlog.transports.socketio import engine, polling, server
+from turnlog.transports.websocket.frames import MOST_OF_A_STRANGER, TOO_LARGE
 
 LONG = "/" + "x" * 190
 CUT_OFF = (400, '{"code":3,"message":"Bad request"}')
@@ -60,7 +62,9 @@ async def test_a_stranger_that_does_not_read_is_not_written_to(monkeypatch):
     monkeypatch.setattr(server, "MOST_REFUSALS", 10**9)
     async with engine_of(secret=SECRET) as (connections, http):
         sid = sid_of((await polled(http))[1])
-        posting = asyncio.create_task(posted(http, sid, *[f"40{LONG},"] * polling.MOST_PACKETS))
+        packet = f"40{LONG},"
+        packets = [packet] * (MOST_OF_A_STRANGER // len(f"{packet}|"))
+        posting = asyncio.create_task(posted(http, sid, *packets))
         await until(lambda: connections[sid].is_full)
         one = connections[sid]
         await until(lambda: one._room is not None)  # it waits until the client reads
@@ -80,6 +84,40 @@ async def test_there_is_no_namespace_but_one():
         for packet in ('42/admin,7["session:leave"]', "41/admin,", '428["session:leave"]'):
             await line.send_str(packet)
         assert await line.receive_str() == '438[{"ok":true}]'
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_a_stranger_says_no_more_over_a_websocket_than_who_it_is(is_known):
+    long = f'42["session:leave",{{"x":"{"x" * MOST_OF_A_STRANGER}"}}]'
+    async with engine_of(secret=SECRET) as (_, http), http.ws_connect(f"{OPEN}websocket") as line:
+        await line.receive_str()
+        if is_known:
+            await line.send_str("40" + json.dumps({"token": token()}))
+            assert (await line.receive_str()).startswith("40")
+        await line.send_str(long)
+        await line.send_str('427["session:leave"]')
+        answer = await line.receive()
+        assert (answer.data == '437[{"ok":true}]') is is_known
+        assert (line.close_code == TOO_LARGE) is not is_known
+
+
+async def test_who_said_by_polling_who_it_is_may_say_much_over_its_websocket():
+    long = f'42["session:leave",{{"x":"{"x" * MOST_OF_A_STRANGER}"}}]'
+    async with engine_of() as (_, http):
+        sid = await opened(http)
+        assert await posted(http, sid, long) == (200, "ok")
+        async with probed(http, sid) as line:
+            await line.send_str("5")
+            await line.send_str(long)
+            await line.send_str('427["session:leave"]')
+            assert await line.receive_str() == '437[{"ok":true}]'
+
+
+async def test_a_stranger_says_no_more_by_polling_than_who_it_is():
+    async with engine_of(secret=SECRET) as (connections, http):
+        sid = sid_of((await polled(http))[1])
+        assert await posted(http, sid, "4" + "x" * MOST_OF_A_STRANGER) == CUT_OFF
+        assert connections == {}
 
 
 # bodies

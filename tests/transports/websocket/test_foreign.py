@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from turnlog.transports.websocket import foreign
-from turnlog.transports.websocket.frames import MOST_BYTES, Parcel
+from turnlog.transports.websocket.frames import MOST_BYTES, MOST_OF_A_STRANGER, Parcel
 from turnlog.transports.websocket.line import serve
 
 
@@ -96,14 +96,17 @@ async def test_what_a_client_says_is_heard_unless_the_line_is_paused():
 
 
 @pytest.mark.parametrize("kind", ["text", "bytes"])
-async def test_a_message_that_is_too_large_is_not_heard(kind):
+@pytest.mark.parametrize("most", [MOST_OF_A_STRANGER, MOST_BYTES])
+async def test_a_message_that_is_too_large_is_not_heard(kind, most):
     host, listener, task = await opened()
+    if most == MOST_BYTES:
+        listener.line.welcome()
     message = {"text": "a", "bytes": b"a"}[kind]
-    for size in (MOST_BYTES, MOST_BYTES + 1, 1):
+    for size in (most, most + 1, 1):
         host.inbox.put_nowait({"type": "websocket.receive", kind: message * size})
     async with asyncio.timeout(60):
         await task
-    assert listener.heard_ones == [message * MOST_BYTES]
+    assert listener.heard_ones == [message * most]
     assert host.sent[-1] == {"type": "websocket.close", "code": 1009}
     assert listener.losses == 1
 

@@ -136,7 +136,7 @@ class ClaudeModel:
                     raise errors.failed(errors.UNREADABLE)
         try:
             return int(msgspec.json.decode(whole)["input_tokens"])
-        except (LookupError, TypeError, ValueError) as error:
+        except (LookupError, RecursionError, TypeError, ValueError) as error:
             raise errors.failed(errors.UNREADABLE) from error
 
     async def _body(self, prompt: Prompt) -> dict[str, Any]:

@@ -117,9 +117,17 @@ class Connection:
 
     # from the client
 
+    def welcome(self) -> None:
+        """It has said who it is."""
+        self.is_known = True
+        if self.line is not None:
+            self.line.welcome()
+
     def opened(self, line: Line) -> None:
         """It has a websocket from now on."""
         self.line, self.probe = line, None
+        if self.is_known:
+            line.welcome()
         line.write(*self.taken())
         self.wake_poll()
 

@@ -104,7 +104,7 @@ class Engine:
 
     def welcome(self, connection: Connection) -> None:
         """It has said who it is."""
-        connection.is_known = True
+        connection.welcome()
         self._strangers.discard(connection)
 
     # what connections tell

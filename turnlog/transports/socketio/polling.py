@@ -13,7 +13,7 @@ from turnlog.net import TooMuch
 from turnlog.transports.http.request import MOST_BYTES, SLOWEST_BODY
 from turnlog.transports.socketio import packets
 from turnlog.transports.socketio.connection import Connection
-from turnlog.transports.websocket.frames import Parcel
+from turnlog.transports.websocket.frames import MOST_OF_A_STRANGER, Parcel
 
 BETWEEN = "\x1e"  # two packets of one body
 MOST_PACKETS = 1000  # of one body
@@ -92,7 +92,8 @@ async def _packets(connection: Connection, receive: Receive) -> list[str]:
     """What the body says. Raises TimeoutError also where the connection is over before it."""
     try:
         async with asyncio.timeout(SLOWEST_BODY) as connection.reading:
-            body = await _body(receive)
+            most = MOST_BYTES if connection.is_known else MOST_OF_A_STRANGER
+            body = await _body(receive, most)
     finally:
         connection.reading = None
     said = body.decode().split(BETWEEN)
@@ -101,14 +102,14 @@ async def _packets(connection: Connection, receive: Receive) -> list[str]:
     return said
 
 
-async def _body(receive: Receive) -> bytes:
+async def _body(receive: Receive, most: int) -> bytes:
     body, more = bytearray(), True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         body += message.get("body", b"")
-        if len(body) > MOST_BYTES:
+        if len(body) > most:
             raise TooMuch
         more = message.get("more_body", False)
     return bytes(body)

@@ -12,6 +12,7 @@ from typing import Any
 from turnlog.transports.websocket.frames import (
     CLOSE,
     MOST_BYTES,
+    MOST_OF_A_STRANGER,
     NORMAL,
     PING,
     PONG,
@@ -50,7 +51,8 @@ class WebSocket(asyncio.Protocol):
         self.listener = listener
         self._connections = connections
         self._outbox: list[bytes] = []  # frames that are sent together, when the loop comes round
-        self._reader: Reader | None = Reader(MOST_BYTES)  # None: whatever comes is not read
+        # None: whatever comes is not read
+        self._reader: Reader | None = Reader(MOST_OF_A_STRANGER)
         self._is_held = False  # the listener wants to hear nothing
         self._is_behind = False  # frames wait in the reader
         self._counted = asyncio.get_running_loop().time()  # since when frames are counted
@@ -77,6 +79,10 @@ class WebSocket(asyncio.Protocol):
             if not self._outbox:
                 asyncio.get_running_loop().call_soon(self._flush)
             self._outbox.append(parcel.frame)
+
+    def welcome(self) -> None:
+        if self._reader is not None:
+            self._reader.most_bytes = MOST_BYTES
 
     def pause_reading(self) -> None:
         if self.is_open:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.types import Receive, Send
 
-from turnlog.transports.websocket.frames import MOST_BYTES, NORMAL, TOO_LARGE, Parcel
+from turnlog.transports.websocket.frames import (
+    MOST_BYTES,
+    MOST_OF_A_STRANGER,
+    NORMAL,
+    TOO_LARGE,
+    Parcel,
+)
 
 if TYPE_CHECKING:
     from turnlog.transports.websocket.line import Listener
@@ -23,6 +29,7 @@ class ForeignSocket:
         self.listener = listener
         self._receive = receive
         self._send = send
+        self._most_bytes = MOST_OF_A_STRANGER  # of a message
         self._waiting: deque[Parcel] = deque()
         self._size = 0
         self._hears = asyncio.Event()
@@ -61,6 +68,9 @@ class ForeignSocket:
 
     write_soon = write  # a task writes, which the loop comes round to
 
+    def welcome(self) -> None:
+        self._most_bytes = MOST_BYTES
+
     def pause_reading(self) -> None:
         self._hears.clear()
 
@@ -87,7 +97,7 @@ class ForeignSocket:
 
     def _heard(self, message: str | bytes) -> None:
         """The server has a limit of its own, which may be larger."""
-        if len(message) > MOST_BYTES:
+        if len(message) > self._most_bytes:
             self.close(TOO_LARGE)
             self.listener.lost()
         else:

@@ -28,6 +28,10 @@ class Line(Protocol):
         """Send it with what is written next, or when the loop comes round: it waits for no I/O."""
         ...
 
+    def welcome(self) -> None:
+        """The client is known: its messages may be as long as a question."""
+        ...
+
     def pause_reading(self) -> None:
         """Hear nothing for now; what the client sends stays on its side."""
         ...

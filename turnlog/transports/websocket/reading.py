@@ -43,11 +43,11 @@ class Broken(Exception):
 class Reader:
     """One client's bytes. After Broken, or CLOSE, there is nothing more to read."""
 
-    __slots__ = ("_buffer", "_fragments", "_kind", "_most", "_parts", "frames", "is_behind")
+    __slots__ = ("_buffer", "_fragments", "_kind", "_parts", "frames", "is_behind",
+                 "most_bytes")  # fmt: skip
 
     def __init__(self, most_bytes: int) -> None:
-        """`most_bytes`: of one message, all its fragments together."""
-        self._most = most_bytes
+        self.most_bytes = most_bytes  # of one message, all its fragments together
         self._buffer = bytearray()  # the beginning of a frame
         self._kind: int | None = None  # of the message whose fragments come
         self._parts = bytearray()
@@ -89,8 +89,8 @@ class Reader:
                 return None
             (size,) = number.unpack_from(buffer, at)
             at += width
-        if size + len(self._parts) > self._most and first & 0xF not in CONTROL:
-            raise Broken(TOO_LARGE, f"a message has at most {self._most} bytes")
+        if size + len(self._parts) > self.most_bytes and first & 0xF not in CONTROL:
+            raise Broken(TOO_LARGE, f"a message has at most {self.most_bytes} bytes")
         begin, end = at + MASK, at + MASK + size
         if len(buffer) < end:
             return None

@@ -70,7 +70,7 @@ def _event(headers: dict[str, str], payload: bytes) -> Raw | None:
         if headers.get(":message-type") == "event":
             data = body.get("bytes")
             return decode(base64.b64decode(data)) if data else None
-    except (AttributeError, ValueError) as error:
+    except (AttributeError, RecursionError, ValueError) as error:
         raise failed(UNREADABLE) from error
     kind = headers.get(":exception-type") or headers.get(":error-code") or ""
     message = body.get("message") if isinstance(body, dict) else ""
