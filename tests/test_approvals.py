@@ -13,7 +13,6 @@ from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import SECRET, as_user, is_problem
 from turnlog.testing.office import office
-from turnlog.turns import approvals
 from turnlog.turns.live_turn import LiveTurn
 
 PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))
@@ -247,7 +246,7 @@ async def test_what_expired_while_the_server_was_down_is_told_to_the_model():
 
 async def test_a_decision_waits_for_a_turn_to_begin_and_not_for_its_end():
     live, delivered = LiveTurn("t", "s", "alice"), []
-    deciding = asyncio.create_task(approvals._delivered(live, k.TurnResumed()))
+    deciding = asyncio.create_task(live.takes(k.TurnResumed()))
     await asyncio.sleep(0)
 
     async def deliver(event):

@@ -15,7 +15,7 @@ from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports import wire
-from turnlog.turns import line, stopping
+from turnlog.turns import approvals, line, stopping
 
 USER = "ann"
 WAITS = [Reply("Let me see.", ToolCall("wait")), Reply("Done.")]
@@ -234,3 +234,70 @@ async def test_a_node_that_lost_its_turn_shows_no_end_of_it():
         await both.one.rest()
         shown = both.two.bus.channels[both.session].events
         assert [live.entry.event.type for live in shown][-2:] == ["message", "complete"]
+
+
+PAYS = [Reply(ToolCall("wait"), ToolCall("pay", id="toolu_1")), Reply("Paid.")]
+
+
+async def asked_beside_a_tool(both):
+    """A turn of the first node that has asked, and has a tool running."""
+    turn = await both.ask(both.one)
+    asking = both.one.follow_turn(USER, turn)
+    await up_to(asking, k.ApprovalRequested)
+    (approval,) = await both.two.store.list_approvals(USER, status="pending")
+    return asking, approval.id
+
+
+async def test_a_decision_at_another_node_is_taken_while_a_tool_still_runs():
+    async with nodes(*PAYS) as both:
+        asking, approval = await asked_beside_a_tool(both)
+        taken = await both.two.answer_approval(USER, approval, Decision(approved=True, reason="ok"))
+        assert (taken.status, taken.reason, both.go.is_set()) == ("approved", "ok", False)
+        both.go.set()
+        seen = await up_to(asking, k.Complete)
+        assert [e.event.result for e in seen if isinstance(e.event, k.ToolResult)] == [
+            "went",
+            "paid",
+        ]
+        assert (await both.kept()).count("approval_resolved") == 1
+        indexes = [entry.envelope.index for entry in seen]
+        assert indexes == list(range(indexes[0], indexes[0] + len(seen)))
+
+
+async def test_of_many_decisions_at_two_nodes_one_counts():
+    async with nodes(*PAYS) as both:
+        asking, approval = await asked_beside_a_tool(both)
+        answers = await asyncio.gather(
+            *(
+                node.answer_approval(USER, approval, Decision(approved=True))
+                for node in (both.two, both.one, both.two, both.two)
+            ),
+            return_exceptions=True,
+        )
+        kinds = sorted(type(answer).__name__ for answer in answers)
+        assert kinds == ["AlreadyDecided"] * 3 + ["Approval"]
+        both.go.set()
+        await up_to(asking, k.Complete)
+        assert (await both.kept()).count("approval_resolved") == 1
+
+
+async def test_a_decision_that_nobody_takes_is_busy(monkeypatch):
+    monkeypatch.setattr(approvals, "TAKES_WITHIN", 0.05)
+    async with nodes(*PAYS) as both:
+        asking, approval = await asked_beside_a_tool(both)
+        make_deaf(both.one)
+        with pytest.raises(Busy):
+            await both.two.answer_approval(USER, approval, Decision(approved=True))
+        both.go.set()
+
+
+async def test_a_decision_whose_signal_is_lost_is_kept_when_the_turn_waits():
+    async with nodes(*PAYS) as both:
+        asking, approval = await asked_beside_a_tool(both)
+        make_deaf(both.one)
+        answer = both.two.answer_approval(USER, approval, Decision(approved=True))
+        deciding = asyncio.create_task(answer)
+        both.go.set()
+        assert (await deciding).status == "approved"
+        await up_to(asking, k.Complete)
+        assert (await both.kept()).count("approval_resolved") == 1

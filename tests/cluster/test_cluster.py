@@ -20,6 +20,9 @@ LONG = " ".join(f"word-{n}" for n in range(2_000))  # a minute, at this pace
 SHORT = " ".join(f"word-{n}" for n in range(30))  # a second
 HEALED_WITHIN = 15.0 + 30.0  # seconds, as promised; the rest is for a machine that is busy
 APP = """
+import asyncio
+from pathlib import Path
+
 from turnlog import Agent, create_app, tool
 
 @tool(approval="always")
@@ -27,7 +30,14 @@ async def pay(amount: int) -> str:
     "Pay somebody."
     return f"paid {amount}"
 
-app = create_app(agents=[Agent("helper", prompt="You help.", tools=[pay])])
+@tool(writes=False)
+async def wait() -> str:
+    "Returns when the test lets it go."
+    while not Path(__file__).parent.with_name("go").exists():
+        await asyncio.sleep(0.05)
+    return "went"
+
+app = create_app(agents=[Agent("helper", prompt="You help.", tools=[pay, wait])])
 """
 
 
@@ -39,6 +49,7 @@ def answer(body):
         "write": Reply(LONG),
         "tell": Reply(SHORT),
         "pay": Reply(ToolCall("pay", {"amount": 5})),
+        "wait and pay": Reply(ToolCall("wait"), ToolCall("pay", {"amount": 5})),
     }.get(last["text"], Reply("Fine."))
 
 
@@ -120,6 +131,25 @@ async def test_any_node_shows_stops_and_decides(folder, database, redis_url):
         pages = [shown(await through_proxy.reload(session)) for _ in range(3)]
         assert pages[0] == pages[1] == pages[2]
         await proven(database, session)
+
+
+async def test_a_decision_reaches_the_node_where_another_tool_still_runs(
+    folder, database, redis_url
+):
+    async with office(folder, database, redis_url, size=2) as (_, (a, b)):
+        session = await a.session()
+        async with b.watch(session) as events:
+            await a.send(session, "wait and pay")
+            asked = (await until(events, "approval_requested"))[-1]
+            approval = f"/api/approvals/{asked['approvalId']}"
+            taken = await b.ask("POST", approval, {"approved": True})
+            assert taken["status"] == "approved"
+            (folder / "go").touch()
+            done = await until(events, "complete")
+        results = [e["result"] for e in done if e["type"] == "tool_result"]
+        assert results == ["went", "paid 5"]
+        evidence = await proven(database, session)
+        assert [row.type for row in evidence.log].count("approval_resolved") == 1
 
 
 @pytest.mark.parametrize("how", ["kill", "hang"])

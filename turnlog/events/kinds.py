@@ -221,7 +221,7 @@ class ApprovalResolved(Event, frozen=True, kw_only=True, tag="approval_resolved"
     """A person decided; or nobody did in time, or the question was withdrawn."""
 
     kept: ClassVar[bool] = True
-    log_only: ClassVar[frozenset[str]] = frozenset({"outcome", "argsHash"})
+    log_only: ClassVar[frozenset[str]] = frozenset({"outcome", "argsHash", "toldAs"})
 
     approval_id: str
     approved: bool
@@ -230,6 +230,7 @@ class ApprovalResolved(Event, frozen=True, kw_only=True, tag="approval_resolved"
     reason: str | None = None
     args: dict[str, Any] | UnsetType = UNSET  # where the person changed them
     args_hash: str = ""  # of the arguments that may run
+    told_as: str | UnsetType = UNSET  # which answer it is, where another process was given it
 
 
 class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):

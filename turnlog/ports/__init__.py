@@ -7,7 +7,7 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 from turnlog.ports.audit import OPEN, Audit, AuditRead, AuditTrail, Evidence
 from turnlog.ports.backend import Backend, Estimate, Estimating, StartedTurn
 from turnlog.ports.billing import Billing, Charge, Rate, Spent, no_price
-from turnlog.ports.bus import Batches, Bus, Encode, Give, LiveEvent, OnSignal, Signal
+from turnlog.ports.bus import Batches, Bus, Decided, Encode, Give, LiveEvent, OnSignal, Signal
 from turnlog.ports.consent import (
     ASKER,
     RULES,
@@ -119,6 +119,7 @@ __all__ = [
     "CallOutput",
     "CallStarted",
     "Charge",
+    "Decided",
     "Decision",
     "Encode",
     "Engine",

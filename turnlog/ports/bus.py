@@ -7,8 +7,17 @@ import msgspec
 
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor
+from turnlog.events.kinds import ApprovalResolved
 
-Signal = Literal["stop", "wake"]
+
+class Decided(msgspec.Struct, frozen=True):
+    """A decision, for the process that works on the turn which asked for it."""
+
+    turn_id: str
+    event: ApprovalResolved
+
+
+Signal = Literal["stop", "wake"] | Decided
 OnSignal = Callable[[str, Signal], None]  # of which session; returns at once
 Encode = Callable[[Stamped], bytes]  # an event as clients see it
 
@@ -57,7 +66,8 @@ class Bus(Protocol):
     def signal(self, session_id: str, signal: Signal) -> None:
         """Tell every process. A signal may get lost: who needs its effect checks, and repeats it.
 
-        stop: stop the turn of this session. wake: a turn of this session is over, or waits.
+        stop: stop the turn of this session. wake: a turn of this session is over, or waits, or
+        has taken a decision. Decided: take it, whoever works on its turn.
         """
         ...
 

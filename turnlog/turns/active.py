@@ -42,6 +42,7 @@ from turnlog.turns.recovery import draft_events, goes_on, recover, unkept
 from turnlog.turns.repeats import started_before, waits_already
 from turnlog.turns.resting import Resting
 from turnlog.turns.stopping import Stopping
+from turnlog.turns.telling import Telling
 from turnlog.turns.wakes import Wakes
 
 _log = logging.getLogger(__name__)
@@ -81,6 +82,7 @@ class RunningTurns:
         self.stop = Stopping(store, bus, self._wakes, self._of, self.withdraw, self.heal).stop
         resting = Resting(store, self._wakes, self._live)
         self.is_at_rest, self._gives_way = resting.is_at_rest, resting.gives_way
+        self.telling = Telling(bus, self._wakes, self._live)
         self._leaving = False
         self._starting = 0  # turns that are being written down, and run as soon as they are
         self.asked = asyncio.Event()  # a turn waits: what it asks may expire
@@ -99,8 +101,10 @@ class RunningTurns:
         if signal == "stop":
             for live in self._of(session_id):
                 live.stop()
-        else:
+        elif signal == "wake":
             self._wakes.wake(session_id)
+        else:
+            self.telling.hear(session_id, signal)
 
     # a question
 

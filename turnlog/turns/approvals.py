@@ -10,6 +10,7 @@ import logging
 from typing import Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from turnlog.errors import (
     AlreadyDecided,
@@ -26,10 +27,10 @@ from turnlog.events.clock import now, seconds_until
 from turnlog.events.content import hash_of
 from turnlog.pipeline.admission import check_texts
 from turnlog.pipeline.parts import PartsFor
+from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import Approval, Decision, Store, Turn, User
 from turnlog.turns.active import RunningTurns
 from turnlog.turns.edits import check_edit
-from turnlog.turns.live_turn import LiveTurn
 from turnlog.turns.server_event import SERVER, server_envelope
 
 _log = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ MOST_REASON = 2_000  # characters
 LONGEST_SLEEP = 60.0  # another process may have asked something that expires sooner
 RETRY = 0.5  # seconds, where another process is at what has expired
 TRIES = 5
+TAKES_WITHIN = 10.0  # seconds that another process has
 
 
 class Decisions:
@@ -81,7 +83,7 @@ class Decisions:
             _refuse_late(approval)
             if decision.args is not None:
                 await self._check_edit(asker, approval, decision.args)
-            await self._resolve(asker, approval, _resolved(user.id, approval, decision))
+            await self._resolve_anywhere(asker, approval, _resolved(user.id, approval, decision))
         except AlreadyDecided as refused:
             await self._record_refusal(user.id, approval, str(refused))
             raise
@@ -108,11 +110,41 @@ class Decisions:
 
     # inside
 
+    async def _resolve_anywhere(
+        self, asker: str, approval: Approval, event: k.ApprovalResolved
+    ) -> None:
+        """The same wherever the turn is. Whoever works on it is told, until the log has it."""
+        try:
+            return await self._resolve(asker, approval, event)
+        except Busy as busy:
+            error = busy
+        event = replace(event, told_as=new_id())
+        deadline = asyncio.get_running_loop().time() + TAKES_WITHIN
+        while asyncio.get_running_loop().time() < deadline:
+            await self._turns.telling.tell(approval, event)
+            try:
+                return await self._resolve(asker, approval, event)
+            except AlreadyDecided:
+                if await self._is_kept(asker, approval, event):
+                    return None
+                raise
+            except Busy as busy:
+                error = busy
+        raise error
+
+    async def _is_kept(self, asker: str, approval: Approval, event: k.ApprovalResolved) -> bool:
+        """Whether the turn has taken this very answer, and not another one."""
+        turn = await self._store.find_turn(asker, approval.session_id, approval.turn_id)
+        assert turn is not None
+        log = await self._store.read(asker, approval.session_id, after=turn.first_seq)
+        answers = [entry.event for entry in log if isinstance(entry.event, k.ApprovalResolved)]
+        return any(answer.told_as == event.told_as for answer in answers)
+
     async def _resolve(self, user_id: str, approval: Approval, event: k.ApprovalResolved) -> None:
         """Keep the decision in the turn that waits for it, and let the turn go on."""
         for _ in range(TRIES):
             if live := self._turns.live(approval.turn_id):
-                if await _delivered(live, event):
+                if await live.takes(event):
                     return
             elif turn := await self._turns.claim(user_id, approval.session_id):
                 await self._go_on(turn, event)
@@ -186,17 +218,6 @@ class Decisions:
             pass  # others were quicker, or are at it; or the turn was ended
         except Exception:  # the next one expires all the same
             _log.exception("approval %s could not be expired", approval.id)
-
-
-async def _delivered(live: LiveTurn, event: Event) -> bool:
-    """Whether the turn has taken the event. If not, it has come to rest."""
-    await live.begun.wait()
-    if live.deliver is not None:
-        with contextlib.suppress(TurnOver):  # it has just begun to wait, or ended
-            await live.deliver(event)
-            return True
-    await live.over.wait()
-    return False
 
 
 def _sleep(due: str | None) -> float:

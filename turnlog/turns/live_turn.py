@@ -1,10 +1,11 @@
 """The handle of a running turn: stopped, timed out, and known to be over."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
-from turnlog.errors import TimedOut
+from turnlog.errors import TimedOut, TurnOver
 from turnlog.events.base import Event
 from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import Turn
@@ -35,6 +36,7 @@ class LiveTurn:
         self.user_id = user_id
         self.over = asyncio.Event()  # nobody works on it here any more
         self.deliver: Deliver | None = None  # an event from outside, once the turn has begun
+        self.told: set[object] = set()  # decisions that another process has told, by `told_as`
         self.begun = asyncio.Event()  # it takes events from outside; or is over
         self._because: BaseException | None = None
         self._working: asyncio.Task[Any] | None = None  # while it may be stopped
@@ -47,6 +49,16 @@ class LiveTurn:
         """From now on the turn takes events from outside."""
         self.deliver = deliver
         self.begun.set()
+
+    async def takes(self, event: Event) -> bool:
+        """Whether the turn has taken the event from outside. If not, it has come to rest."""
+        await self.begun.wait()
+        if self.deliver is not None:
+            with contextlib.suppress(TurnOver):  # it has just begun to wait, or ended
+                await self.deliver(event)
+                return True
+        await self.over.wait()
+        return False
 
     def end(self) -> None:
         """Nobody works on the turn here any more."""

@@ -15,6 +15,8 @@ from turnlog.buses.stream import Away, Hear, Lost, Nudge, Parcel, end
 from turnlog.statements import numbered, read_statements
 
 SQL = read_statements("turnlog.buses.postgres")
+# https://www.postgresql.org/docs/current/sql-notify.html: "shorter than 8000 bytes"
+MOST_TOLD = 7_999
 NUDGES, SIGNALS = "turnlog_live", "turnlog_signals"
 ANSWERS_WITHIN = 5.0  # seconds
 LOOKS_EVERY = 2.0  # seconds between two questions whether the server is still there
@@ -82,6 +84,9 @@ class PostgresStream:
         """The same."""
 
     async def signal(self, body: bytes) -> None:
+        """One that is too long is lost, as any may be."""
+        if len(body) > MOST_TOLD:
+            return
         async with self._turn, _answers():
             await self._fetch("nudge", channel=SIGNALS, body=body.decode())
 

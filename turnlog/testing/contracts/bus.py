@@ -11,7 +11,7 @@ class TestMyBus(BusContract):
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 
 import pytest
@@ -20,11 +20,12 @@ from msgspec.structs import replace
 from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
 from turnlog.events.cursor import BEGINNING, Cursor, before, cursor_of
-from turnlog.ports import Bus, LiveEvent, OnSignal
+from turnlog.ports import Bus, LiveEvent
 from turnlog.testing import samples as s
+from turnlog.testing.contracts.signals import SignalContract
 from turnlog.testing.shown_turns import (
     WHOLE,
-    Heard,
+    Connected,
     chunk,
     deaf,
     refused,
@@ -35,11 +36,10 @@ from turnlog.testing.shown_turns import (
 )
 from turnlog.transports import wire
 
-Connected = Callable[[OnSignal], Awaitable[Bus]]
 SMALL = 50_000
 
 
-class BusContract:
+class BusContract(SignalContract):
     """Every event after the cursor, once, in order; or None, once. And signals."""
 
     @pytest.fixture
@@ -293,26 +293,6 @@ class BusContract:
             for entry in shown:
                 here.publish("s", [entry])
             assert await until(following, shown[-1]) == shown
-
-    async def test_a_signal_reaches_every_process_and_the_one_that_gave_it(
-        self, connected: Connected
-    ) -> None:
-        here, there = Heard(), Heard()
-        bus, _ = await connected(here), await connected(there)
-        bus.signal("s", "stop")
-        bus.signal("other", "wake")
-        for heard in (here, there):
-            assert [await heard.next(), await heard.next()] == [("s", "stop"), ("other", "wake")]
-
-    async def test_a_process_that_has_closed_hears_nothing(self, connected: Connected) -> None:
-        here, there = Heard(), Heard()
-        bus, closed = await connected(here), await connected(there)
-        await closed.close()
-        bus.signal("s", "stop")
-        assert await here.next() == ("s", "stop")
-        again = await connected(there)
-        again.signal("s", "wake")
-        assert await there.next() == ("s", "wake")
 
     async def test_when_it_closes_followers_get_the_rest_and_are_done(self, bus: Bus) -> None:
         first, *rest = turn(*WHOLE)
