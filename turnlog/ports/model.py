@@ -50,9 +50,10 @@ class CallStarted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnreadableCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The model asked for a tool with arguments that are no JSON object. Not an event."""
+    """The model asked for a tool with arguments that cannot be read. Not an event."""
 
     block: int  # of the message that comes with it
+    why: str = "The arguments were not a JSON object."  # for the model
 
 
 CallOutput = Event | CallStarted | UnreadableCall

@@ -1,15 +1,13 @@
 """The end of a model call: the calls in the answer, and everything that is stored with it."""
 
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.ports import Batch, CallOutput, Hidden, Output, UnreadableCall
-
-NOT_JSON = "The arguments were not a JSON object. Nothing was run."
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -47,7 +45,7 @@ def read_answer(
     if not answers:
         return None
     message = _as_it_ended(answers[0])
-    broken = {output.block for output in outputs if type(output) is UnreadableCall}
+    broken = {output.block: output.why for output in outputs if type(output) is UnreadableCall}
     message, unreadable = _with_own_ids(message, taken, broken)
     kept: list[Output] = [
         message if type(output) is k.Message else output
@@ -57,7 +55,11 @@ def read_answer(
     tool_uses = _calls_of(message)
     if not tool_uses:
         return Answer(message, [], [], kept)
-    refused = [failed(call, NOT_JSON) for call in tool_uses if call.tool_use_id in unreadable]
+    refused = [
+        failed(call, f"{unreadable[call.tool_use_id]} Nothing was run.")
+        for call in tool_uses
+        if call.tool_use_id in unreadable
+    ]
     routes = all(call.tool_name in handovers for call in tool_uses)
     silent = routes and not shown and not message.content
     if silent:
@@ -100,12 +102,12 @@ def failed(call: k.ToolUse, why: str) -> k.ToolResult:
 
 
 def _with_own_ids(
-    message: k.Message, taken: set[str], broken: set[int]
-) -> tuple[k.Message, set[str]]:
+    message: k.Message, taken: set[str], broken: Mapping[int, str]
+) -> tuple[k.Message, dict[str, str]]:
     """Some gateways number the calls of each answer anew: such an id gets one of ours. So does
     one with a NUL, which not every store can write.
     """
-    blocks, unreadable = list(message.blocks), set()
+    blocks, unreadable = list(message.blocks), {}
     for index, block in enumerate(blocks):
         if block["type"] == "tool_use":
             if not block["id"] or "\0" in block["id"] or block["id"] in taken:
@@ -113,7 +115,7 @@ def _with_own_ids(
                 blocks[index] = block
             taken.add(block["id"])
             if index in broken:
-                unreadable.add(block["id"])
+                unreadable[block["id"]] = broken[index]
     return msgspec.structs.replace(message, blocks=blocks), unreadable
 
 

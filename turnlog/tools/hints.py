@@ -15,6 +15,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from turnlog.events import numbers
+
 _log = logging.getLogger(__name__)
 _MADE_BY = ("pydantic", "pydantic_core", "annotated_types")
 _NONE = type(None)
@@ -51,12 +53,24 @@ def field_of(hint: Any, default: Any) -> tuple[Any, Any]:
 def read(value: Any, hint: Any) -> Any:
     """JSON as a value of this type. Raises msgspec.ValidationError, in words for the model."""
     try:
-        return msgspec.convert(value, hint, dec_hook=_decode)
+        made = msgspec.convert(value, hint, dec_hook=_decode)
     except msgspec.ValidationError:
         raise
     except Exception as error:  # of a validator or a `__post_init__` that somebody wrote
         _log.warning("the check of a value failed", exc_info=True, extra={"own": True})
         raise msgspec.ValidationError(f"The check failed ({type(error).__name__})") from None
+    if too_long := numbers.beyond_floats(value):
+        _refuse_rounded(made, too_long)
+    return made
+
+
+def _refuse_rounded(made: Any, too_long: set[int]) -> None:
+    """A parameter that is a float takes integers too, and would round them."""
+    for number in too_long:
+        if float(number) in numbers.floats_in(msgspec.to_builtins(made, enc_hook=encode)):
+            raise msgspec.ValidationError(
+                f"The number {number} would be rounded to {float(number)!r}"
+            )
 
 
 def _decode(kind: type, value: Any) -> Any:

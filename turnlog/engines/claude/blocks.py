@@ -7,14 +7,19 @@ kept by `merge`, so that what the API learns later is stored and goes back to it
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from turnlog.engines.claude.bounds import Meter
 from turnlog.engines.claude.drops import DELTA_FIELDS
 from turnlog.engines.claude.sse import decode
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.content import Block
+from turnlog.events.numbers import decoder
+from turnlog.ports import UnreadableCall
 
 Raw = dict[str, Any]
+_arguments = decoder()
 PIECES = ("text", "thinking", "partial_json", "signature", "citation")  # one a known delta
 
 
@@ -23,7 +28,7 @@ class Open:
 
     __slots__ = (
         "_cited", "_message_id", "_meter", "_ready", "_since", "_uncited", "_unsaid",
-        "aside", "block", "closed", "duration", "pieces", "position", "rules",
+        "aside", "block", "closed", "duration", "pieces", "position", "rules", "unreadable",
     )  # fmt: skip
 
     def __init__(
@@ -38,6 +43,7 @@ class Open:
         self.pieces: list[str] = []  # of the text or the thought, as chunks said it; or arguments
         self.rules = RULES.get(block["type"], OTHER_RULES)
         self.aside: Raw = {}  # what came with it, and is no part of it
+        self.unreadable: UnreadableCall | None = None  # where its arguments cannot be
         self._unsaid: list[str] = []  # pieces that no chunk has
         self._ready: list[Event] = []
         self._cited: list[Raw] = []
@@ -139,24 +145,25 @@ class Open:
         )
 
     def _close_json(self, text: str) -> None:
-        """Put the arguments together. What is not a JSON object is kept, but never run."""
+        """Put the arguments together. What is not a JSON object is kept, but never run; nor is
+        what has a number that would be rounded.
+        """
         if not text.strip():
             return
         self._meter.wrote(len(text))
+        why = UnreadableCall(block=self.position)
         try:
-            value = decode(text)
-        except (RecursionError, ValueError):
+            value = decode(text, _arguments)
+        except (RecursionError, ValueError) as error:
             value = None
+            if isinstance(error, msgspec.ValidationError):  # of a number: it is JSON
+                why = UnreadableCall(block=self.position, why=f"{error}.")
         if isinstance(value, dict):
             self.block["input"] = value
         else:
             self.block["input"] = {}
             self.aside["partial_json"] = text
-
-    @property
-    def unreadable(self) -> bool:
-        """Whether it is a call whose arguments are no JSON object."""
-        return "partial_json" in self.aside
+            self.unreadable = why
 
 
 def merge(block: Raw, delta: Raw) -> None:

@@ -160,17 +160,17 @@ def _one(run: bytes) -> Raw | None:
     return {"type": "content_block_delta", "index": index, "delta": {"type": name, field: text}}
 
 
-def decode(data: bytes | str) -> Any:
+def decode(data: bytes | str, decoder: msgspec.json.Decoder[Any] = _decoder) -> Any:
     """The JSON. Half a character costs a replacement character, not the answer.
 
     Raises ValueError for what is no JSON.
     """
     try:
-        return _decoder.decode(data)
+        return decoder.decode(data)
     except (msgspec.DecodeError, UnicodeError):
         text = data.encode(errors="replace") if isinstance(data, str) else data
         whole = text.decode(errors="replace").encode()
-        return _decoder.decode(_HALVES.sub(_whole, whole))
+        return decoder.decode(_HALVES.sub(_whole, whole))
 
 
 def _whole(escape: re.Match[bytes]) -> bytes:

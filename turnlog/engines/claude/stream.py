@@ -19,7 +19,7 @@ from turnlog.engines.claude.errors import UNREADABLE, failed, stream_error
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.content import Block, usage_of
-from turnlog.ports import CallOutput, CallStarted, UnreadableCall
+from turnlog.ports import CallOutput, CallStarted
 
 Output = CallOutput
 _log = logging.getLogger(__name__)
@@ -179,11 +179,8 @@ class Call:
             reported=self._usage,
             details=self._details(),
         )
-        outputs: list[Output] = [
-            UnreadableCall(block=opened.position)
-            for opened in self._blocks.values()
-            if opened.unreadable
-        ]
+        calls = [opened.unreadable for opened in self._blocks.values()]
+        outputs: list[Output] = [call for call in calls if call is not None]
         if cited := message.citations:
             outputs.append(
                 k.CitationsFound(message_id=self.message_id, count=len(cited), citations=cited)

@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 
 from turnlog.events import kinds as k
+from turnlog.events import numbers
+from turnlog.ports import UnreadableCall
 
 Json = dict[str, Any]
 
@@ -69,12 +71,14 @@ def _text(content: Any) -> str:
     return "\n".join(str(part.get("text") or part.get("type")) for part in content)
 
 
-def blocks(output: Sequence[Any]) -> tuple[list[k.Thinking], list[Json], list[int], list[int]]:
+def blocks(
+    output: Sequence[Any],
+) -> tuple[list[k.Thinking], list[Json], list[int], list[UnreadableCall]]:
     """Thoughts, the blocks of the message, where each stands, and which calls cannot be read."""
     thoughts: list[k.Thinking] = []
     made: list[Json] = []
     indexes: list[int] = []
-    unreadable: list[int] = []
+    unreadable: list[UnreadableCall] = []
     at = 0
     for item in output:
         if item.type == "reasoning":
@@ -95,19 +99,22 @@ def blocks(output: Sequence[Any]) -> tuple[list[k.Thinking], list[Json], list[in
                 indexes.append(at)
                 at += 1
         elif item.type == "function_call":
-            args = _arguments(item.arguments)
-            if args is None:
-                unreadable.append(len(made))
-            about = {"id": item.call_id, "name": item.name, "input": args or {}}
+            args = _arguments(item.arguments, block=len(made))
+            if isinstance(args, UnreadableCall):
+                unreadable.append(args)
+                args = {}
+            about = {"id": item.call_id, "name": item.name, "input": args}
             made.append({"type": "tool_use", **about})
             indexes.append(at)
             at += 1
     return thoughts, made, indexes, unreadable
 
 
-def _arguments(text: str) -> Json | None:
+def _arguments(text: str, *, block: int) -> Json | UnreadableCall:
     try:
-        args = msgspec.json.decode(text or "{}")
+        args = numbers.decoder().decode(text or "{}")
+    except msgspec.ValidationError as error:
+        return UnreadableCall(block=block, why=f"{error}.")
     except (ValueError, RecursionError):  # no JSON, half a character, or nested too deep
-        return None
-    return args if isinstance(args, dict) else None
+        args = None
+    return args if isinstance(args, dict) else UnreadableCall(block=block)

@@ -19,7 +19,7 @@ from turnlog.engines.openai_agents import conversation
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.content import usage_of
-from turnlog.ports import CallOutput, CallStarted, Prompt, UnreadableCall
+from turnlog.ports import CallOutput, CallStarted, Prompt
 
 FAKE = "__fake_id__"  # what the SDK calls every answer of a chat-completions model
 STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
@@ -185,8 +185,7 @@ class _Reading:
             token_usage=usage_of(reported),
             reported=reported,
         )
-        wrong = [UnreadableCall(block=at) for at in unreadable]
-        return [*closing, *wrong, *thoughts, message]
+        return [*closing, *unreadable, *thoughts, message]
 
     def failed(self, event: Any) -> list[CallOutput]:
         self.over = True

@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from turnlog.errors import BadInput, NotFound, TooLarge
+from turnlog.events import numbers
 from turnlog.net import TooMuch, read_bounded
 from turnlog.ports import Backend, User
 from turnlog.transports.fitting import misfit
@@ -78,7 +79,7 @@ class UserRequest:
 
     async def body(self, kind: type[T], most: int = MOST_BYTES) -> T:
         """The request's JSON, checked. An empty body is an empty object."""
-        return decoded(await self.raw(most), kind)
+        return decoded(await self.raw(most), kind, exact=True)
 
     async def object(self, most: int = MOST_BYTES) -> dict[str, Any]:
         """The request's JSON, which must be an object, unchecked."""
@@ -95,10 +96,15 @@ def _without_nul(id: str) -> str:
     return id
 
 
-def decoded(raw: bytes, kind: type[A]) -> A:
-    """The JSON of a body, checked; of an empty one, an empty object. Raises BadInput."""
+def decoded(raw: bytes, kind: type[A], *, exact: bool = False) -> A:
+    """The JSON of a body, checked; of an empty one, an empty object. Raises BadInput.
+
+    `exact`: also for a number in it that would be rounded.
+    """
+    body = raw or b"{}"
     try:
-        return msgspec.json.decode(raw or b"{}", type=kind)
+        found: A = numbers.decode(body, kind) if exact else msgspec.json.decode(body, type=kind)
+        return found
     except msgspec.ValidationError as error:
         raise BadInput(f"The body does not fit: {misfit(error, kind)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from turnlog.errors import BadInput, TooMany, TurnlogError
+from turnlog.events import numbers
 from turnlog.transports import problem
 from turnlog.transports.fitting import misfit
 from turnlog.transports.http.resources.approvals import Answer
@@ -56,7 +57,8 @@ def payload(items: Sequence[msgspec.Raw], kind: type[T]) -> T:
     if len(items) > 2:
         raise BadInput("Send one object with the event.")
     try:
-        return msgspec.json.decode(items[1] if len(items) == 2 else b"{}", type=kind)
+        found: T = numbers.decode(items[1] if len(items) == 2 else b"{}", kind)
+        return found
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise BadInput(f"The payload does not fit: {misfit(error, kind)}") from None
 

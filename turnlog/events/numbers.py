@@ -1,0 +1,66 @@
+"""Arguments with the numbers that somebody wrote: what a float cannot hold is refused, not rounded.
+
+JSON's integers are of any size here: they can lose digits only where a parameter is a float.
+"""
+
+import sys
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+SHORT = 16  # characters of a number without an exponent that a float always holds
+HELD = 2**53  # up to it floats hold every integer
+BIGGEST = int(sys.float_info.max)  # of a bigger one msgspec makes no float
+
+
+def exact(text: str) -> float:
+    """The number. Raises ValueError, in words for a model, where it would become another one."""
+    value = float(text)
+    if len(text) <= SHORT and "e" not in text.lower():
+        return value
+    try:
+        is_same = Decimal(text) == Decimal(repr(value))
+    except InvalidOperation:  # an exponent beyond all bounds
+        is_same = False
+    if not is_same:
+        written = text if len(text) <= 60 else f"{text[:60]}…"
+        raise ValueError(
+            f"The number {written} would be rounded to {value!r}: write it with at most 15 digits, "
+            "or as a string if the tool takes one"
+        )
+    return value
+
+
+@lru_cache(maxsize=64)
+def decoder(kind: Any = Any) -> msgspec.json.Decoder[Any]:
+    """Of JSON that holds arguments. Raises msgspec.ValidationError where `exact` raises."""
+    return msgspec.json.Decoder(kind, float_hook=exact)
+
+
+def decode(data: bytes | str, kind: Any) -> Any:
+    return decoder(kind).decode(data)
+
+
+def beyond_floats(value: Any) -> set[int]:
+    """The integers in a JSON value that a float would round."""
+    found = (each for each in _leaves(value) if type(each) is int and abs(each) > HELD)
+    return {each for each in found if abs(each) <= BIGGEST and int(float(each)) != each}
+
+
+def floats_in(value: Any) -> set[float]:
+    return {each for each in _leaves(value) if type(each) is float}
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    left = [value]
+    while left:
+        match left.pop():
+            case dict() as inner:
+                left += inner.values()
+            case list() | tuple() | set() | frozenset() as inner:
+                left += inner
+            case leaf:
+                yield leaf
