@@ -54,6 +54,19 @@ async def test_every_page_works_below_the_place_where_the_server_is_mounted(brow
         assert [path for path in asked if not path.startswith(f"{PLACE}/")] == []
 
 
+async def test_a_wrong_address_leads_back_to_where_the_server_is_mounted(browser):
+    async with (
+        scripted_app(Reply("Hello."), agents=[Agent("a")]) as (app, _),
+        mounted(app) as url,
+        tab(browser, url) as one,
+    ):
+        await one.go(f"{PLACE}/seesions/1")
+        await one.page.get_by_text(f"Nothing is at {PLACE}/seesions/1.").wait_for()
+        await one.page.locator(".empty").get_by_role("link", name="New session").click()
+        await one.page.get_by_label("Message", exact=True).wait_for()
+        assert one.page.url.rstrip("/") == url + PLACE
+
+
 async def test_a_user_signs_in_with_a_provider_below_that_place(browser):
     async with provided(serve=mounted) as (_, here):
         context = await new_context(browser)

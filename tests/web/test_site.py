@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from turnlog.testing.apps import served
+from turnlog.testing.apps import is_problem, served
 from turnlog.transports.http import site
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
@@ -39,6 +39,32 @@ async def test_every_place_of_the_page_is_the_same_document(http, path):
     for rule in ("default-src 'none'", "script-src 'self'", "require-trusted-types-for 'script'"):
         assert rule in policy
     assert "unsafe" not in policy
+
+
+ASKED_BY_A_BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/s", "/sessions/1/2/3", "/api/nothing"])
+async def test_a_wrong_address_is_the_page_for_browsers_and_a_problem_for_others(http, path):
+    page = await http.get(path, headers={"accept": ASKED_BY_A_BROWSER})
+    assert (page.status_code, page.headers["content-type"][:9]) == (404, "text/html")
+    assert 'id="root"' in page.text
+    assert page.headers["content-security-policy"] == site.policy()
+    for accept in ("*/*", "application/json"):
+        is_problem(await http.get(path, headers={"accept": accept}), 404, "not_found")
+
+
+async def test_no_other_error_becomes_the_page(http):
+    accept = {"accept": ASKED_BY_A_BROWSER}
+    is_problem(await http.post("/nothing", headers=accept), 404, "not_found")
+    is_problem(await http.delete("/api/sessions", headers=accept), 405, "method_not_allowed")
+    is_problem(await http.get("/api/sessions/nothing", headers=accept), 404, "not_found")
+
+
+async def test_where_no_page_was_built_a_wrong_address_is_a_problem(http, monkeypatch):
+    monkeypatch.setattr(site, "built", dict)
+    answer = await http.get("/nothing", headers={"accept": ASKED_BY_A_BROWSER})
+    is_problem(answer, 404, "not_found")
 
 
 async def test_only_sites_that_are_named_may_show_the_chat_in_a_frame():

@@ -13,6 +13,7 @@ import { listen } from "./embed/host";
 import { comeBack } from "./signin/code";
 import { SignInDialog } from "./signin/SignInDialog";
 import { Frame } from "./ui/Frame";
+import { MissingPage } from "./ui/MissingPage";
 
 const UsagePage = lazy(() => import("./usage/UsagePage"));
 const AuditPage = lazy(() => import("./audit/AuditPage"));
@@ -31,7 +32,7 @@ function App(): ReactNode {
           <Route path="/usage">{() => <UsagePage />}</Route>
           <Route path="/embed">{() => <EmbedPage />}</Route>
           <Route path="/audit">{() => <AuditList />}</Route>
-          <Route>{() => <NewPage />}</Route>
+          <Route>{() => <MissingPage />}</Route>
         </Switch>
       </Suspense>
       <SignInDialog />

@@ -61,13 +61,14 @@ def http_app(
     table = [_starlette_route(routes, guards, backend, mcp) for routes in by_path.values()]
     table.sort(key=lambda route: route.path != MESSAGES)  # it is searched from the top
     messages, *others = table
+    site = Site(origins)
     app = Streams(
         lifespan=lifespan,
         middleware=_middleware(auth, origins),
-        routes=[messages, *Site(origins).routes(), *others],
+        routes=[messages, *site.routes(), *others],
         exception_handlers={
             TurnlogError: problem.explained,
-            HTTPException: problem.http,
+            HTTPException: site.missing,
             Exception: problem.unexplained,
         },
     )

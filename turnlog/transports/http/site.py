@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
+from turnlog.transports import problem
 from turnlog.transports.mounting import route_path
 
 # What the page knows: it shows the same document, and its script looks at the address.
@@ -96,6 +97,17 @@ class Site:
         """A script that pages of other sites load."""
         response = await self.file(request)
         response.headers["cross-origin-resource-policy"] = "cross-origin"
+        return response
+
+    async def missing(self, request: Request, error: Exception) -> Response:
+        """Who types a wrong address into a browser sees the page, which says so; anybody else gets
+        the problem.
+        """
+        is_missing = getattr(error, "status_code", 500) == 404 and request.method in ("GET", "HEAD")
+        if not (is_missing and "text/html" in request.headers.get("accept", "") and built()):
+            return await problem.http(request, error)
+        response = self.document(request, self._page)
+        response.status_code = 404
         return response
 
     def document(self, request: Request, rules: str) -> Response:
