@@ -7,9 +7,7 @@ makes sense. Transports turn them into problem documents, the pipeline into `err
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-MOST_NAME = (
-    100  # characters; with longer ones nobody is helped, and a million take a quarter second
-)
+MOST_NAME = 100  # characters: to look for the nearest of a million takes a quarter second
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
