@@ -33,7 +33,7 @@ export function NewPage(): ReactNode {
     try {
       const waiting = await leaveRoom();
       const session = waiting && !agent ? waiting : await create(agent ?? undefined);
-      if (waiting && agent) void change(waiting.id, { archived: true }); // nothing is ever said in it
+      if (waiting && agent) void change(waiting.id, { archived: true }).catch(() => {}); // nothing is ever said in it
       if (thinking.enabled) await setThinking(session, true, thinking.budget);
       const message = outbox.take(once);
       void outboxOf(session.id).send(message);

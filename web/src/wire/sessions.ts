@@ -34,9 +34,13 @@ export function useSession(id: string): Session | undefined {
   return useValue(list).sessions.find((one) => one.id === id) ?? (open?.id === id ? open : undefined);
 }
 
+let looks = 0;
+
+/** What another look has asked for since is not undone by a late answer. */
 export async function refresh(search = list.get().search, archived = list.get().archived): Promise<void> {
+  const look = ++looks;
   const page = await get<Page>(`/api/sessions?limit=50&order=activity${query(search, archived)}`);
-  list.set({ ...page, search, archived, loaded: true });
+  if (look === looks) list.set({ ...page, search, archived, loaded: true });
 }
 
 function query(search: string, archived: boolean): string {
@@ -44,10 +48,10 @@ function query(search: string, archived: boolean): string {
 }
 
 export async function more(): Promise<void> {
-  const { sessions, cursor, search, archived } = list.get();
+  const { cursor, search, archived } = list.get();
   if (!cursor) return;
   const page = await get<Page>(`/api/sessions?limit=50&order=activity&cursor=${encodeURIComponent(cursor)}${query(search, archived)}`);
-  list.update((now) => ({ ...now, sessions: [...sessions, ...page.sessions], cursor: page.cursor }));
+  list.update((now) => (now.cursor === cursor ? { ...now, sessions: [...now.sessions, ...page.sessions], cursor: page.cursor } : now));
 }
 
 export async function create(agent?: string): Promise<Session> {
