@@ -59,6 +59,17 @@ class Place:
         while len(await node.store.line.turn_ids(self.session)) < count:
             await asyncio.sleep(0)
 
+    async def left_in_line(self, node):
+        """Two sessions with a message in line each, whose sender has gone."""
+        sessions = [self.session, (await node.create_session(USER)).id]
+        for self.session in sessions:
+            await self.ask(node, "wait")
+            waits = self.enqueue(node, "next")
+            await self.in_line(node, 1)
+            waits.cancel()
+            await node.stop_turn(USER, self.session)
+        return sessions
+
     async def asked(self, node, count):
         """What was asked, once there are so many questions and no turn runs."""
         while True:
@@ -194,13 +205,7 @@ async def test_what_cannot_be_asked_any_more_holds_nobody_up(claude, monkeypatch
 async def test_a_message_that_fails_holds_up_no_other_session(claude, monkeypatch, error):
     place = Place(claude)
     node = await place.node(MemoryStore())
-    sessions, tasks = [place.session, (await node.create_session(USER)).id], []
-    for place.session in sessions:
-        await place.ask(node, "wait")
-        tasks.append(place.enqueue(node, "next"))
-        await place.in_line(node, 1)
-        tasks[-1].cancel()  # whoever sent it has gone
-        await node.stop_turn(USER, place.session)
+    sessions = await place.left_in_line(node)
     begin = node._turns._lines._begin
 
     async def fails_in_one(waiting):
@@ -223,13 +228,7 @@ async def test_a_message_that_cannot_be_read_holds_up_no_other_session(claude, m
     """As one that a newer version wrote."""
     place, store = Place(claude), MemoryStore()
     node = await place.node(store)
-    sessions = [place.session, (await node.create_session(USER)).id]
-    for place.session in sessions:
-        await place.ask(node, "wait")
-        waits = place.enqueue(node, "next")
-        await place.in_line(node, 1)
-        waits.cancel()  # whoever sent it has gone
-        await node.stop_turn(USER, place.session)
+    sessions = await place.left_in_line(node)
     (unreadable,), get = await store.line.turn_ids(sessions[0]), store.line.get
 
     async def fails_for_one(turn_id):
