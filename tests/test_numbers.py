@@ -61,6 +61,14 @@ def test_an_integer_of_any_size_is_read_as_it_is(value, hint):
     assert hints.read(value, hints.checkable(hint, "here")) == value
 
 
+def test_many_long_integers_are_looked_through_once(monkeypatch):
+    looks, floats_in = [], numbers.floats_in
+    monkeypatch.setattr(numbers, "floats_in", lambda value: looks.append(1) or floats_in(value))
+    value = [LOT + n for n in range(100)]
+    assert hints.read(value, list[int]) == value
+    assert len(looks) == 1
+
+
 async def test_a_tool_is_called_with_what_the_model_wrote_or_not_at_all():
     got = []
 

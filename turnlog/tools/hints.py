@@ -66,8 +66,9 @@ def read(value: Any, hint: Any) -> Any:
 
 def _refuse_rounded(made: Any, too_long: set[int]) -> None:
     """A parameter that is a float takes integers too, and would round them."""
+    floats = numbers.floats_in(msgspec.to_builtins(made, enc_hook=encode))
     for number in too_long:
-        if float(number) in numbers.floats_in(msgspec.to_builtins(made, enc_hook=encode)):
+        if float(number) in floats:
             raise msgspec.ValidationError(
                 f"The number {number} would be rounded to {float(number)!r}"
             )
