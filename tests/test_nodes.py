@@ -8,7 +8,7 @@ import pytest
 
 from turnlog import Agent, Settings, Turnlog, create_app, tool
 from turnlog.buses.memory import MemoryBus
-from turnlog.errors import Busy, NotFound
+from turnlog.errors import AlreadyDecided, Busy, NotFound
 from turnlog.events import kinds as k
 from turnlog.ports import Decision, Question
 from turnlog.projections.proof import prove
@@ -248,6 +248,12 @@ async def asked_beside_a_tool(both):
     return asking, approval.id
 
 
+def has_no_holes(seen):
+    """Whether the events stand side by side on screen."""
+    indexes = [entry.envelope.index for entry in seen]
+    return indexes == list(range(indexes[0], indexes[0] + len(seen)))
+
+
 async def test_a_decision_at_another_node_is_taken_while_a_tool_still_runs():
     async with nodes(*PAYS) as both:
         asking, approval = await asked_beside_a_tool(both)
@@ -260,8 +266,18 @@ async def test_a_decision_at_another_node_is_taken_while_a_tool_still_runs():
             "paid",
         ]
         assert (await both.kept()).count("approval_resolved") == 1
-        indexes = [entry.envelope.index for entry in seen]
-        assert indexes == list(range(indexes[0], indexes[0] + len(seen)))
+        assert has_no_holes(seen)
+
+
+async def test_a_decision_that_comes_again_while_a_tool_runs_takes_no_place_on_screen():
+    async with nodes(*PAYS) as both:
+        asking, approval = await asked_beside_a_tool(both)
+        await both.one.answer_approval(USER, approval, Decision(approved=True))
+        for _ in range(3):
+            with pytest.raises(AlreadyDecided):
+                await both.one.answer_approval(USER, approval, Decision(approved=True))
+        both.go.set()
+        assert has_no_holes(await up_to(asking, k.Complete))
 
 
 async def test_of_many_decisions_at_two_nodes_one_counts():
@@ -277,8 +293,9 @@ async def test_of_many_decisions_at_two_nodes_one_counts():
         kinds = sorted(type(answer).__name__ for answer in answers)
         assert kinds == ["AlreadyDecided"] * 3 + ["Approval"]
         both.go.set()
-        await up_to(asking, k.Complete)
+        seen = await up_to(asking, k.Complete)
         assert (await both.kept()).count("approval_resolved") == 1
+        assert has_no_holes(seen)
 
 
 async def test_a_decision_that_nobody_takes_is_busy(monkeypatch):

@@ -18,7 +18,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from turnlog.errors import Archived, ContentErased, TurnOver
+from turnlog.errors import AlreadyDecided, Archived, ContentErased, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Attributed, Envelope
 from turnlog.pipeline.asking import admitted_files, sent
@@ -284,7 +284,12 @@ async def _deliver(batches: Sequence[Batch], state: TurnState, parts: Parts) -> 
     if batches[-1].ends and (ending := complete_with(events, state)):
         events.append(Attributed(ending, state.agent, internal=False, kept=False))
         append = partial(append, complete=ending)
-    await store_and_emit(place(events, state), state, append, partial(_emit, state, parts))
+    index = state.index
+    try:
+        await store_and_emit(place(events, state), state, append, partial(_emit, state, parts))
+    except AlreadyDecided:  # nothing of it is kept, and nothing was shown in its place
+        state.index = index
+        raise
 
 
 def _emit(state: TurnState, parts: Parts, placed: Sequence[Envelope], number: int) -> None:
