@@ -21,8 +21,8 @@ def exact(text: str) -> float:
     value = float(text)
     if len(text) <= SHORT and "e" not in text.lower():
         return value
-    try:
-        is_same = Decimal(text) == Decimal(repr(value))
+    try:  # some print all 17 digits that tell a float from its neighbours
+        is_same = Decimal(text) in (Decimal(repr(value)), Decimal(f"{value:.17g}"))
     except InvalidOperation:  # an exponent beyond all bounds
         is_same = False
     if not is_same:

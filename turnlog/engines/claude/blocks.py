@@ -5,6 +5,7 @@ kept by `merge`, so that what the API learns later is stored and goes back to it
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -151,19 +152,21 @@ class Open:
         if not text.strip():
             return
         self._meter.wrote(len(text))
-        why = UnreadableCall(block=self.position)
+        value = None
         try:
             value = decode(text, _arguments)
-        except (RecursionError, ValueError) as error:
-            value = None
-            if isinstance(error, msgspec.ValidationError):  # of a number: it is JSON
-                why = UnreadableCall(block=self.position, why=f"{error}.")
-        if isinstance(value, dict):
-            self.block["input"] = value
-        else:
-            self.block["input"] = {}
+        except msgspec.ValidationError as error:  # of a number: it is JSON
+            self.unreadable = UnreadableCall(block=self.position, why=f"{error}.")
+            with suppress(ValueError):  # of one beyond all floats
+                value = decode(text)
+        except (RecursionError, ValueError):
+            pass
+        if not isinstance(value, dict):
+            value = {}
+            self.unreadable = self.unreadable or UnreadableCall(block=self.position)
+        if self.unreadable is not None:
             self.aside["partial_json"] = text
-            self.unreadable = why
+        self.block["input"] = value
 
 
 def merge(block: Raw, delta: Raw) -> None:
