@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 from pydantic import BaseModel
+from raw_events import TOOL, block, json_piece, read, start, stop
 
 from turnlog.errors import BadInput
 from turnlog.events import kinds as k
 from turnlog.events import numbers
-from turnlog.ports import Agent
+from turnlog.ports import Agent, UnreadableCall
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import is_problem, kept_events, scripted_app, served
 from turnlog.tools import hints
@@ -126,3 +127,32 @@ def test_an_edit_with_a_number_that_would_be_rounded_is_refused_over_a_socket():
     payload = b'{"approvalId": "x", ' + EDIT[1:] % ROUNDED.encode()
     with pytest.raises(BadInput, match=ROUNDED):
         requests.payload([msgspec.Raw(b'"approval"'), msgspec.Raw(payload)], requests.Respond)
+
+
+# of Claude
+
+
+@pytest.mark.parametrize(
+    ("number", "kept"),
+    [
+        ("0.1000000000000000055", {"amount": 0.1}),
+        ("12345678901234.123456789", {"amount": 12345678901234.123}),
+        ("1e400", {}),
+    ],
+)
+def test_arguments_with_a_number_that_would_be_rounded_are_kept_and_never_run(number, kept):
+    text = f'{{"amount": {number}}}'
+    _, out = read(start(), *block(TOOL, json_piece(text)), *stop("tool_use"))
+    (call,) = [each for each in out if isinstance(each, UnreadableCall)]
+    assert f"The number {number} would be rounded to" in call.why
+    assert out[-1].blocks[0]["input"] == kept  # as the provider's own library has it
+    assert out[-1].details == {"aside": {"block 0": {"partial_json": text}}}
+
+
+def test_integers_of_any_size_are_arguments():
+    text = '{"id": 123456789012345678901234567890, "amount": -9007199254740993}'
+    _, out = read(start(), *block(TOOL, json_piece(text)), *stop("tool_use"))
+    assert out[-1].blocks[0]["input"] == {
+        "id": 123456789012345678901234567890,
+        "amount": -9007199254740993,
+    }
