@@ -3,24 +3,19 @@
 import asyncio
 from itertools import count
 
+from own_model import OwnModel
+
 from turnlog.events import kinds as k
 from turnlog.events.content import TokenUsage
 from turnlog.ports import CallStarted
 
 
-class ObedientModel:
+class ObedientModel(OwnModel):
     """It calls the tools that the question names, and then answers; `wait`: it says no more."""
 
     def __init__(self, *tools):
         self._tools = {tool.name for tool in tools}
         self._ids = count()
-
-    async def open(self): ...
-
-    async def close(self): ...
-
-    async def count(self, prompt):
-        return 1
 
     async def call(self, prompt):
         last = prompt.messages[-1]["content"][-1]

@@ -1,5 +1,7 @@
 """A Model that plays streams of the API from memory, one raw event after the other."""
 
+from own_model import OwnModel
+
 from turnlog import Agent, Settings, create_app
 from turnlog.engines.claude.stream import Call
 from turnlog.errors import EngineFailed
@@ -10,7 +12,7 @@ from turnlog.testing import invariants
 from turnlog.transports import wire
 
 
-class PlayedModel:
+class PlayedModel(OwnModel):
     """Each call plays the next stream; in a team, the next one of whoever is asked.
 
     `pause` is called and awaited after each event that says something.
@@ -33,13 +35,6 @@ class PlayedModel:
                 raise call.failure
         if not call.finished:
             raise EngineFailed("stream_cut", "It was cut.", retryable=True)
-
-    async def count(self, prompt):
-        return 1
-
-    async def open(self): ...
-
-    async def close(self): ...
 
 
 async def played(stream):

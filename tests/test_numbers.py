@@ -129,7 +129,14 @@ def test_an_edit_with_a_number_that_would_be_rounded_is_refused_over_a_socket():
         requests.payload([msgspec.Raw(b'"approval"'), msgspec.Raw(payload)], requests.Respond)
 
 
-# of Claude
+# of a model
+
+
+@pytest.mark.parametrize(("number", "kept"), [(ROUNDED, {"a": 0.1}), ("1e400", {})])
+def test_arguments_with_a_number_that_would_be_rounded_are_kept_and_say_why(number, kept):
+    value, why = numbers.arguments(f'{{"a": {number}}}')
+    assert value == kept
+    assert f"The number {number} would be rounded to" in why
 
 
 @pytest.mark.parametrize(

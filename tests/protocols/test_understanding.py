@@ -3,8 +3,7 @@
 import pytest
 
 from turnlog.engines.langgraph.calls import _ToolCall
-from turnlog.engines.openai_agents.conversation import _arguments
-from turnlog.ports import UnreadableCall
+from turnlog.events import numbers
 from turnlog.transports.protocols.understanding import value_of
 
 DEEP = '{"a": ' + "[" * 5000 + "]" * 5000 + "}"
@@ -18,11 +17,7 @@ def test_what_a_clients_tool_gave_is_a_text_where_it_is_no_json(text):
 
 @pytest.mark.parametrize("text", ["{", "[]", DEEP], ids=["cut", "a list", "deep"])
 def test_arguments_that_cannot_be_read_are_told_from_others(text):
-    assert _arguments(text, block=1) == UnreadableCall(block=1)
+    assert numbers.arguments(text) == ({}, numbers.NO_OBJECT)
     assert _ToolCall(args=text).parsed() is None
-    assert _arguments('{"a": 1}', block=1) == _ToolCall(args='{"a": 1}').parsed() == {"a": 1}
-
-
-def test_arguments_with_a_number_that_would_be_rounded_name_it():
-    call = _arguments('{"a": 0.1000000000000000055}', block=1)
-    assert "The number 0.1000000000000000055 would be rounded to 0.1" in call.why
+    assert numbers.arguments('{"a": 1}') == ({"a": 1}, None)
+    assert _ToolCall(args='{"a": 1}').parsed() == {"a": 1}

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import aclosing
 
 import pytest
+from own_model import OwnModel
 
 from turnlog import Agent, Settings, create_app
 from turnlog.events import kinds as k
@@ -16,20 +17,11 @@ from turnlog.turns.healer import Healer
 USER = "ann"
 
 
-class Noting:
+class Noting(OwnModel):
     """A Model that notes when it is asked."""
 
     def __init__(self, notes):
         self._notes = notes
-
-    async def open(self):
-        pass
-
-    async def close(self):
-        pass
-
-    async def count(self, prompt):
-        return 1
 
     async def call(self, prompt):
         self._notes.append("asked")

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 
 import pytest
+from own_model import OwnModel
 
 from turnlog import Agent, Settings, create_app
 from turnlog.events import kinds as k
@@ -46,21 +47,12 @@ for name in ("newest_turn", "read", "append", "begin_turn", "get_session"):
     setattr(Slow, name, slowly(getattr(MemoryStore, name)))
 
 
-class Writing:
+class Writing(OwnModel):
     """A Model that writes its answer piece by piece."""
 
     def __init__(self, chance):
         self._chance = chance
         self._calls = 0
-
-    async def open(self):
-        pass
-
-    async def close(self):
-        pass
-
-    async def count(self, prompt):
-        return 1
 
     async def call(self, prompt):
         self._calls += 1

@@ -98,6 +98,14 @@ class Tab:
         await self.page.get_by_label("Message", exact=True).fill(text)
         await self.page.keyboard.press("Enter")
 
+    async def asks_for_approval(self, path, text):
+        """Go there and ask. The card, when it is there."""
+        await self.go(path)
+        await self.ask(text)
+        card = self.page.locator(".approval")
+        await card.wait_for()
+        return card
+
     async def ended(self, turns=1):
         """Wait until this many turns have their last line."""
         rows = self.page.locator('.row[data-kind="footer"], .row[data-kind="ending"] .ending.bad')

@@ -126,10 +126,7 @@ async def test_an_approval_hides_nothing_behind_its_own_words(browser):
     async with office(Reply(asked), more=[pay]) as here:
         session = await here.session()
         async with tab(browser, here.url) as one:
-            await one.go(f"/s/{session}")
-            await one.ask("Pay")
-            card = one.page.locator(".approval")
-            await card.wait_for()
+            card = await one.asks_for_approval(f"/s/{session}", "Pay")
             assert (await card.bounding_box())["height"] < 600  # all of it is seen at once
             assert "24,000 characters: scroll to read them all." in await card.inner_text()
             assert "0.00012345" in await card.inner_text()

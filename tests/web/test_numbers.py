@@ -34,10 +34,7 @@ async def test_an_edit_of_another_field_sends_each_number_as_the_model_wrote_it(
     async with office(Reply(ToolCall("pay", asked)), Reply("Done."), more=[pay]) as here:
         session = await here.session()
         async with tab(browser, here.url) as one:
-            await one.go(f"/s/{session}")
-            await one.ask("Pay")
-            card = one.page.locator(".approval")
-            await card.wait_for()
+            card = await one.asks_for_approval(f"/s/{session}", "Pay")
             await one.follow(place.format(session=session))
             await card.wait_for()
             assert SHOWN in await card.inner_text()

@@ -4,7 +4,8 @@ JSON's integers are of any size here: they can lose digits only where a paramete
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
@@ -13,6 +14,8 @@ import msgspec
 
 SHORT = 16  # characters of a number without an exponent that a float always holds
 HELD = 2**53  # up to it floats hold every integer
+NO_OBJECT = "The arguments were not a JSON object."
+_rounding = msgspec.json.Decoder()
 BIGGEST = int(sys.float_info.max)  # of a bigger one msgspec makes no float
 
 
@@ -36,8 +39,34 @@ def exact(text: str) -> float:
 
 @lru_cache(maxsize=64)
 def decoder(kind: Any = Any) -> msgspec.json.Decoder[Any]:
-    """Of JSON that holds arguments. Raises msgspec.ValidationError where `exact` raises."""
+    """Of JSON that holds arguments. Raises msgspec.ValidationError where `exact` raises: for the
+    numbers of whatever has no type of its own, as arguments have none.
+    """
     return msgspec.json.Decoder(kind, float_hook=exact)
+
+
+def _plainly(text: str, decoder: msgspec.json.Decoder[Any]) -> Any:
+    return decoder.decode(text)
+
+
+def arguments(
+    text: str, read: Callable[[str, msgspec.json.Decoder[Any]], Any] = _plainly
+) -> tuple[dict[str, Any], str | None]:
+    """What a model wrote for a tool, and why it cannot be run, if it cannot. With a number that
+    would be rounded it is kept as others have it; what is no JSON object is kept as an empty one.
+    """
+    value, why = None, None
+    try:
+        value = read(text, decoder())
+    except msgspec.ValidationError as error:  # of a number: it is JSON
+        why = f"{error}."
+        with suppress(ValueError):  # of one beyond all floats
+            value = read(text, _rounding)
+    except (RecursionError, ValueError):
+        pass
+    if isinstance(value, dict):
+        return value, why
+    return {}, why or NO_OBJECT
 
 
 def decode(data: bytes | str, kind: Any) -> Any:

@@ -8,6 +8,7 @@ import msgspec
 from turnlog.events.base import Event
 from turnlog.events.chunks import Chunk
 from turnlog.events.content import Sampling
+from turnlog.events.numbers import NO_OBJECT
 from turnlog.ports.tools import ToolSpec
 
 # Shows chunks at once, and wakes nobody for them. False: they have to be yielded. It is used while
@@ -53,7 +54,7 @@ class UnreadableCall(msgspec.Struct, frozen=True, kw_only=True):
     """The model asked for a tool with arguments that cannot be read. Not an event."""
 
     block: int  # of the message that comes with it
-    why: str = "The arguments were not a JSON object."  # for the model
+    why: str = NO_OBJECT  # for the model
 
 
 CallOutput = Event | CallStarted | UnreadableCall

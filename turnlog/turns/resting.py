@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from turnlog.pipeline.turn_state import resumed
 from turnlog.ports import Question, StartedTurn, Store, Turn
 from turnlog.turns.live_turn import LiveTurn
-from turnlog.turns.wakes import Wakes
+from turnlog.turns.wakes import SOON, Wakes
 
 WITHIN = 2.0  # seconds: another agent of the team may still speak
-LOOKS_EVERY = 0.25  # seconds: signals may get lost, and so may processes
 
 
 class Resting:
@@ -53,7 +52,7 @@ class Resting:
                     return turn.state == "waiting"
                 if clock() > deadline or not await self._only_asks(turn):
                     return False
-                await wake.within(LOOKS_EVERY)
+                await wake.within(SOON)
                 wake.clear()
         return False
 

@@ -8,10 +8,9 @@ from turnlog.events.kinds import Complete
 from turnlog.pipeline.ending import completed_again
 from turnlog.ports import OPEN, Bus, Store, Turn
 from turnlog.turns.live_turn import LiveTurn
-from turnlog.turns.wakes import Wakes
+from turnlog.turns.wakes import SOON, Wakes
 
 WITHIN = 10.0  # seconds that another process has
-LOOKS_EVERY = 0.25  # seconds: signals may get lost, and so may processes
 Here = Callable[[str], Sequence[LiveTurn]]  # what this process works on in a session
 Withdraw = Callable[[str, str], Awaitable[bool]]  # ends what waits, of this user and session
 Heal = Callable[[str], Awaitable[None]]
@@ -48,7 +47,7 @@ class Stopping:
                 wake.clear()
                 await self._heal(session_id)  # its process may have died
                 if not await self._tell(user_id, session_id):
-                    await wake.within(LOOKS_EVERY)
+                    await wake.within(SOON)
         return await self._was_stopped(wanted)
 
     async def _tell(self, user_id: str, session_id: str) -> bool:

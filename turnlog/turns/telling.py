@@ -12,10 +12,9 @@ from turnlog.errors import AlreadyDecided
 from turnlog.events.kinds import ApprovalResolved
 from turnlog.ports import Approval, Bus, Decided
 from turnlog.turns.live_turn import LiveTurn
-from turnlog.turns.wakes import Wakes
+from turnlog.turns.wakes import SOON, Wakes
 
 _log = logging.getLogger(__name__)
-LOOKS_EVERY = 0.25  # seconds
 
 
 class Telling:
@@ -32,7 +31,7 @@ class Telling:
         """Returns when somebody may have taken it."""
         with self._wakes.of(approval.session_id) as wake:
             self._bus.signal(approval.session_id, Decided(approval.turn_id, event))
-            await wake.within(LOOKS_EVERY)
+            await wake.within(SOON)
 
     def hear(self, session_id: str, decided: Decided) -> None:
         """Take it, once, if this process works on its turn."""

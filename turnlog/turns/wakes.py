@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+SOON = 0.25  # seconds after which one looks again: signals may get lost, and so may processes
+
 
 class Wake(asyncio.Event):
     """Set when a turn of its session is over, or waits."""
 
     async def within(self, seconds: float) -> bool:
-        """Wait for it. Says whether it came: a signal may get lost, and so may a process."""
+        """Wait for it. Says whether it came."""
         try:
             async with asyncio.timeout(seconds):
                 return await self.wait()

@@ -5,10 +5,7 @@ kept by `merge`, so that what the API learns later is stored and goes back to it
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
-
-import msgspec
 
 from turnlog.engines.claude.bounds import Meter
 from turnlog.engines.claude.drops import DELTA_FIELDS
@@ -16,11 +13,10 @@ from turnlog.engines.claude.sse import decode
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.content import Block
-from turnlog.events.numbers import decoder
+from turnlog.events.numbers import arguments
 from turnlog.ports import UnreadableCall
 
 Raw = dict[str, Any]
-_arguments = decoder()
 PIECES = ("text", "thinking", "partial_json", "signature", "citation")  # one a known delta
 
 
@@ -152,21 +148,10 @@ class Open:
         if not text.strip():
             return
         self._meter.wrote(len(text))
-        value = None
-        try:
-            value = decode(text, _arguments)
-        except msgspec.ValidationError as error:  # of a number: it is JSON
-            self.unreadable = UnreadableCall(block=self.position, why=f"{error}.")
-            with suppress(ValueError):  # of one beyond all floats
-                value = decode(text)
-        except (RecursionError, ValueError):
-            pass
-        if not isinstance(value, dict):
-            value = {}
-            self.unreadable = self.unreadable or UnreadableCall(block=self.position)
-        if self.unreadable is not None:
+        self.block["input"], why = arguments(text, decode)
+        if why is not None:
+            self.unreadable = UnreadableCall(block=self.position, why=why)
             self.aside["partial_json"] = text
-        self.block["input"] = value
 
 
 def merge(block: Raw, delta: Raw) -> None:

@@ -250,7 +250,7 @@ class _Reading:
             return False
         if self.outputs and are_chunks(self.outputs) and self._straight(self.outputs):
             self.outputs, self.speaks = [], True
-        return not self.outputs and (self.speaks or call.is_silent)
+        return not self.outputs and self.may_wait()
 
     def taken(self) -> list[CallOutput]:
         outputs, self.outputs = self.outputs, []

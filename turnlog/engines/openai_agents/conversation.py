@@ -99,22 +99,11 @@ def blocks(
                 indexes.append(at)
                 at += 1
         elif item.type == "function_call":
-            args = _arguments(item.arguments, block=len(made))
-            if isinstance(args, UnreadableCall):
-                unreadable.append(args)
-                args = {}
+            args, why = numbers.arguments(item.arguments or "{}")
+            if why is not None:
+                unreadable.append(UnreadableCall(block=len(made), why=why))
             about = {"id": item.call_id, "name": item.name, "input": args}
             made.append({"type": "tool_use", **about})
             indexes.append(at)
             at += 1
     return thoughts, made, indexes, unreadable
-
-
-def _arguments(text: str, *, block: int) -> Json | UnreadableCall:
-    try:
-        args = numbers.decoder().decode(text or "{}")
-    except msgspec.ValidationError as error:
-        return UnreadableCall(block=block, why=f"{error}.")
-    except (ValueError, RecursionError):  # no JSON, half a character, or nested too deep
-        args = None
-    return args if isinstance(args, dict) else UnreadableCall(block=block)
