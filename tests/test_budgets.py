@@ -17,7 +17,7 @@ from turnlog.simulator.script import Usage
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
 from turnlog.testing.apps import kept_events, scripted_app
-from turnlog.turns.budgets import Budgets
+from turnlog.turns.questions.budgets import Budgets
 
 DIME = Usage(input_tokens=25_000, output_tokens=5_000)  # 0.05 + 0.05 dollars with Sonnet 5.5
 

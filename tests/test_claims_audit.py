@@ -22,7 +22,7 @@ from turnlog.testing import samples as s
 from turnlog.testing.apps import SECRET, scripted_app
 from turnlog.testing.golden import flows, pages
 from turnlog.tokens import mint
-from turnlog.turns import claims as claim_check
+from turnlog.turns import follow_ups
 
 FLOWS = Path(__file__).parent / "flows"
 CLAIM = "I've created the customer Test Corp."
@@ -105,7 +105,7 @@ def held_up(monkeypatch):
         assert let_go.wait(60)
         return unfounded(turn, before)
 
-    monkeypatch.setattr(claim_check, "unfounded", slow)
+    monkeypatch.setattr(follow_ups, "unfounded", slow)
     yield let_go
     let_go.set()
 
@@ -133,7 +133,7 @@ async def test_a_server_that_stops_writes_the_last_notes():
 
 
 async def test_a_server_that_stops_leaves_a_check_that_takes_too_long(held_up, monkeypatch, caplog):
-    monkeypatch.setattr(claim_check, "PATIENCE", 0)
+    monkeypatch.setattr(follow_ups, "PATIENCE", 0)
     store = MemoryStore()
     async with app_of(Reply(CLAIM), store=store) as app:
         await app.run_turn("Create it")
@@ -143,7 +143,7 @@ async def test_a_server_that_stops_leaves_a_check_that_takes_too_long(held_up, m
 
 
 async def test_too_many_turns_that_wait_are_not_checked(held_up, monkeypatch, caplog):
-    monkeypatch.setattr(claim_check, "MOST_WAITING", 1)
+    monkeypatch.setattr(follow_ups, "MOST_WAITING", 1)
     async with app_of(*[Reply(CLAIM)] * 4) as app:
         for _ in range(4):  # one is being checked, one waits
             await app.run_turn("Create it")
@@ -168,10 +168,10 @@ async def test_who_watches_sees_the_next_turn_and_no_note():
 
 async def test_a_check_that_fails_fails_no_turn_and_no_later_check(monkeypatch, caplog):
     def broken(turn, before):
-        monkeypatch.setattr(claim_check, "unfounded", unfounded)
+        monkeypatch.setattr(follow_ups, "unfounded", unfounded)
         raise RuntimeError("a rule broke")
 
-    monkeypatch.setattr(claim_check, "unfounded", broken)
+    monkeypatch.setattr(follow_ups, "unfounded", broken)
     async with app_of(Reply(CLAIM), Reply(CLAIM)) as app:
         session_id = (await app.create_session("local")).id
         for _ in range(2):

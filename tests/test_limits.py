@@ -11,7 +11,7 @@ from turnlog.ports import Question
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, Stall
 from turnlog.testing.apps import scripted_app
-from turnlog.turns.limits import UserLimits
+from turnlog.turns.questions.limits import UserLimits
 
 STUCK = Reply("one two three", chunk=4, ending=Stall(6, 600))
 

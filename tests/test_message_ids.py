@@ -15,7 +15,7 @@ from turnlog.projections.proof import prove
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
-from turnlog.turns.message_ids import MessageIds
+from turnlog.turns.answers.message_ids import MessageIds
 
 SOURCE = {"type": "citations_delta", "citation": CITED}
 WORDS = [{"type": "text_delta", "text": word} for word in ("Ducks ", "quack.")]
@@ -160,7 +160,7 @@ async def test_an_empty_id_is_never_given():
 
 
 async def test_a_log_that_knows_an_id_keeps_it(monkeypatch):
-    monkeypatch.setattr("turnlog.turns.message_ids.REMEMBERED", 2)
+    monkeypatch.setattr("turnlog.turns.answers.message_ids.REMEMBERED", 2)
     log = SlowLog("msg_1")
     log.go.set()
     ids = MessageIds(log)

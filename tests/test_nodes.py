@@ -15,7 +15,8 @@ from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports import wire
-from turnlog.turns import approvals, line, stopping
+from turnlog.turns.people import decisions
+from turnlog.turns.waiting import line, stopping
 
 USER = "ann"
 WAITS = [Reply("Let me see.", ToolCall("wait")), Reply("Done.")]
@@ -299,7 +300,7 @@ async def test_of_many_decisions_at_two_nodes_one_counts():
 
 
 async def test_a_decision_that_nobody_takes_is_busy(monkeypatch):
-    monkeypatch.setattr(approvals, "TAKES_WITHIN", 0.05)
+    monkeypatch.setattr(decisions, "TAKES_WITHIN", 0.05)
     async with nodes(*PAYS) as both:
         asking, approval = await asked_beside_a_tool(both)
         make_deaf(both.one)

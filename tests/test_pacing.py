@@ -11,7 +11,7 @@ from turnlog.testing import samples as s
 from turnlog.testing.apps import STREAM, events, served
 from turnlog.testing.shown_turns import chunk, thought
 from turnlog.ticks import EARLY, next_tick
-from turnlog.turns.pace import Pacer
+from turnlog.turns.answers.pace import Pacer
 
 WINDOW = 0.05
 
@@ -44,7 +44,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()  # instead of waiting for a real one
-    monkeypatch.setattr("turnlog.turns.pace.asyncio.get_running_loop", lambda: clock)
+    monkeypatch.setattr("turnlog.turns.answers.pace.asyncio.get_running_loop", lambda: clock)
     return clock
 
 

@@ -27,7 +27,7 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
 from turnlog.testing import samples as s
 from turnlog.transports import wire
-from turnlog.turns.drafts import DraftKeeper
+from turnlog.turns.answers.drafts import DraftKeeper
 from turnlog.turns.recovery import recover
 
 TEA, COFFEE = (AgentRef(id=name, name=name.title()) for name in ("tea", "coffee"))

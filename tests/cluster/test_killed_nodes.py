@@ -18,7 +18,7 @@ from turnlog.projections.proof import prove
 from turnlog.projections.transcript import transcript
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports import wire
-from turnlog.turns.follow import Following
+from turnlog.turns.following import Following
 
 USER = "ann"
 INSIDE = ContextVar("INSIDE", default=False)  # a call that the store makes to itself

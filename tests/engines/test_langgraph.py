@@ -11,7 +11,7 @@ from turnlog.errors import BadInput, ConfigError
 from turnlog.events import kinds as k
 from turnlog.simulator import Reply, Stall, ToolCall
 from turnlog.testing.apps import kept_events, scripted_app
-from turnlog.turns.engines import Engines
+from turnlog.turns.answers.engines import Engines
 
 
 @tool(writes=False)

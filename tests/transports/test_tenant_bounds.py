@@ -17,7 +17,7 @@ from turnlog.transports.http.app import WRITING
 from turnlog.transports.http.routes import ROUTES
 from turnlog.transports.http.serving import head_deadline
 from turnlog.transports.limits import MINUTE, MOST_USERS, TAKEN, WriteLimits
-from turnlog.turns import approvals
+from turnlog.turns.people import decisions
 
 PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))
 WRITES = [route for route in ROUTES if route.method in WRITING and route.handler is not None]
@@ -110,7 +110,7 @@ async def test_answers_that_do_not_count_do_not_fill_the_log():
         for _ in range(20):
             is_problem(await desk.answer(asked), 409, "already_decided")
         kept = await desk.kept(session)
-    assert sum(isinstance(e, k.DecisionRefused) for e in kept) == approvals.MOST_REFUSALS
+    assert sum(isinstance(e, k.DecisionRefused) for e in kept) == decisions.MOST_REFUSALS
 
 
 # how long

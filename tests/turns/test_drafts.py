@@ -11,8 +11,8 @@ from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.pipeline.turn_state import Drafts, TurnState
 from turnlog.ports import CallStarted, Turn
-from turnlog.turns import drafts
-from turnlog.turns.drafts import DraftKeeper
+from turnlog.turns.answers import drafts
+from turnlog.turns.answers.drafts import DraftKeeper
 from turnlog.turns.recovery import unkept
 
 AGENT = AgentRef(id="a", name="A")

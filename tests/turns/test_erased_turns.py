@@ -18,7 +18,7 @@ from turnlog.testing import samples as s
 from turnlog.testing.apps import client_of, is_problem, scripted_app
 from turnlog.tools.tool import tool
 from turnlog.transports.auth import LOCAL_USER as USER
-from turnlog.turns.claims import ClaimNotes
+from turnlog.turns.follow_ups import ClaimNotes
 
 
 def erase(store, session, *numbers):

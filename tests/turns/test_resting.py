@@ -100,7 +100,7 @@ async def test_and_where_two_agents_ask_at_the_same_time(engine):
 
 
 async def test_beside_a_tool_that_runs_the_turn_is_busy_at_once(monkeypatch):
-    monkeypatch.setattr("turnlog.turns.resting.WITHIN", 60)
+    monkeypatch.setattr("turnlog.turns.waiting.resting.WITHIN", 60)
     go = asyncio.Event()
 
     @tool(writes=False)
@@ -119,8 +119,8 @@ async def test_beside_a_tool_that_runs_the_turn_is_busy_at_once(monkeypatch):
 
 
 async def test_one_that_does_not_come_to_wait_is_busy_after_a_while(monkeypatch):
-    monkeypatch.setattr("turnlog.turns.resting.WITHIN", 0.05)
-    monkeypatch.setattr("turnlog.turns.resting.SOON", 0.01)
+    monkeypatch.setattr("turnlog.turns.waiting.resting.WITHIN", 0.05)
+    monkeypatch.setattr("turnlog.turns.waiting.resting.SOON", 0.01)
     store, refused = LateStore(), asyncio.Event()
     store.may_wait = refused
     agents = [Agent("a", tools=[pay])]

@@ -11,7 +11,7 @@ from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import scripted_app
 from turnlog.testing.office import office
 from turnlog.transports.auth import LOCAL_USER
-from turnlog.turns.follow import Silence
+from turnlog.turns.following import Silence
 
 
 async def signs(silence, last, count=4):

@@ -17,9 +17,9 @@ from turnlog.tools.approval import Policy
 from turnlog.transports import wire
 from turnlog.transports.auth import Auth
 from turnlog.transports.limits import WriteLimits
-from turnlog.turns.engines import Engines, Make
-from turnlog.turns.limits import UserLimits
-from turnlog.turns.summaries import Summaries
+from turnlog.turns.answers.engines import Engines, Make
+from turnlog.turns.answers.summaries import Summaries
+from turnlog.turns.questions.limits import UserLimits
 
 if TYPE_CHECKING:
     from turnlog.engines.claude.provider_files import ProviderFiles

@@ -61,20 +61,19 @@ from turnlog.transports.http.app import http_app
 from turnlog.transports.mounting import refuse_unopened, route_path
 from turnlog.transports.socketio.server import PATH as SOCKETS
 from turnlog.transports.socketio.server import Sockets
-from turnlog.turns import feedback
-from turnlog.turns.active import RunningTurns
-from turnlog.turns.approvals import Decisions
-from turnlog.turns.budgets import Budgets
-from turnlog.turns.claims import ClaimNotes
-from turnlog.turns.drafts import DraftKeeper
-from turnlog.turns.engines import Engines
-from turnlog.turns.estimates import Estimates
-from turnlog.turns.file_uses import FileUses
-from turnlog.turns.follow import Following, Live
+from turnlog.turns.answers.drafts import DraftKeeper
+from turnlog.turns.answers.engines import Engines
+from turnlog.turns.answers.message_ids import MessageIds
+from turnlog.turns.answers.pace import Pacer
+from turnlog.turns.follow_ups import ClaimNotes, FileUses
+from turnlog.turns.following import Following, Live
 from turnlog.turns.healer import Healer
-from turnlog.turns.message_ids import MessageIds
-from turnlog.turns.pace import Pacer
-from turnlog.turns.sessions import check_changes, new_session
+from turnlog.turns.people import feedback
+from turnlog.turns.people.decisions import Decisions
+from turnlog.turns.people.sessions import check_changes, new_session
+from turnlog.turns.questions.budgets import Budgets
+from turnlog.turns.questions.estimates import Estimates
+from turnlog.turns.running_turns import RunningTurns
 from turnlog.webhooks.delivery import Webhooks
 
 Connection = AbstractAsyncContextManager[Any]  # what the tools of an agent talk to
@@ -120,7 +119,7 @@ class Turnlog(RunsTurns):
             settings.turn_timeout,
             self._book.rate,
             self.metrics,
-            on_end=[FileUses(store.files), self._notes],
+            follow_ups=[FileUses(store.files), self._notes],
             window_bytes=settings.window_bytes,
         )
         self._following = Following(store, bus, wire.encode, self._turns.live)

@@ -30,7 +30,7 @@ from turnlog.stores.urls import keep_archives, store_at
 from turnlog.telemetry.metrics import Metrics
 from turnlog.tools import agent_check as checks
 from turnlog.tools.outputs import with_schema
-from turnlog.turns.engines import Engines
+from turnlog.turns.answers.engines import Engines
 
 
 def create_app(

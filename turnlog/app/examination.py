@@ -10,7 +10,7 @@ from turnlog.errors import TurnlogError
 from turnlog.ports import Prompt
 from turnlog.tools.mcp.source import Sources
 from turnlog.transports.auth import LOCAL_USER
-from turnlog.turns.engines import Engines
+from turnlog.turns.answers.engines import Engines
 
 PATIENCE = 30.0  # seconds for each
 Answer = tuple[bool, str]  # whether it is well, and a sentence

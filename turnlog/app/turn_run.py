@@ -14,8 +14,8 @@ from turnlog.projections.outcome import outcome, refused
 from turnlog.tools import outputs
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
-from turnlog.turns.active import RunningTurns
-from turnlog.turns.follow import Following, Live
+from turnlog.turns.following import Following, Live
+from turnlog.turns.running_turns import RunningTurns
 
 
 class TurnEvent:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from turnlog.turns.active import RunningTurns
+from turnlog.turns.running_turns import RunningTurns
 
 _log = logging.getLogger(__name__)
 EVERY = 3.0  # seconds between two looks: one is cheap, and somebody may be watching

@@ -3,28 +3,15 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any
 
 from turnlog.errors import TimedOut, TurnOver
 from turnlog.events.base import Event
-from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import Turn
 
 Deliver = Callable[[Event], Awaitable[None]]
 Work = Callable[[], Coroutine[Any, Any, None]]
 End = Callable[[BaseException | None], Awaitable[None]]
-
-
-class OnEnd(Protocol):
-    """Has something to do when a turn is over and its end was shown. Nobody waits for it."""
-
-    def add(self, state: TurnState) -> None:
-        """This turn is over. Returns at once."""
-        ...
-
-    async def done(self) -> None:
-        """Wait until all of it is done."""
-        ...
 
 
 class LiveTurn:

@@ -22,7 +22,7 @@ from turnlog.events.clock import now
 from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import Question, StartedTurn, Store, Waiting
 from turnlog.ports.backend import OnLine
-from turnlog.turns.wakes import Wakes
+from turnlog.turns.waiting.wakes import Wakes
 
 _log = logging.getLogger(__name__)
 LOOKS_EVERY = 5.0  # seconds: signals may get lost, and so may processes

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from turnlog.pipeline.turn_state import resumed
 from turnlog.ports import Question, StartedTurn, Store, Turn
 from turnlog.turns.live_turn import LiveTurn
-from turnlog.turns.wakes import SOON, Wakes
+from turnlog.turns.waiting.wakes import SOON, Wakes
 
 WITHIN = 2.0  # seconds: another agent of the team may still speak
 

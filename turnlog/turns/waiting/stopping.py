@@ -8,7 +8,7 @@ from turnlog.events.kinds import Complete
 from turnlog.pipeline.ending import completed_again
 from turnlog.ports import OPEN, Bus, Store, Turn
 from turnlog.turns.live_turn import LiveTurn
-from turnlog.turns.wakes import SOON, Wakes
+from turnlog.turns.waiting.wakes import SOON, Wakes
 
 WITHIN = 10.0  # seconds that another process has
 Here = Callable[[str], Sequence[LiveTurn]]  # what this process works on in a session

@@ -18,7 +18,7 @@ from turnlog.pipeline import turn as pipeline
 from turnlog.pipeline.ending import ShuttingDown
 from turnlog.pipeline.parts import Parts, PartsFor
 from turnlog.pipeline.turn_state import TurnState, new_id
-from turnlog.pipeline.windows import MOST_BYTES, Windows
+from turnlog.pipeline.windows import Windows
 from turnlog.ports import (
     Bus,
     Question,
@@ -29,21 +29,21 @@ from turnlog.ports import (
     Store,
     Turn,
     Waiting,
-    no_price,
 )
 from turnlog.ports.backend import OnLine, unheard
 from turnlog.telemetry.logs import belonging_to
 from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.turn_watch import TurnWatch
-from turnlog.turns.limits import UserLimits
-from turnlog.turns.line import WaitingLines
-from turnlog.turns.live_turn import LiveTurn, OnEnd
+from turnlog.turns.follow_ups import FollowUp
+from turnlog.turns.live_turn import LiveTurn
+from turnlog.turns.questions.limits import UserLimits
+from turnlog.turns.questions.repeats import started_before, waits_already
 from turnlog.turns.recovery import draft_events, goes_on, recover, unkept
-from turnlog.turns.repeats import started_before, waits_already
-from turnlog.turns.resting import Resting
-from turnlog.turns.stopping import Stopping
-from turnlog.turns.telling import Telling
-from turnlog.turns.wakes import Wakes
+from turnlog.turns.waiting.line import WaitingLines
+from turnlog.turns.waiting.resting import Resting
+from turnlog.turns.waiting.stopping import Stopping
+from turnlog.turns.waiting.telling import Telling
+from turnlog.turns.waiting.wakes import Wakes
 
 _log = logging.getLogger(__name__)
 SOON = 0.02  # seconds, until a turn that is being written down runs
@@ -59,10 +59,10 @@ class RunningTurns:
         bus: Bus,
         limits: UserLimits,
         longest: float,
-        rate: Rate = no_price,
-        metrics: Metrics | None = None,
-        on_end: Sequence[OnEnd] = (),
-        window_bytes: int = MOST_BYTES,
+        rate: Rate,
+        metrics: Metrics,
+        follow_ups: Sequence[FollowUp],
+        window_bytes: int,
     ) -> None:
         """`longest`: how many seconds a turn may take. `window_bytes`: see `Windows`."""
         self._store = store
@@ -71,8 +71,8 @@ class RunningTurns:
         self._limits = limits
         self._longest = longest
         self._rate = rate
-        self._metrics = metrics or Metrics()
-        self._on_end = on_end
+        self._metrics = metrics
+        self._follow_ups = follow_ups
         self._windows = Windows(window_bytes)
         self._live: dict[str, LiveTurn] = {}
         self._tasks: dict[asyncio.Task[None], LiveTurn] = {}
@@ -256,7 +256,7 @@ class RunningTurns:
         """Wait until no turn runs here, and what follows on their ends is done."""
         while self._tasks:
             await asyncio.wait(self._tasks)
-        for follow_up in self._on_end:
+        for follow_up in self._follow_ups:
             await follow_up.done()
 
     async def withdraw(self, user_id: str, session_id: str) -> bool:
@@ -319,7 +319,7 @@ class RunningTurns:
 
     def _over(self, live: LiveTurn, watch: TurnWatch, state: TurnState) -> None:
         """The turn's end was just shown. It is counted in the same step of the loop."""
-        for follow_up in self._on_end:
+        for follow_up in self._follow_ups:
             follow_up.add(state)
         watch.ended()
         self._forget(live)

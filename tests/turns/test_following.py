@@ -12,7 +12,7 @@ from turnlog.events.kinds import Message, ResyncRequired
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
 from turnlog.transports import wire
-from turnlog.turns import follow
+from turnlog.turns import following
 
 
 class Node:
@@ -21,7 +21,7 @@ class Node:
     def __init__(self, store, beside=None):
         here = beside.bus if beside else None
         self.bus = MemoryBus(wire.encode, heartbeat=3600, beside=here)
-        self.following = follow.Following(store, self.bus, wire.encode, lambda turn_id: None)
+        self.following = following.Following(store, self.bus, wire.encode, lambda turn_id: None)
 
     @asynccontextmanager
     async def watching(self, after):
@@ -32,7 +32,7 @@ class Node:
 @asynccontextmanager
 async def two_nodes(monkeypatch, just_now=inf):
     """Both, the question that was shown, and the answer that was stored with the turn's end."""
-    monkeypatch.setattr(follow, "JUST_NOW", just_now)
+    monkeypatch.setattr(following, "JUST_NOW", just_now)
     store = MemoryStore()
     one = Node(store)
     other = Node(store, beside=one)

@@ -12,7 +12,7 @@ from turnlog.errors import AlreadyDecided
 from turnlog.events.kinds import ApprovalResolved
 from turnlog.ports import Approval, Bus, Decided
 from turnlog.turns.live_turn import LiveTurn
-from turnlog.turns.wakes import SOON, Wakes
+from turnlog.turns.waiting.wakes import SOON, Wakes
 
 _log = logging.getLogger(__name__)
 

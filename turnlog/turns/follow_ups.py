@@ -1,20 +1,19 @@
-"""When a turn is over: what its answers claim, compared with what it did.
+"""When a turn is over: its files are counted as used, and what its answers claim is checked.
 
-This is beside the turns, not in them. Turns that are over wait in a queue, and one task checks
-them, one after the other. Nobody waits for it: a note is missing where the process dies first,
-and `turnlog verify --claims` finds the same by folding the log.
+This is beside the turns, not in them, and nobody waits for it.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
+from turnlog.events.clock import now
 from turnlog.pipeline.turn_state import TurnState
-from turnlog.ports import Store, Turn
+from turnlog.ports import FileTable, Store, Turn
 from turnlog.projections.claims import MOST_BEFORE, may_claim, unfounded
 from turnlog.turns.server_event import server_envelope
 
@@ -25,6 +24,44 @@ PATIENCE = 5.0  # seconds that the last checks get when the server stops
 Publish = Callable[[str, Sequence[Stamped]], None]
 
 
+class FollowUp(Protocol):
+    """Has something to do when a turn is over and its end was shown. Nobody waits for it."""
+
+    def add(self, state: TurnState) -> None:
+        """This turn is over. Returns at once."""
+        ...
+
+    async def done(self) -> None:
+        """Wait until all of it is done."""
+        ...
+
+
+class FileUses:
+    """Notes which files turns came with. Where the process dies first, a use is not counted: the
+    log has it.
+    """
+
+    def __init__(self, files: FileTable) -> None:
+        self._files = files
+        self._noting: set[asyncio.Task[None]] = set()
+
+    def add(self, state: TurnState) -> None:
+        if state.file_ids:
+            task = asyncio.create_task(self._note(state.turn.user_id, state.file_ids))
+            self._noting.add(task)
+            task.add_done_callback(self._noting.discard)
+
+    async def done(self) -> None:
+        if self._noting:
+            await asyncio.wait(self._noting)
+
+    async def _note(self, user_id: str, file_ids: Sequence[str]) -> None:
+        try:
+            await self._files.note_use(user_id, file_ids, now())
+        except Exception:
+            _log.exception("the use of %s files could not be noted", len(file_ids))
+
+
 class EndedTurn(NamedTuple):
     """A turn that is over."""
 
@@ -33,7 +70,12 @@ class EndedTurn(NamedTuple):
 
 
 class ClaimNotes:
-    """Notes about turns that are over. `async with` it for as long as turns end."""
+    """Notes on claims of answers that nothing in the turn supports.
+
+    Turns that are over wait in a queue, and one task checks them, one after the other. Where the
+    process dies first, a note is missing: `turnlog verify --claims` finds the same in the log.
+    `async with` it for as long as turns end.
+    """
 
     def __init__(self, store: Store, publish: Publish) -> None:
         """`publish`: whoever watches a session is told which numbers the notes have."""

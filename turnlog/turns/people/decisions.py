@@ -29,8 +29,8 @@ from turnlog.pipeline.admission import check_texts
 from turnlog.pipeline.parts import PartsFor
 from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import Approval, Decision, Store, Turn, User
-from turnlog.turns.active import RunningTurns
-from turnlog.turns.edits import check_edit
+from turnlog.turns.people.edits import check_edit
+from turnlog.turns.running_turns import RunningTurns
 from turnlog.turns.server_event import SERVER, server_envelope
 
 _log = logging.getLogger(__name__)

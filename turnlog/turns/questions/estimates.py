@@ -36,7 +36,7 @@ from turnlog.ports import (
     owns_loop,
 )
 from turnlog.projections.billing.budgets import estimated_tokens
-from turnlog.turns.budgets import Budgets, size_of
+from turnlog.turns.questions.budgets import Budgets, size_of
 
 _log = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ from turnlog.ports import (
 )
 from turnlog.projections.history.models import has
 from turnlog.projections.history.window.digest import INSTRUCTIONS
-from turnlog.turns.engines import Engines
+from turnlog.turns.answers.engines import Engines
 
 SUMMARY_TOKENS = 4_096
 SECONDS = 180.0  # for all tries together

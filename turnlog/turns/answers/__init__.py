@@ -1,0 +1,1 @@
+"""What turns answer with: engines, the ids, pace and drafts of answers, and summaries."""

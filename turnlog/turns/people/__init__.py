@@ -1,0 +1,1 @@
+"""What people do besides asking: they make and change sessions, decide, and judge answers."""
