@@ -207,6 +207,23 @@ async def test_what_was_given_is_written_before_the_writer_closes(place):
     assert await waiting == [*range(20)]
 
 
+async def test_nobody_comes_in_behind_the_last_one_and_waits_for_ever(place, monkeypatch):
+    """The writer closes, in another thread, while a job is on its way in."""
+    writer = Writer(place())
+    loop = asyncio.get_running_loop()
+    make = loop.create_future
+
+    def make_meanwhile():
+        closing = threading.Thread(target=writer.close)
+        closing.start()
+        closing.join()
+        return make()
+
+    monkeypatch.setattr(loop, "create_future", make_meanwhile)
+    with pytest.raises(RuntimeError, match="the store is closed"):
+        await asyncio.wait_for(writer.run(write(1)), 5)
+
+
 def count(db):
     return db.execute("SELECT count(*) FROM numbers").fetchone()[0]
 

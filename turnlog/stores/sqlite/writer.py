@@ -45,6 +45,7 @@ class Writer:
         self._metrics = metrics or Metrics()
         self._metrics.store_queue.ask(self._jobs.qsize)
         self._closed = False
+        self._door = threading.Lock()  # nobody comes in behind the last one
         self._db = db
         self._using = threading.Lock()  # the connection: for a whole transaction, or for a look
         self._thread = threading.Thread(target=self._run, name="turnlog-writer")
@@ -56,11 +57,12 @@ class Writer:
 
         A caller that is cancelled stops waiting; the job it gave is carried out all the same.
         """
-        if self._closed:
-            raise RuntimeError("the store is closed")
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
-        self._jobs.put(_Job(work, answer, loop))
+        with self._door:
+            if self._closed:
+                raise RuntimeError("the store is closed")
+            self._jobs.put(_Job(work, answer, loop))
         return answer
 
     def look(self, read: Look[T], otherwise: Callable[[Look[T]], T]) -> T:
@@ -78,8 +80,9 @@ class Writer:
 
     def close(self) -> None:
         """Finish what was given, then end the thread."""
-        self._closed = True
-        self._jobs.put(None)
+        with self._door:
+            self._closed = True
+            self._jobs.put(None)
         self._thread.join()
 
     def _run(self) -> None:
