@@ -226,10 +226,14 @@ BAD = {
     "[[price]]\nmodel = 'm'\ninput = 1\noutput = 1\n[[price.above]]\ninput = 1": "needs 'prompt'",
     "[[price]]\nmodel = 'm'\ninput = 1.001\noutput = 1": "has more than 4 decimals: ",
     "[[price]": "cannot be read",
+    f"price = {'[' * 3000}{']' * 3000}": "cannot be read",
+    f"price = {'1' * 5000}": "cannot be read",
+    "[[price]]\nmodel = 'm'\ninput = 1\noutput = 1\nabove = 5": "needs 'prompt'",
+    "[[price]]\nmodel = 'm'\ninput = [0, [1, 2], 3]\noutput = 1": "'input' must be a price",
 }
 
 
-@pytest.mark.parametrize(("text", "sentence"), BAD.items())
+@pytest.mark.parametrize(("text", "sentence"), BAD.items(), ids=lambda text: text[:60])
 def test_a_wrong_book_is_refused_with_the_reason(tmp_path, text, sentence):
     (tmp_path / "own.toml").write_text(text)
     with pytest.raises(ConfigError) as refused:

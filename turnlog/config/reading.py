@@ -68,7 +68,7 @@ def _from_file(file: Path) -> dict[str, Any]:
         return {}
     try:
         named = tomllib.loads(file.read_text(), parse_float=Decimal)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file.name} cannot be read: {error}.") from None
     for name in sorted(named.keys() - set(NAMES)):
         if not _is_contrib(name):

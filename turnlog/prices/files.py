@@ -34,7 +34,7 @@ def read_book(path: Path | str) -> Listed:
     try:
         text = Path(path).read_text()
         tables = tomllib.loads(text, parse_float=Decimal)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"The price book {str(path)!r} cannot be read: {error}.") from None
     rows = tables.pop("price", None)
     if tables or not isinstance(rows, list):
@@ -53,7 +53,8 @@ def _row(row: Any, where: str) -> tuple[str, Price]:
     where = f"{where} ({row['model']!r})"
     if unknown := sorted(row.keys() - _KNOWN):
         raise ConfigError(f"{where}: {unknown[0]!r} is not known. There are: {sorted(_KNOWN)}.")
-    above = [_above(each, where) for each in row.get("above", [])]
+    steps = row.get("above", [])
+    above = [_above(each, where) for each in (steps if isinstance(steps, list) else [steps])]
     price = Price(
         rates=_rates(row, where),
         above=sorted(above, reverse=True),
@@ -65,7 +66,7 @@ def _row(row: Any, where: str) -> tuple[str, Price]:
 
 def _above(table: Table, where: str) -> tuple[int, Rates]:
     bound = table.get("prompt") if isinstance(table, dict) else None
-    if not isinstance(bound, int) or bound <= 0:
+    if type(bound) is not int or bound <= 0:  # True is an int, too
         raise ConfigError(f"{where}: [[price.above]] needs 'prompt', a number of tokens.")
     return bound, _rates(table, f"{where} above {bound}")
 
@@ -82,8 +83,8 @@ def _rates(table: Table, where: str) -> Rates:
 
 def _number(value: Any, where: str) -> Decimal:
     try:
-        number = Decimal(value) if not isinstance(value, bool) else Decimal("nan")
-    except (InvalidOperation, TypeError, ValueError):
+        number = Decimal(value) if type(value) in (int, Decimal, str) else Decimal("nan")
+    except InvalidOperation:
         number = Decimal("nan")
     if not number.is_finite() or not 0 <= number <= _MOST:
         raise ConfigError(f"{where} must be a price in USD, not {value!r}.")
