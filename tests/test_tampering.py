@@ -314,6 +314,12 @@ def test_a_key_that_is_too_short_stops_the_start():
         refuse_open_door(Settings(seal_key="short"))
 
 
+def test_a_key_that_can_be_guessed_proves_nothing(original, monkeypatch, capsys):
+    monkeypatch.setenv("TURNLOG_SEAL_KEY", "short")
+    assert verify(original) == 2
+    assert "TURNLOG_SEAL_KEY is too short" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("since", ["yesterday", "18.11.2026", "2026-13-01"])
 def test_a_time_that_is_none_excuses_no_row_from_the_key(original, monkeypatch, capsys, since):
     monkeypatch.setenv("TURNLOG_SEAL_KEY", KEY)

@@ -2,7 +2,6 @@
 
 from turnlog.config.settings import Settings
 from turnlog.errors import ConfigError
-from turnlog.events.seal import LEAST_KEY
 from turnlog.net import LOOPBACK
 
 
@@ -18,9 +17,6 @@ def refuse_open_door(settings: Settings) -> None:
         raise ConfigError("Set TURNLOG_AUTH_SECRET or TURNLOG_AUTH_ISSUER, not both.")
     if secret is not None and len(secret) < 32:
         raise ConfigError("TURNLOG_AUTH_SECRET is too short: use 32 random characters or more.")
-    if settings.seal_key is not None and len(settings.seal_key) < LEAST_KEY:
-        raise ConfigError("TURNLOG_SEAL_KEY is too short: use 32 random characters or more.")
-    if settings.old_seal_keys and settings.seal_key is None:
-        raise ConfigError("TURNLOG_OLD_SEAL_KEYS needs TURNLOG_SEAL_KEY, the key of today.")
+    settings.seals  # noqa: B018 - it raises for a key that is none
     if settings.metrics_token is not None and len(settings.metrics_token) < 16:
         raise ConfigError("TURNLOG_METRICS_TOKEN is too short: use 16 random characters or more.")

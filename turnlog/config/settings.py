@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from turnlog.config.agents import AgentEntry
 from turnlog.errors import ConfigError
 from turnlog.events.clock import in_utc
-from turnlog.events.seal import Seals
+from turnlog.events.seal import LEAST_KEY, Seals
 from turnlog.files.library import FileLimits
 from turnlog.net import LOOPBACK
 from turnlog.pipeline.admission import Limits
@@ -121,8 +121,13 @@ class Settings:
 
     @property
     def seals(self) -> Seals:
-        """How rows of the log are sealed, and proven. Raises ConfigError for a `since` that is no
-        time: compared as text, it could excuse every row from having the key."""
+        """How rows of the log are sealed, and proven. Raises ConfigError for a key that can be
+        guessed, and for a `since` that is no time: compared as text, it could excuse every row
+        from having the key."""
+        if self.seal_key is not None and len(self.seal_key) < LEAST_KEY:
+            raise ConfigError("TURNLOG_SEAL_KEY is too short: use 32 random characters or more.")
+        if self.old_seal_keys and self.seal_key is None:
+            raise ConfigError("TURNLOG_OLD_SEAL_KEYS needs TURNLOG_SEAL_KEY, the key of today.")
         try:
             since = self.seal_key_since and in_utc(self.seal_key_since)
         except (ValueError, OverflowError):
