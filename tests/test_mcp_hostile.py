@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import sys
 import time
 from types import SimpleNamespace
 
@@ -10,7 +12,8 @@ import pytest
 from turnlog import Agent, McpServer, ToolContext
 from turnlog.errors import ToolError
 from turnlog.tools.identity import Identity
-from turnlog.tools.mcp.catalog import Left, listed
+from turnlog.tools.mcp import handshake
+from turnlog.tools.mcp.catalog import MOST_TOOLS, Left, listed
 from turnlog.tools.mcp.connection import NoAnswer
 from turnlog.tools.mcp.source import Sources
 
@@ -87,12 +90,27 @@ async def test_a_session_that_the_server_does_not_know_is_told():
         await answer_of(Hostile(called=(404, "text/plain", b"")))
 
 
+async def test_of_countless_parts_the_first_are_read():
+    parts = b", ".join([b'{"type": "text", "text": "x"}'] * 20_000)
+    text = await answer_of(Hostile(called=(200, JSON, HEAD + b'{"content": [' + parts + b"]}}")))
+    assert text.splitlines() == ["x"] * 1_000 + ["Cut: these are the first 1000 of 20000 parts."]
+
+
 BROKEN = [{"name": "b", "inputSchema": None}, {"name": "b", "inputSchema": {}}, {"name": 7}, "b"]
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=repr)
 async def test_what_is_no_tool_costs_the_server_only_that(broken):
     assert [tool.name for tool in await tools_of(Hostile([broken, ECHO]))] == ["crm__echo"]
+
+
+async def test_of_countless_tools_the_first_are_looked_at(monkeypatch):
+    looked_at = []
+    is_tool = handshake._is_tool
+    monkeypatch.setattr(handshake, "_is_tool", lambda t: looked_at.append(t) or is_tool(t))
+    many = [ECHO | {"name": f"t{n}"} for n in range(20_000)]
+    assert len(await tools_of(Hostile(many))) == MOST_TOOLS
+    assert len(looked_at) == MOST_TOOLS + 1
 
 
 MIXED = [n if n % 2 else str(n) for n in range(4_000)]
@@ -133,3 +151,41 @@ async def test_nobody_waits_while_schemas_are_checked():
     assert len(await tools_of(Hostile(many))) == 4
     beating.cancel()
     assert beats > 50
+
+
+ENDLESS = """
+import json, os, sys
+ready, echo = json.loads(sys.argv[1])
+known = {"initialize": ready, "tools/list": {"tools": [echo | {"name": f"p{os.getpid()}"}]}}
+refused = {"error": {"code": -32601, "message": "There is none."}}
+for line in sys.stdin:
+    asked = json.loads(line)
+    while asked["method"] == "tools/call":
+        sys.stdout.write("x" * 65536)
+    told = {"result": known[asked["method"]]} if asked["method"] in known else refused
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"]} | told), flush=True)
+"""
+
+
+@pytest.mark.slow
+async def test_a_program_that_writes_a_line_without_end_is_stopped():
+    command = [sys.executable, "-c", ENDLESS, json.dumps([READY, ECHO])]
+    agent = Agent("a", mcp=[McpServer("crm", command=command)])
+    sources = Sources([agent], (), lambda user_id: "no-token", None)
+    async with sources, asyncio.timeout(30):
+        while not (found := await sources.tools_for(agent, "u")):
+            pass
+        with pytest.raises(NoAnswer):  # the call may have been done
+            await found[0].function(arguments={}, context=CONTEXT)
+        pid = int(found[0].name.removeprefix("crm__p"))
+        while is_there(pid):
+            await asyncio.sleep(0.01)
+
+
+def is_there(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -12,17 +12,18 @@ from typing import Any, cast
 
 import httpx2
 import mcp_types as types
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import ValidationError
 
 from turnlog.net import TooMuch, read_bounded
-from turnlog.tools.mcp.catalog import MOST_NAME, clean
+from turnlog.tools.mcp import program
+from turnlog.tools.mcp.catalog import MOST_NAME, MOST_TOOLS, clean
 from turnlog.tools.mcp.server import McpServer
 
 _log = logging.getLogger(__name__)
-MOST_BYTES = 8_000_000  # of one answer over HTTP
+MOST_BYTES = 8_000_000  # of one answer
+MOST_PARTS = 1_000  # of a tool's result
 _OWN_HOST = "http://127.0.0.1"
 Headers = Callable[[], Mapping[str, str]]  # asked for each request: tokens are short-lived
 
@@ -55,9 +56,7 @@ async def opened(
 
 async def _transport(stack: AsyncExitStack, server: McpServer, headers: Headers, asgi: Any) -> Any:
     if server.url is None:
-        program, *rest = server.program
-        asked = StdioServerParameters(command=program, args=rest, env=dict(server.env))
-        return stdio_client(asked)
+        return program.started(server, MOST_BYTES)
     inner = httpx2.ASGITransport(asgi) if server.is_own else httpx2.AsyncHTTPTransport()
     http = httpx2.AsyncClient(
         transport=_Bounded(inner),
@@ -164,11 +163,18 @@ async def _watched(transport: Any, lost: asyncio.Event) -> AsyncIterator[Any]:
         yield _Reading(reading, lost), writing
 
 
-def _without_broken_tools(message: Any) -> Any:
-    """The client refuses a whole listing for one tool that is none: such a tool is taken out."""
-    result = getattr(getattr(message, "message", None), "result", None)
-    if isinstance(result, dict) and isinstance(result.get("tools"), list):
-        result["tools"] = [tool for tool in result["tools"] if _is_tool(tool)]
+def _readable(message: Any) -> Any:
+    """The message with as much in it as anybody reads: the client looks at each part for long.
+
+    It also refuses a whole listing for one tool that is none: such a tool is taken out.
+    """
+    result: Any = getattr(getattr(message, "message", None), "result", None)
+    match result:
+        case {"tools": [*tools]}:
+            result["tools"] = [tool for tool in tools[: MOST_TOOLS + 1] if _is_tool(tool)]
+        case {"content": [*parts]} if len(parts) > MOST_PARTS:
+            cut = f"Cut: these are the first {MOST_PARTS} of {len(parts)} parts."
+            result["content"] = [*parts[:MOST_PARTS], {"type": "text", "text": cut}]
     return message
 
 
@@ -199,7 +205,7 @@ class _Reading:
 
     async def __anext__(self) -> Any:
         try:
-            return _without_broken_tools(await anext(self._inner))
+            return _readable(await anext(self._inner))
         except BaseException:
             self._lost.set()
             raise
