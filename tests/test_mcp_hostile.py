@@ -110,7 +110,7 @@ async def test_of_countless_tools_the_first_are_looked_at(monkeypatch):
     monkeypatch.setattr(handshake, "_is_tool", lambda t: looked_at.append(t) or is_tool(t))
     many = [ECHO | {"name": f"t{n}"} for n in range(20_000)]
     assert len(await tools_of(Hostile(many))) == MOST_TOOLS
-    assert len(looked_at) == MOST_TOOLS + 1
+    assert len(looked_at) == handshake.MOST_LISTED
 
 
 MIXED = [n if n % 2 else str(n) for n in range(4_000)]

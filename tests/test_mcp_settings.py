@@ -1,5 +1,8 @@
 """MCP servers as they are configured: one line, and a sentence for what cannot work."""
 
+from dataclasses import replace
+
+import msgspec
 import pytest
 
 from turnlog import Agent, McpServer, Settings, create_app
@@ -122,7 +125,31 @@ def test_a_name_that_is_there_twice_is_one_tool_and_there_are_not_too_many():
     )
     assert [type(each) is Left for each in found[:3]] == [False, True, False]
     assert sum(type(each) is not Left for each in found) == MOST_TOOLS - 1
-    assert found[-1] == Left("129 and those after it", "there are too many")
+    assert found[-1].name == "129 and those after it"
+    assert found[-1].why == "there are too many: name those that are needed in [mcp.crm] tools"
+
+
+def test_the_tools_of_a_server_have_a_bound_together():
+    wide = {"type": "object", "properties": {"a": {"enum": ["x" * 30_000]}}}
+    names = [f"t{n}" for n in range(20)]
+    found = list(listed(CRM, [Theirs(name, wide) for name in names], Identity()))
+    offered = [each.spec for each in found if not isinstance(each, Left)]
+    assert 1 < len(offered) < 20
+    assert len(msgspec.json.encode(offered)) <= 256_100
+    assert "[mcp.crm] tools" in found[-1].why
+    some = replace(CRM, tools=names[-3:])
+    chosen = listed(some, [Theirs(name, wide) for name in names], Identity())
+    assert [each.name for each in chosen] == names[-3:]
+
+
+def test_a_tool_that_is_wanted_and_not_there_is_told():
+    found = listed(replace(CRM, tools=["find", "fnd"]), [Theirs("find")], Identity())
+    assert list(found)[1:] == [Left("fnd", "the server has none of this name")]
+
+
+def test_the_tools_that_are_wanted_are_a_list():
+    with pytest.raises(ConfigError, match="'tools' is a list of names"):
+        replace(CRM, tools="find")
 
 
 def test_names_that_differ_stay_different():

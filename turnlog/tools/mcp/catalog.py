@@ -23,6 +23,7 @@ MOST_TITLE = 100
 MOST_DESCRIPTION = 2_000  # characters, of a tool
 MOST_NOTE = 500  # characters, of a parameter
 MOST_SCHEMA = 32_000  # bytes
+MOST_TOGETHER = 256_000  # bytes of all tools of a server: every prompt has them
 DEEPEST_SCHEMA = 24
 MOST_PARTS = 1_000  # objects in a schema: each takes the validator a third of a millisecond
 MOST_NAMES = 100  # in a list that holds something else too
@@ -30,6 +31,9 @@ _KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _REFUSED_AT_TOP = ("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "const", "$ref")
 _WORDS = ("description", "title", "$comment")
 _KEPT_SPACE = "\n\t"
+_NAME_THEM = "name those that are needed in [mcp.{server}] tools"
+_TOO_MANY = f"there are too many: {_NAME_THEM}"
+_TOO_LARGE = f"together they are larger than {MOST_TOGETHER} bytes: {_NAME_THEM}"
 
 
 # (whether it reads, whether its server is trusted) -> by what that is known.
@@ -61,17 +65,25 @@ class Left(NamedTuple):
 
 def listed(server: McpServer, tools: Sequence[Any], identity: Identity) -> Iterator[Listed | Left]:
     """Each tool of a listing, in order. `tools` are those of the protocol."""
+    wanted = [each for each in tools if not server.tools or each.name in server.tools]
     seen: set[str] = set()
-    for theirs in tools[:MOST_TOOLS]:
+    size = 0
+    for theirs in wanted[:MOST_TOOLS]:
         try:
             if theirs.name in seen:
                 raise _Unusable("there are two with this name")
-            yield _one(server, theirs, identity)
+            tool = _one(server, theirs, identity)
+            if size + (own := len(msgspec.json.encode(tool.spec))) > MOST_TOGETHER:
+                raise _Unusable(_TOO_LARGE.format(server=server.name))
+            size += own
+            yield tool
         except _Unusable as why:
             yield Left(clean(theirs.name, MOST_NAME), str(why))
         seen.add(theirs.name)
-    if len(tools) > MOST_TOOLS:
-        yield Left(f"{MOST_TOOLS + 1} and those after it", "there are too many")
+    if len(wanted) > MOST_TOOLS:
+        yield Left(f"{MOST_TOOLS + 1} and those after it", _TOO_MANY.format(server=server.name))
+    for name in sorted(set(server.tools) - {each.name for each in tools}):
+        yield Left(name, "the server has none of this name")
 
 
 def _one(server: McpServer, theirs: Any, identity: Identity) -> Listed:

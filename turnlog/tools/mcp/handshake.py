@@ -18,12 +18,13 @@ from pydantic import ValidationError
 
 from turnlog.net import TooMuch, read_bounded
 from turnlog.tools.mcp import program
-from turnlog.tools.mcp.catalog import MOST_NAME, MOST_TOOLS, clean
+from turnlog.tools.mcp.catalog import MOST_NAME, clean
 from turnlog.tools.mcp.server import McpServer
 
 _log = logging.getLogger(__name__)
 MOST_BYTES = 8_000_000  # of one answer
 MOST_PARTS = 1_000  # of a tool's result
+MOST_LISTED = 2_000  # tools in one page
 _OWN_HOST = "http://127.0.0.1"
 Headers = Callable[[], Mapping[str, str]]  # asked for each request: tokens are short-lived
 
@@ -171,7 +172,7 @@ def _readable(message: Any) -> Any:
     result: Any = getattr(getattr(message, "message", None), "result", None)
     match result:
         case {"tools": [*tools]}:
-            result["tools"] = [tool for tool in tools[: MOST_TOOLS + 1] if _is_tool(tool)]
+            result["tools"] = [tool for tool in tools[:MOST_LISTED] if _is_tool(tool)]
         case {"content": [*parts]} if len(parts) > MOST_PARTS:
             cut = f"Cut: these are the first {MOST_PARTS} of {len(parts)} parts."
             result["content"] = [*parts[:MOST_PARTS], {"type": "text", "text": cut}]

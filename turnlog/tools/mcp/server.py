@@ -29,6 +29,7 @@ class McpServer:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     approval: ApprovalRule | None = None  # when to ask a person
     approver: str | None = None  # and who may decide
+    tools: Sequence[str] = ()  # which of its tools are taken, by its names; all, if none is named
     trusted: bool = False  # whether its word that a tool only reads is taken
     timeout: float = 60.0  # seconds, of one call
     prefix: bool = True  # whether its tools are called crm__find, and not find
@@ -91,6 +92,8 @@ _WRONG: list[tuple[Callable[[McpServer], bool], str]] = [
      "identity \"token\" needs 'token_secret', 32 characters or more, which that server knows"),
     (lambda s: not all(is_source(source) for source in s.by_argument.values()),
      "'identity' fills with user, session, turn, call, nothing, model or \"=some text\""),
+    (lambda s: isinstance(s.tools, str),
+     "'tools' is a list of names"),
     (lambda s: not 0 < s.timeout <= 86_400,
      "'timeout' must be between 0 and 86400 seconds"),
 ]
