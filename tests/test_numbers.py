@@ -14,7 +14,7 @@ from turnlog.events import numbers
 from turnlog.ports import Agent, UnreadableCall
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import is_problem, kept_events, scripted_app, served
-from turnlog.tools import hints
+from turnlog.tools.signatures import hints
 from turnlog.tools.tool import tool
 from turnlog.transports.socketio import requests
 

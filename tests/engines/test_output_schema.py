@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from turnlog.engines.claude.output_schema import strict
 from turnlog.ports import Agent
-from turnlog.tools.outputs import with_schema
+from turnlog.tools.agents.outputs import with_schema
 
 
 class Part(msgspec.Struct):

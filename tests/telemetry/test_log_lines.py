@@ -14,7 +14,7 @@ from turnlog.telemetry.metrics import Metrics
 from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.testing import samples as s
 from turnlog.testing.apps import scripted_app
-from turnlog.tools.agent_tools import AgentTools
+from turnlog.tools.agents.tools import AgentTools
 
 
 async def test_an_agent_that_joins_a_turn_has_a_line_with_its_tools():

@@ -11,7 +11,7 @@ from turnlog import ToolContext, tool
 from turnlog.events.content import hash_of, idempotency_key
 from turnlog.events.kinds import ToolResult, ToolUse
 from turnlog.ports import Standing
-from turnlog.tools.outputs import read
+from turnlog.tools.agents.outputs import read
 from turnlog.tools.runner import ToolRunner
 
 

@@ -15,8 +15,8 @@ from turnlog.projections import tool_words
 from turnlog.projections.tool_words import judge
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.office import office
+from turnlog.tools.agents.listing import rows
 from turnlog.tools.approval import Policy
-from turnlog.tools.listing import rows
 from turnlog.tools.mcp.catalog import Listed
 from turnlog.tools.mcp.server import McpServer
 from turnlog.tools.mcp.source import Source

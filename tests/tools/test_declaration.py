@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from turnlog import Agent, tool
 from turnlog.errors import ConfigError
-from turnlog.tools import agent_check
+from turnlog.tools.agents import checks
 
 
 def close_ticket(ticket: str) -> str:
@@ -135,6 +135,6 @@ def test_a_tool_without_a_docstring_is_named_at_the_start(caplog):
         return ""
 
     with caplog.at_level(logging.WARNING):
-        agent_check.identified([Agent("a", tools=[tool(find), tool(close_ticket)])], {})
+        checks.identified([Agent("a", tools=[tool(find), tool(close_ticket)])], {})
     (line,) = caplog.messages
     assert line.startswith("tool find of agent a has no docstring")

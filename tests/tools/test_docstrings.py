@@ -3,7 +3,7 @@
 import pytest
 
 from turnlog import ToolContext, tool
-from turnlog.tools.docstrings import read
+from turnlog.tools.signatures.docstrings import read
 
 GOOGLE = """Find items.
 

@@ -51,8 +51,9 @@ from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
 from turnlog.stores.raw_ledger import RawAnswers, keeping_raw
 from turnlog.telemetry.metrics import Metrics
-from turnlog.tools import agent_tools, client_tools
-from turnlog.tools.listing import Row
+from turnlog.tools import client_tools
+from turnlog.tools.agents.listing import Row
+from turnlog.tools.agents.tools import AgentTools
 from turnlog.tools.mcp.source import Sources
 from turnlog.tools.read_file import read_file_tool
 from turnlog.transports import wire
@@ -143,7 +144,7 @@ class Turnlog(RunsTurns):
         self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi, settings.identity)
         assertions = Assertions(settings.assertion_key, settings.assertion_issuer)
         self.jwks = assertions.jwks
-        self.tools = agent_tools.AgentTools(
+        self.tools = AgentTools(
             self._agents,
             self._mcp,
             approval_policy(settings),

@@ -28,8 +28,8 @@ from turnlog.ports.library import Library
 from turnlog.stores.files.urls import archives_beside
 from turnlog.stores.urls import keep_archives, store_at
 from turnlog.telemetry.metrics import Metrics
-from turnlog.tools import agent_check as checks
-from turnlog.tools.outputs import with_schema
+from turnlog.tools.agents import checks
+from turnlog.tools.agents.outputs import with_schema
 from turnlog.turns.answers.engines import Engines
 
 

@@ -6,7 +6,7 @@ from turnlog.app.adapters import approval_policy
 from turnlog.config import Settings
 from turnlog.errors import ConfigError
 from turnlog.ports import Agent, Backend, Offer
-from turnlog.tools.app_offer import AppOffer
+from turnlog.tools.offers.app_offer import AppOffer
 from turnlog.transports.auth import Auth
 from turnlog.transports.limits import WriteLimits
 from turnlog.transports.mcp.agents import EVERY, AgentTools, tool_name

@@ -11,7 +11,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Stamped
 from turnlog.ports import Agent, Question, Session, StartedTurn, TurnResult, User
 from turnlog.projections.outcome import outcome, refused
-from turnlog.tools import outputs
+from turnlog.tools.agents import outputs
 from turnlog.transports import wire
 from turnlog.transports.auth import LOCAL_USER
 from turnlog.turns.following import Following, Live

@@ -92,7 +92,7 @@ def token(args: argparse.Namespace) -> int:
 
 def tools(args: argparse.Namespace) -> int:
     """List every tool of every agent: whether it writes, whether a person is asked, and why."""
-    from turnlog.tools.listing import table
+    from turnlog.tools.agents.listing import table
 
     listed, servers = asyncio.run(load_app(args.app).list_tools(args.user))
     for line in table(listed):

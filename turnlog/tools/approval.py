@@ -14,7 +14,7 @@ from turnlog.events.clock import in_seconds
 from turnlog.events.content import hash_of
 from turnlog.events.kinds import ApprovalRequested, ToolUse
 from turnlog.ports import ASKER, ApprovalRule
-from turnlog.tools import hints
+from turnlog.tools.signatures import hints
 from turnlog.tools.tool import Tool
 
 LONGEST_DESCRIPTION = 300

@@ -25,8 +25,9 @@ from turnlog.events.kinds import ToolResult, ToolUse
 from turnlog.ports import ApprovalState, Standing, ToolOutput, ToolStarted
 from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.telemetry.logs import OfTool
-from turnlog.tools import approval, hints
+from turnlog.tools import approval
 from turnlog.tools.call import called
+from turnlog.tools.signatures import hints
 from turnlog.tools.tool import NotDone, Tool, ToolContext
 
 _log = logging.getLogger(__name__)

@@ -18,9 +18,9 @@ from turnlog.assertions import Assertions
 from turnlog.errors import ConfigError, ToolError
 from turnlog.ports import ApprovalRule, ToolSpec, Turn, check_approver, check_rule
 from turnlog.projections.tool_words import Judgement, judge, words_of
-from turnlog.tools import declaration, docstrings, hints
-from turnlog.tools.argument_types import positional, renamed, types_of
 from turnlog.tools.identity import Identity
+from turnlog.tools.signatures import declaration, docstrings, hints
+from turnlog.tools.signatures.argument_types import positional, renamed, types_of
 
 Describe = str | Callable[[dict[str, Any]], str]  # "Create customer {name}", or a function
 

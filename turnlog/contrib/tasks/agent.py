@@ -13,7 +13,7 @@ from turnlog.errors import ToolError
 from turnlog.events.clock import now
 from turnlog.ports import Agent
 from turnlog.tools.mcp.server import McpServer
-from turnlog.tools.offer import Hints, ToolOffer
+from turnlog.tools.offers.tool_offer import Hints, ToolOffer
 from turnlog.tools.tool import ToolContext, tool
 
 Title = Annotated[str, Meta(min_length=1, max_length=200, description="What is to be done")]

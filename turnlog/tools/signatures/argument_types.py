@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from turnlog.tools import hints
+from turnlog.tools.signatures import hints
 
 
 def positional(types: Sequence[inspect.Type]) -> Iterator[tuple[str, str]]:

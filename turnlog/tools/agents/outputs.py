@@ -7,7 +7,7 @@ import msgspec
 
 from turnlog.errors import ConfigError
 from turnlog.ports import Agent
-from turnlog.tools import hints
+from turnlog.tools.signatures import hints
 from turnlog.tools.tool import hoisted
 
 

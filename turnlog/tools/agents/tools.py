@@ -12,8 +12,8 @@ from turnlog.assertions import Assertions
 from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Agent, EventLog, Standing, Turn
 from turnlog.tools import client_tools
+from turnlog.tools.agents.listing import Row, rows
 from turnlog.tools.approval import Policy
-from turnlog.tools.listing import Row, rows
 from turnlog.tools.mcp.source import Sources
 from turnlog.tools.runner import ToolRunner
 from turnlog.tools.tool import NO_ASSERTIONS, Tool, ToolContext

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from turnlog.errors import ConfigError, did_you_mean
-from turnlog.tools import hints
+from turnlog.tools.signatures import hints
 
 
 def check_function(function: Any) -> None:

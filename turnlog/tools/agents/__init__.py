@@ -1,0 +1,1 @@
+"""What agents have: their tools for each turn, their checks at the start, their typed answers."""

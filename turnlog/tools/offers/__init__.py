@@ -1,0 +1,1 @@
+"""Our tools for other programs, over MCP."""

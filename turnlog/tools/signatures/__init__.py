@@ -1,0 +1,1 @@
+"""What a function says about itself: its type hints, its docstring, and what `@tool` declares."""
