@@ -12,8 +12,8 @@ import pytest
 
 from turnlog.errors import NotFound
 from turnlog.projections.proof import prove
-from turnlog.stores.sql.log import FEW, SMALL
 from turnlog.stores.sql.store import SqlStore
+from turnlog.stores.sql.tables.log import FEW, SMALL
 from turnlog.stores.sqlite.files import connect
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s

@@ -10,7 +10,7 @@ from stores.evidence import stored
 
 from turnlog.stores.files.folder import FolderBlobs
 from turnlog.stores.sql.connection import Conflict
-from turnlog.stores.sql.log import records_of
+from turnlog.stores.sql.tables.log import records_of
 from turnlog.stores.urls import keep_archives, open_store
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import EVERY_PROJECTION

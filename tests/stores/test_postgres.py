@@ -15,7 +15,7 @@ from turnlog.projections.proof import prove
 from turnlog.stores.postgres import pool
 from turnlog.stores.postgres.migrations import go_back, migrate, migrations
 from turnlog.stores.postgres.store import PostgresStore
-from turnlog.stores.sql import log
+from turnlog.stores.sql.tables import log
 from turnlog.stores.urls import open_store
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import EVERY_PROJECTION, said

@@ -10,7 +10,7 @@ from turnlog.events.seal import Seals
 from turnlog.projections.proof import prove
 from turnlog.stores.postgres import pool
 from turnlog.stores.postgres.statements import SQL
-from turnlog.stores.sql import log
+from turnlog.stores.sql.tables import log
 from turnlog.stores.urls import open_store
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.base import said

@@ -31,9 +31,9 @@ from turnlog.stores.postgres.pool import Pool
 from turnlog.stores.postgres.statements import SQL
 from turnlog.stores.postgres.writers import Writers
 from turnlog.stores.postgres.writes import PostgresWrites
-from turnlog.stores.sql import log
 from turnlog.stores.sql.connection import NOT_OPEN, Connection
 from turnlog.stores.sql.store import SqlStore
+from turnlog.stores.sql.tables import log
 from turnlog.telemetry.metrics import Metrics
 
 T = TypeVar("T")

@@ -23,11 +23,10 @@ from turnlog.events.seal import Seals
 from turnlog.ports import AuditRead, Blobs
 from turnlog.stores import texts
 from turnlog.stores.archive import Damaged, pack, unpack
-from turnlog.stores.sql import log, sessions
-from turnlog.stores.sql.attached import OnConnection
 from turnlog.stores.sql.audit import add_read
-from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.connection import Connection, OnConnection
 from turnlog.stores.sql.statements import SQL, insert
+from turnlog.stores.sql.tables import log, sessions
 
 MOST = 1000  # rows in one archive, so that a page of a long log does not open all of it
 LARGEST = 4_000_000  # bytes of bodies in one archive, but for one row that has more

@@ -8,10 +8,9 @@ import msgspec
 from turnlog.events.record import NO_SEAL
 from turnlog.events.seal import Seals
 from turnlog.ports import AuditRead, Session
-from turnlog.stores.sql import sessions
-from turnlog.stores.sql.attached import OnConnection
-from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.connection import Connection, OnConnection
 from turnlog.stores.sql.statements import SQL
+from turnlog.stores.sql.tables import sessions
 
 # Rows of these name a session, or a turn, that must be there.
 OF_SESSIONS = (

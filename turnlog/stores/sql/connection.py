@@ -4,17 +4,16 @@ SQLite's own connection nearly is one. PostgreSQL's waits for its answers in an 
 its steps run in a greenlet: see `stores/postgres/connection.py`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from turnlog.events.record import NO_SEAL, Record
 
+T = TypeVar("T")
 Row = Mapping[str, Any]
 NewRows = Mapping[str, Sequence[Row]]  # by their table
 End = tuple[int, bytes]  # of a session's log: the newest number, and its seal
 EMPTY: End = (-1, NO_SEAL)
-
-
 NOT_OPEN = "The store is not open. Say `async with app:` first, or `await store.open()`."
 
 
@@ -62,3 +61,9 @@ class Connection(Protocol):
     def lock(self, name: str) -> None:
         """Nobody else has this lock until the transaction is over: of a session, by its id."""
         ...
+
+
+class OnConnection(Protocol):
+    """How a store reads, or writes."""
+
+    def __call__(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...

@@ -5,9 +5,9 @@ from typing import Any
 
 from turnlog.ports import Evidence
 from turnlog.projections.tables import plain
-from turnlog.stores.sql import sessions, turns
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.statements import SQL, insert
+from turnlog.stores.sql.tables import sessions, turns
 
 # What waits and is no session's log. Tickets are left: they live for a minute.
 BESIDE = ("line", "outbox", "deposits")

@@ -10,9 +10,9 @@ from turnlog.events.base import Stamped
 from turnlog.events.erasure import shown, what_is_left
 from turnlog.events.record import BareRecord, Record
 from turnlog.ports import Excerpt
-from turnlog.stores.sql import log
 from turnlog.stores.sql.archives import SqlArchives, archives_of
 from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.tables import log
 
 T = TypeVar("T")
 

@@ -23,16 +23,17 @@ from turnlog.ports import (
     Turn,
     User,
 )
-from turnlog.stores.sql import approvals as permits
-from turnlog.stores.sql import billing, citations, copying, log, sessions, tickets, turns
+from turnlog.stores.sql import copying
 from turnlog.stores.sql.archives import SqlArchives
-from turnlog.stores.sql.attached import AttachedFiles
 from turnlog.stores.sql.audit import SqlAudit
 from turnlog.stores.sql.connection import Connection
-from turnlog.stores.sql.deposits import SqlDeposits
-from turnlog.stores.sql.line import SqlLine
-from turnlog.stores.sql.outbox import SqlOutbox
 from turnlog.stores.sql.reading import SqlReading
+from turnlog.stores.sql.tables import approvals as permits
+from turnlog.stores.sql.tables import billing, citations, log, sessions, tickets, turns
+from turnlog.stores.sql.tables.attached import AttachedFiles
+from turnlog.stores.sql.tables.deposits import SqlDeposits
+from turnlog.stores.sql.tables.line import SqlLine
+from turnlog.stores.sql.tables.outbox import SqlOutbox
 
 T = TypeVar("T")
 

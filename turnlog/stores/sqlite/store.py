@@ -16,9 +16,9 @@ from typing import NoReturn, TypeVar, cast
 from turnlog.errors import StoreUnusable
 from turnlog.events.base import Stamped
 from turnlog.ports import Excerpt, Session, Turn
-from turnlog.stores.sql import log, sessions, turns
 from turnlog.stores.sql.connection import NOT_OPEN, Connection
 from turnlog.stores.sql.store import SqlStore
+from turnlog.stores.sql.tables import log, sessions, turns
 from turnlog.stores.sqlite.files import (
     UNUSABLE,
     SqliteConnection,

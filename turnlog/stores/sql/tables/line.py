@@ -5,10 +5,9 @@ from typing import Any
 import msgspec
 
 from turnlog.ports import MOST_IN_LINE, Question, Waiting, too_many_in_line
-from turnlog.stores.sql import turns
-from turnlog.stores.sql.attached import OnConnection
-from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.connection import Connection, OnConnection
 from turnlog.stores.sql.statements import SQL, insert
+from turnlog.stores.sql.tables import turns
 
 _COLUMNS = Waiting.__struct_fields__  # the statements list them in this order
 _question = msgspec.json.Decoder(Question).decode

@@ -13,9 +13,9 @@ from turnlog.events.record import BareRecord, Record, numbered, records, stamped
 from turnlog.events.seal import Seals
 from turnlog.ports import SILENT, Announcer, Evidence, Excerpt, Turn
 from turnlog.projections import tables
-from turnlog.stores.sql import outbox, sessions, turns
 from turnlog.stores.sql.connection import Connection, Cursor, End
 from turnlog.stores.sql.statements import SQL, equal, update
+from turnlog.stores.sql.tables import outbox, sessions, turns
 
 Row = dict[str, Any]
 _END = 2**63 - 1  # above every number

@@ -6,8 +6,8 @@ from turnlog.errors import NotFound
 from turnlog.ports import Approval, ToolRun, User, rules_of
 from turnlog.projections import approvals as permits
 from turnlog.stores.sql.connection import Connection
-from turnlog.stores.sql.log import as_dicts
 from turnlog.stores.sql.statements import SQL
+from turnlog.stores.sql.tables.log import as_dicts
 
 
 def approval(db: Connection, user_id: str, approval_id: str) -> Approval:

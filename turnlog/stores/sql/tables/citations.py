@@ -3,9 +3,9 @@
 from typing import Any
 
 from turnlog.errors import NotFound
-from turnlog.stores.sql import sessions
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.statements import SQL
+from turnlog.stores.sql.tables import sessions
 
 COLUMNS = (
     *("message_id", "position", "session_id", "created_at"),

@@ -6,8 +6,7 @@ import msgspec
 
 from turnlog.events.kinds import Complete
 from turnlog.ports import SILENT, Announcer, Notice, Turn
-from turnlog.stores.sql.attached import OnConnection
-from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.connection import Connection, OnConnection
 from turnlog.stores.sql.statements import SQL, insert
 
 _COLUMNS = Notice.__struct_fields__

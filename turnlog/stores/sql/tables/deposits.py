@@ -6,8 +6,7 @@ import msgspec
 
 from turnlog.ports.deposits import Deposit
 from turnlog.ports.files import Part
-from turnlog.stores.sql.attached import OnConnection
-from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.connection import Connection, OnConnection
 from turnlog.stores.sql.statements import SQL, insert
 
 _COLUMNS = Deposit.__struct_fields__  # the statements list them in this order

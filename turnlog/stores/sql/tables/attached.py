@@ -1,16 +1,15 @@
 """The table of users' files on a connection."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from turnlog.errors import BeingDeleted, NotFound, QuotaUsedUp
 from turnlog.ports import File
-from turnlog.stores.sql.connection import Connection
+from turnlog.stores.sql.connection import Connection, OnConnection
 from turnlog.stores.sql.statements import SQL, insert, update
 
-T = TypeVar("T")
 Row = dict[str, Any]
 _COLUMNS = File.__struct_fields__  # the statements list them in this order
 _FLAGS = ("locked", "deleted")
@@ -23,12 +22,6 @@ _LASTING = (
     "last_used_at",
 )  # when the same content comes again
 _NEWEST = {"created_at": "\U0010ffff", "id": ""}  # a place before every file
-
-
-class OnConnection(Protocol):
-    """How a store reads, or writes."""
-
-    def __call__(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...
 
 
 class AttachedFiles:

@@ -10,9 +10,9 @@ from turnlog.events.clock import now
 from turnlog.ports import Notice, ToolStarted, Turn
 from turnlog.projections import tables
 from turnlog.stores.leases import lease_lost, leased
-from turnlog.stores.sql import outbox, sessions
 from turnlog.stores.sql.connection import EMPTY, Conflict, Connection, End
 from turnlog.stores.sql.statements import SQL, insert, update
+from turnlog.stores.sql.tables import outbox, sessions
 
 Abandoned = Callable[[Connection, str | None], list[Turn]]  # of one session, or of all
 ALL = 2**31 - 1  # events: more than a log has

@@ -1,0 +1,1 @@
+"""Each table on a connection: a function is one step of a transaction."""
