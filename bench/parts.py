@@ -24,7 +24,7 @@ from turnlog.simulator import Reply
 from turnlog.simulator.stream import events, frame
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.transports import sse, wire
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 
 Say = Callable[[str], None]
 AGENT = AgentRef(id="assistant", name="Assistant")

@@ -29,7 +29,7 @@ from turnlog.contrib import demo
 from turnlog.ports import Agent, Question
 from turnlog.simulator import Reply, to_json
 from turnlog.transports import sse
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 
 CHARACTERS = 12  # of one chunk
 FEW = 10  # chunks of a short turn

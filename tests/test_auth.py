@@ -25,9 +25,9 @@ from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import SECRET
 from turnlog.tokens import mint
-from turnlog.transports import jwks
-from turnlog.transports.auth import Auth
-from turnlog.transports.jwks import FRESH, PAUSE, Issuer
+from turnlog.transports.access import jwks
+from turnlog.transports.access.auth import Auth
+from turnlog.transports.access.jwks import FRESH, PAUSE, Issuer
 
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 NEXT_RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)

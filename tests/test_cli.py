@@ -12,7 +12,7 @@ from turnlog.events.kinds import HistoryAnchored, Thinking
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
 from turnlog.testing.apps import SECRET
-from turnlog.transports.auth import Auth
+from turnlog.transports.access.auth import Auth
 
 THOUGHT = Thinking(message_id="msg_1", content="Two\nlines.", signature="c2ln")
 TALK = [

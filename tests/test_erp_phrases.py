@@ -12,7 +12,7 @@ from turnlog.ports import Decision
 from turnlog.simulator import SimulatedClaude
 from turnlog.testing.golden import people
 from turnlog.transports import wire
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 
 PARIS, ATHENS = {"item_number": "1900-S"}, {"item_number": "1896-S"}
 # fmt: off

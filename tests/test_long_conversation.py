@@ -19,7 +19,7 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.apps import kept_events, scripted_app
 from turnlog.tools.tool import tool
-from turnlog.transports.auth import LOCAL_USER as USER
+from turnlog.transports.access.auth import LOCAL_USER as USER
 
 FACT, QUESTION = "My budget code is K-4711.", "What is my budget code?"
 COMPACTS, OLDER = "claude-sonnet-5-5", "claude-sonnet-4-5"

@@ -13,7 +13,7 @@ from test_sockets import WAITS, served, until
 from turnlog.ports import Question
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import invariants
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 from turnlog.transports.socketio import engine
 
 pytestmark = pytest.mark.slow

@@ -25,7 +25,7 @@ from turnlog.testing import invariants
 from turnlog.testing import samples as s
 from turnlog.testing.golden import people
 from turnlog.transports import wire
-from turnlog.transports.auth import LOCAL_USER as USER
+from turnlog.transports.access.auth import LOCAL_USER as USER
 
 pytestmark = pytest.mark.slow  # many turns
 

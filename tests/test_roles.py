@@ -4,7 +4,7 @@ import pytest
 
 from turnlog.ports import User
 from turnlog.tokens import mint
-from turnlog.transports.auth import Auth
+from turnlog.transports.access.auth import Auth
 
 SECRET = "s" * 32
 NO_ROLES = [

@@ -21,7 +21,7 @@ from turnlog.testing.apps import SECRET, waiting_app
 from turnlog.testing.tabs import serve_sockets, tab
 from turnlog.tokens import mint
 from turnlog.transports import wire
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 from turnlog.transports.socketio import engine
 from turnlog.transports.socketio import requests as socket_requests
 from turnlog.transports.socketio import server as sockets

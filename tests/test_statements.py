@@ -48,7 +48,7 @@ def strings(file):
 
 
 def modules(package):
-    return sorted((HOUSE / PACKAGES[package]).glob("*.py"))
+    return sorted((HOUSE / PACKAGES[package]).rglob("*.py"))
 
 
 @every_package

@@ -5,7 +5,7 @@ import pytest
 from turnlog.errors import Unauthorized
 from turnlog.simulator import Reply
 from turnlog.testing.apps import SECRET, as_user, events, is_problem, served
-from turnlog.transports import tickets
+from turnlog.transports.access import tickets
 
 ALICE, BOB = as_user("alice"), as_user("bob")
 

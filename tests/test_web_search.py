@@ -15,7 +15,7 @@ from turnlog.projections.proof import prove
 from turnlog.simulator import RawBlock, Reply, Usage
 from turnlog.testing.apps import SECRET, client_of, is_problem, scripted_app
 from turnlog.tokens import mint
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 
 SEARCHES = [path for path in STREAMS if "web_search" in path.parent.name]
 

@@ -19,7 +19,7 @@ from turnlog.testing import made_files
 from turnlog.testing import samples as s
 from turnlog.testing.apps import scripted_app
 from turnlog.tools.tool import tool
-from turnlog.transports.auth import LOCAL_USER as USER
+from turnlog.transports.access.auth import LOCAL_USER as USER
 
 
 @tool(writes=False)

@@ -25,7 +25,7 @@ from turnlog.testing import samples as s
 from turnlog.testing.apps import client_of, is_problem, scripted_app
 from turnlog.tools.tool import tool
 from turnlog.transports import wire
-from turnlog.transports.auth import LOCAL_USER as USER
+from turnlog.transports.access.auth import LOCAL_USER as USER
 
 WHERE = "WHERE session_id = '{id}' AND seq = {n}"
 ERASE = "UPDATE events SET body = {nothing}, salt = {nothing} " + WHERE

@@ -14,7 +14,7 @@ from turnlog.stores.postgres.store import PostgresStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
 from turnlog.testing.apps import kept_events
-from turnlog.transports.auth import LOCAL_USER as USER
+from turnlog.transports.access.auth import LOCAL_USER as USER
 
 N = "a\0b"
 CITED = {"type": N, "cited_text": N, "document_index": 0, "document_title": N,

@@ -11,7 +11,7 @@ from turnlog.events.clock import now
 from turnlog.stores.postgres.pool import Pool
 from turnlog.stores.postgres.store import PostgresStore
 from turnlog.testing import samples as s
-from turnlog.transports.limits import WriteLimits
+from turnlog.transports.access.limits import WriteLimits
 
 pytestmark = pytest.mark.slow
 

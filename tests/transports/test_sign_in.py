@@ -8,9 +8,9 @@ from starlette.routing import Route
 
 from turnlog.errors import Unauthorized
 from turnlog.simulator.listener import listen
-from turnlog.transports.auth import Auth
-from turnlog.transports.jwks import PAUSE, Issuer
-from turnlog.transports.sign_in import SignIn
+from turnlog.transports.access.auth import Auth
+from turnlog.transports.access.jwks import PAUSE, Issuer
+from turnlog.transports.access.sign_in import SignIn
 
 
 async def test_a_provider_in_trouble_is_asked_now_and_then_however_many_want_to_sign_in():

@@ -12,11 +12,11 @@ from turnlog.events import kinds as k
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import SECRET, as_user, is_problem, served
 from turnlog.testing.office import office
-from turnlog.transports import limits as limits_module
+from turnlog.transports.access import limits as limits_module
+from turnlog.transports.access.limits import MINUTE, MOST_USERS, TAKEN, WriteLimits
 from turnlog.transports.http.app import WRITING
 from turnlog.transports.http.routes import ROUTES
 from turnlog.transports.http.serving import head_deadline
-from turnlog.transports.limits import MINUTE, MOST_USERS, TAKEN, WriteLimits
 from turnlog.turns.people import decisions
 
 PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))

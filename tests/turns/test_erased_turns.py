@@ -17,7 +17,7 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
 from turnlog.testing.apps import client_of, is_problem, scripted_app
 from turnlog.tools.tool import tool
-from turnlog.transports.auth import LOCAL_USER as USER
+from turnlog.transports.access.auth import LOCAL_USER as USER
 from turnlog.turns.follow_ups import ClaimNotes
 
 

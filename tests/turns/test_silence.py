@@ -10,7 +10,7 @@ from turnlog.events.kinds import Complete
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import scripted_app
 from turnlog.testing.office import office
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 from turnlog.turns.following import Silence
 
 

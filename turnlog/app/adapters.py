@@ -15,8 +15,8 @@ from turnlog.stores.files.urls import blobs_beside
 from turnlog.telemetry.metrics import Metrics
 from turnlog.tools.approval import Policy
 from turnlog.transports import wire
-from turnlog.transports.auth import Auth
-from turnlog.transports.limits import WriteLimits
+from turnlog.transports.access.auth import Auth
+from turnlog.transports.access.limits import WriteLimits
 from turnlog.turns.answers.engines import Engines, Make
 from turnlog.turns.answers.summaries import Summaries
 from turnlog.turns.questions.limits import UserLimits

@@ -57,7 +57,7 @@ from turnlog.tools.agents.tools import AgentTools
 from turnlog.tools.mcp.source import Sources
 from turnlog.tools.read_file import read_file_tool
 from turnlog.transports import wire
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 from turnlog.transports.http.app import http_app
 from turnlog.transports.mounting import refuse_unopened, route_path
 from turnlog.transports.socketio.server import PATH as SOCKETS

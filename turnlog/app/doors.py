@@ -7,8 +7,8 @@ from turnlog.config import Settings
 from turnlog.errors import ConfigError
 from turnlog.ports import Agent, Backend, Offer
 from turnlog.tools.offers.app_offer import AppOffer
-from turnlog.transports.auth import Auth
-from turnlog.transports.limits import WriteLimits
+from turnlog.transports.access.auth import Auth
+from turnlog.transports.access.limits import WriteLimits
 from turnlog.transports.mcp.agents import EVERY, AgentTools, tool_name
 from turnlog.transports.mcp.door import McpDoor
 

@@ -9,7 +9,7 @@ from turnlog.config import Settings
 from turnlog.errors import TurnlogError
 from turnlog.ports import Prompt
 from turnlog.tools.mcp.source import Sources
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 from turnlog.turns.answers.engines import Engines
 
 PATIENCE = 30.0  # seconds for each

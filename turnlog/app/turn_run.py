@@ -13,7 +13,7 @@ from turnlog.ports import Agent, Question, Session, StartedTurn, TurnResult, Use
 from turnlog.projections.outcome import outcome, refused
 from turnlog.tools.agents import outputs
 from turnlog.transports import wire
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 from turnlog.turns.following import Following, Live
 from turnlog.turns.running_turns import RunningTurns
 

@@ -13,7 +13,7 @@ from turnlog.pipeline.admission import Limits
 from turnlog.ports import ASKER, RULES, ApprovalRule, check_approver, check_rule
 from turnlog.projections.billing.budgets import Budget
 from turnlog.tools.mcp.server import McpServer
-from turnlog.transports.jwks import Issuer
+from turnlog.transports.access.jwks import Issuer
 from turnlog.webhooks.endpoint import Endpoint
 
 DEFAULT_MODEL = "claude-sonnet-5-5"

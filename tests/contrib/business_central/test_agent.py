@@ -16,7 +16,7 @@ from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.testing.apps import scripted_app
 from turnlog.testing.business_central import INVOICE
 from turnlog.testing.server import serving
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 
 pytestmark = pytest.mark.slow
 

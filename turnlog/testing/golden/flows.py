@@ -38,7 +38,7 @@ from turnlog.testing.golden.stages import add_tasks, stage_for
 from turnlog.testing.golden.steps import PersonStep, UserStep
 from turnlog.testing.tabs import Tab, serve_sockets, tab
 from turnlog.transports import splicing, wire
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 
 USER = LOCAL_USER
 Send = Callable[[Turnlog, str, UserStep], Awaitable[list[Shown]]]

@@ -10,7 +10,7 @@ from turnlog.ports import Decision
 from turnlog.projections.transcript import Shown
 from turnlog.testing.golden.steps import PersonStep
 from turnlog.transports import wire
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 
 ASKS = "approval_requested"
 ENDINGS = ("complete", "error", "resync_required")

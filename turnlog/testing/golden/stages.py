@@ -21,7 +21,7 @@ from turnlog.simulator import ToolCall
 from turnlog.testing.golden.pages import Page
 from turnlog.testing.golden.steps import ToolStep
 from turnlog.tools.tool import Tool, ToolContext
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 
 SOME_TIME = "2026-11-16T12:00:00.000Z"
 

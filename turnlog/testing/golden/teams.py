@@ -14,7 +14,7 @@ from turnlog.projections.transcript import Shown
 from turnlog.simulator import Entry, Reply, ToolCall
 from turnlog.testing.golden.pages import Page
 from turnlog.testing.golden.steps import UserStep
-from turnlog.transports.auth import LOCAL_USER
+from turnlog.transports.access.auth import LOCAL_USER
 
 
 def replies(turn: UserStep) -> Iterator[Callable[[dict[str, Any]], Any]]:

@@ -15,18 +15,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send, StatelessLif
 
 from turnlog.errors import Forbidden, TurnlogError
 from turnlog.ports import Backend, Tickets, User
-from turnlog.transports import problem, tickets
-from turnlog.transports.auth import Auth
-from turnlog.transports.expiry import UntilExpiry
+from turnlog.transports import problem
+from turnlog.transports.access import tickets
+from turnlog.transports.access.auth import Auth
+from turnlog.transports.access.expiry import UntilExpiry
+from turnlog.transports.access.limits import WriteLimits
+from turnlog.transports.access.origins import Door
+from turnlog.transports.access.sign_in import SignIn
 from turnlog.transports.fitting import refuse_misspelt
 from turnlog.transports.http.request import NOBODY, UserRequest
 from turnlog.transports.http.routes import MESSAGES, ROUTES, Handler, Route, Who
 from turnlog.transports.http.site import Site
-from turnlog.transports.limits import WriteLimits
 from turnlog.transports.mcp.door import McpDoor
 from turnlog.transports.mounting import route_path
-from turnlog.transports.origins import Door
-from turnlog.transports.sign_in import SignIn
 from turnlog.transports.sse import EventStream, Streams
 
 WRITING = ("POST", "PATCH", "PUT", "DELETE")

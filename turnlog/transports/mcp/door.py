@@ -22,13 +22,13 @@ from turnlog.errors import NotFound
 from turnlog.ports import Offer, User
 from turnlog.tokens import DAY, mint
 from turnlog.transports import problem
-from turnlog.transports.auth import Auth
-from turnlog.transports.expiry import UntilExpiry
+from turnlog.transports.access.auth import Auth
+from turnlog.transports.access.expiry import UntilExpiry
+from turnlog.transports.access.limits import WriteLimits
+from turnlog.transports.access.origins import is_same_site
 from turnlog.transports.http.request import MOST_BYTES, bounded
-from turnlog.transports.limits import WriteLimits
 from turnlog.transports.mcp.agents import AgentTools
 from turnlog.transports.mcp.sessions import OpenSession, OpenSessions
-from turnlog.transports.origins import is_same_site
 
 PATH = "/mcp"
 TOKEN_SECONDS = 60

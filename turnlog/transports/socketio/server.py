@@ -19,10 +19,10 @@ from turnlog.errors import BadInput, TooMany, TurnlogError, Unauthorized
 from turnlog.events.cursor import parse
 from turnlog.ports import Backend, Decision, Question
 from turnlog.transports import problem
-from turnlog.transports.auth import Auth
+from turnlog.transports.access.auth import Auth
+from turnlog.transports.access.limits import WriteLimits
+from turnlog.transports.access.origins import Door, is_same_site, welcome
 from turnlog.transports.http.request import MOST_BYTES
-from turnlog.transports.limits import WriteLimits
-from turnlog.transports.origins import Door, is_same_site, welcome
 from turnlog.transports.socketio import packets, requests
 from turnlog.transports.socketio.client import Client, Parcels
 from turnlog.transports.socketio.connection import Connection

@@ -3,8 +3,8 @@
 import msgspec
 from starlette.responses import Response
 
+from turnlog.transports.access.sign_in import SignIn
 from turnlog.transports.http.request import UserRequest, json_response
-from turnlog.transports.sign_in import SignIn
 
 
 class Code(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -3,7 +3,7 @@
 import msgspec
 from starlette.responses import Response
 
-from turnlog.transports import tickets
+from turnlog.transports.access import tickets
 from turnlog.transports.http.request import UserRequest, json_response
 from turnlog.transports.mounting import route_path
 

@@ -13,8 +13,8 @@ import msgspec
 
 from turnlog.errors import BadInput, Unauthorized
 from turnlog.net import TooMuch, is_on_loopback, keeps_secrets, read_bounded
-from turnlog.transports.auth import Auth
-from turnlog.transports.jwks import MOST_BYTES, PAUSE, TIMEOUT, Issuer, Unusable, get_json
+from turnlog.transports.access.auth import Auth
+from turnlog.transports.access.jwks import MOST_BYTES, PAUSE, TIMEOUT, Issuer, Unusable, get_json
 
 SCOPE = "openid profile"
 _AWAY = "The identity provider does not answer as it should. Try again in a moment."

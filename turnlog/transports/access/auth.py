@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnlog.errors import ConfigError, Unauthorized
 from turnlog.ports import ADMIN, User, roles_of
-from turnlog.transports.jwks import ALGORITHMS, Issuer, KeyName, ProviderKeys
+from turnlog.transports.access.jwks import ALGORITHMS, Issuer, KeyName, ProviderKeys
 
 if TYPE_CHECKING:  # with its cryptography it takes a while, and a server alone needs none
     import jwt
