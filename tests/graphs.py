@@ -11,7 +11,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from turnlog import Settings, create_app
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.ports import Decision
 from turnlog.projections.proof import prove
 from turnlog.simulator import SimulatedClaude

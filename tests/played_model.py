@@ -5,7 +5,7 @@ from own_model import OwnModel
 from turnlog import Agent, Settings, create_app
 from turnlog.engines.claude.stream import Call
 from turnlog.errors import EngineFailed
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.projections.proof import prove
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants

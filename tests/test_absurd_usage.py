@@ -6,7 +6,7 @@ import pytest
 
 from turnlog import Agent, Settings, create_app
 from turnlog.events import kinds as k
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.events.usage import MOST_SEARCHES, MOST_TOKENS, parts_of, searches_of
 from turnlog.ports import Spent
 from turnlog.projections.billing.bill import whole

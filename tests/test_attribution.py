@@ -9,7 +9,7 @@ from team_scripts import AGENTS, NAMES, SECRET, Team
 
 from turnlog import Settings, create_app
 from turnlog.events import kinds as k
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.simulator import SimulatedClaude
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.terminal.export import as_jsonl, as_markdown

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from turnlog.events.money import total
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.projections.billing.bill import charges_of, whole
 from turnlog.simulator import Break, Cut, Reply, ToolCall
 from turnlog.simulator.script import Usage

@@ -11,7 +11,7 @@ import pytest
 from turnlog import Agent
 from turnlog.cli import main
 from turnlog.events import kinds as k
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.projections.claims import by_turn, unfounded
 from turnlog.projections.proof import prove
 from turnlog.simulator import Cut, Reply, Text, ToolCall

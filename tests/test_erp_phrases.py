@@ -7,7 +7,7 @@ import pytest
 from turnlog import Settings, create_app
 from turnlog.contrib.business_central import BusinessCentral, erp_agent
 from turnlog.events.kinds import ApprovalRequested, ToolUse
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.ports import Decision
 from turnlog.simulator import SimulatedClaude
 from turnlog.testing.golden import people

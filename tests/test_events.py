@@ -10,11 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turnlog.errors import UnknownEvent
-from turnlog.events import codec, grammar
+from turnlog.events import grammar
 from turnlog.events import kinds as k
 from turnlog.events.chunks import as_one
 from turnlog.events.content import TokenUsage, citations_of, spans_of, usage_of
-from turnlog.events.internal import is_reserved
+from turnlog.events.handovers import is_reserved
+from turnlog.events.rows import codec
 from turnlog.testing import samples as s
 
 WHOLE = st.integers(-(2**53), 2**53)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from turnlog import Agent, Settings, create_app
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.simulator import Reply, SimulatedClaude
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore

@@ -10,8 +10,8 @@ from team_scripts import AGENTS, NAMES, SECRET, Team, plans
 
 from turnlog import Settings, create_app
 from turnlog.events import kinds as k
-from turnlog.events.internal import is_reserved
-from turnlog.events.record import stamped
+from turnlog.events.handovers import is_reserved
+from turnlog.events.rows.record import stamped
 from turnlog.projections.proof import prove
 from turnlog.simulator import SimulatedClaude
 from turnlog.stores.memory.store import MemoryStore

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from turnlog.events import kinds as k
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.pipeline.turn_state import Drafts
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, Stall, Text, Thinking, ToolCall

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turnlog.events import kinds as k
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.ports import Agent
 from turnlog.projections.history import clean
 from turnlog.projections.history.lint import lint

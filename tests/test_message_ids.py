@@ -9,7 +9,7 @@ from raw_events import CITED, block, start, stop
 
 from turnlog import Agent, Settings, create_app
 from turnlog.events.grammar import OF_A_MESSAGE
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
 from turnlog.stores.memory.store import MemoryStore

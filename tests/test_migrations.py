@@ -13,7 +13,7 @@ from turnlog import Agent, Settings, create_app
 from turnlog.cli import main
 from turnlog.contrib.tasks.sqlite import SqliteTasks
 from turnlog.errors import StoreUnusable
-from turnlog.events.record import Record, stamped
+from turnlog.events.rows.record import Record, stamped
 from turnlog.projections.proof import prove
 from turnlog.stores.sqlite.migrations import migrate, migrations
 from turnlog.stores.sqlite.store import SqliteStore

@@ -15,7 +15,7 @@ from turnlog.engines.claude.stream import Call
 from turnlog.events.content import usage_of
 from turnlog.events.kinds import Message
 from turnlog.events.money import total
-from turnlog.events.record import NO_SEAL, Record, records, sealed
+from turnlog.events.rows.record import NO_SEAL, Record, records, sealed
 from turnlog.events.usage import parts_of
 from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import CallStarted

@@ -4,8 +4,8 @@ import pytest
 
 from turnlog import Settings
 from turnlog.errors import UnknownEvent
-from turnlog.events.record import NO_SEAL, BareRecord, Record, records, sealed, stamped
-from turnlog.events.seal import KEYED, Seals
+from turnlog.events.rows.record import NO_SEAL, BareRecord, Record, records, sealed, stamped
+from turnlog.events.rows.seal import KEYED, Seals
 from turnlog.testing import samples as s
 
 KEY = "a key of at least 32 characters, say"

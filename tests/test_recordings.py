@@ -20,10 +20,10 @@ from turnlog.diagnosis.captures import RecordedCall
 from turnlog.engines.claude.drops import Lost, reason
 from turnlog.engines.claude.sse import SseSplitter
 from turnlog.engines.claude.stream import Call
-from turnlog.events import codec
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.chunks import as_one
+from turnlog.events.rows import codec
 from turnlog.projections.history.messages import history
 from turnlog.speaking.answer import read_answer
 from turnlog.testing import samples as s

@@ -9,7 +9,7 @@ from turnlog import Agent, Settings, create_app, tool
 from turnlog.errors import Busy, Reused
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.pipeline.turn_state import Draft, DraftBlock, Drafts
 from turnlog.ports import Question, StartedTurn
 from turnlog.projections.proof import prove

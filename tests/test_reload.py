@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from turnlog.events.kinds import HistoryAnchored
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.projections.transcript import transcript
 from turnlog.simulator.listener import listen
 from turnlog.stores.memory.store import MemoryStore

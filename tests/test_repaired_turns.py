@@ -6,7 +6,7 @@ import pytest
 
 from turnlog import Agent, Settings, create_app, tool
 from turnlog.events import kinds as k
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.ports import Decision
 from turnlog.projections.history.clean import CleanHistory
 from turnlog.projections.history.messages import add, mended

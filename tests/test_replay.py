@@ -4,7 +4,7 @@ import pytest
 
 from turnlog import Agent, Settings, create_app, tool
 from turnlog.events.kinds import HistoryRepaired, Message
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.simulator import RawBlock, RedactedThinking, Reply, SimulatedClaude, Thinking
 
 

@@ -8,7 +8,7 @@ import pytest
 from test_sockets import SECRET, WAITS, served, token, until
 
 from turnlog.events.kinds import UserMessageSent
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants

@@ -13,7 +13,7 @@ import socketio
 from turnlog import Turnlog
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.ports.user import User
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing import invariants, samples

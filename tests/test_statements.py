@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import turnlog
-from turnlog.events.record import Record
+from turnlog.events.rows.record import Record
 from turnlog.ports import Session
 from turnlog.statements import read_statements
 from turnlog.stores.sql.statements import SQL

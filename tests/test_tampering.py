@@ -14,8 +14,8 @@ from contextlib import closing
 import pytest
 
 from turnlog.cli import main
-from turnlog.events.record import NO_SEAL, Record, digest_of
-from turnlog.events.seal import Seals
+from turnlog.events.rows.record import NO_SEAL, Record, digest_of
+from turnlog.events.rows.seal import Seals
 from turnlog.ports import AuditRead
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.sqlite.store import SqliteStore

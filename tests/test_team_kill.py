@@ -7,7 +7,7 @@ import pytest
 
 from turnlog.engines.claude.sse import SseSplitter
 from turnlog.events import kinds as k
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.sqlite.store import SqliteStore

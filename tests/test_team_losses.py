@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from team_scripts import AGENTS, RAN, Team, plans, unanswered
 
 from turnlog import Settings, create_app
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.projections.proof import prove
 from turnlog.simulator import SimulatedClaude
 from turnlog.stores.memory.store import MemoryStore

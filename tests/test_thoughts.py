@@ -7,7 +7,7 @@ from recorded import STREAMS, each, is_ours
 
 from turnlog import Agent, tool
 from turnlog.diagnosis.captures import RecordedCall
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, Thinking, ToolCall, Usage
 from turnlog.stores.memory.store import MemoryStore

@@ -13,7 +13,7 @@ from turnlog import Agent, Settings, create_app, tool
 from turnlog.errors import TimedOut
 from turnlog.events import clock
 from turnlog.events import kinds as k
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.pipeline.ending import ShuttingDown, completed_again
 from turnlog.ports import Question
 from turnlog.projections.proof import prove

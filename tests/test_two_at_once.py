@@ -13,7 +13,7 @@ from turnlog import Agent, Settings, create_app
 from turnlog.errors import MessageIdTaken
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.pipeline import turn
 from turnlog.pipeline.ending import left_open
 from turnlog.pipeline.live_chunks import show_chunks

@@ -8,7 +8,7 @@ from types import FunctionType, ModuleType
 import msgspec
 import pytest
 
-from turnlog.events.record import records, stamped
+from turnlog.events.rows.record import records, stamped
 from turnlog.files import telling
 from turnlog.pipeline.windows import SessionWindow, Windows
 from turnlog.ports import Agent

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from turnlog.events import kinds as k
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.sqlite.store import SqliteStore

@@ -21,7 +21,7 @@ import asyncpg
 from history import anomalies
 
 from clients import Client
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.urls import open_store

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event
-from turnlog.events.erasure import what_is_left
-from turnlog.events.internal import HANDOVER
-from turnlog.events.record import ERASED, NO_SEAL, records
+from turnlog.events.handovers import HANDOVER
+from turnlog.events.rows.erasure import what_is_left
+from turnlog.events.rows.record import ERASED, NO_SEAL, records
 from turnlog.pipeline.windows import SessionWindow, Windows
 from turnlog.ports import Excerpt
 from turnlog.projections.history.messages import add, mended, tell

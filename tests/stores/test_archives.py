@@ -14,7 +14,7 @@ from stores.evidence import stored
 from turnlog.cli import main
 from turnlog.errors import ArchiveMissing, ConfigError
 from turnlog.events import kinds as k
-from turnlog.events.seal import Seals
+from turnlog.events.rows.seal import Seals
 from turnlog.projections.proof import prove
 from turnlog.stores import texts
 from turnlog.stores.files.urls import archives_beside

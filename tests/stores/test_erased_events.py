@@ -12,8 +12,8 @@ import pytest
 
 from turnlog.errors import NotFound
 from turnlog.events import kinds as k
-from turnlog.events.erasure import ERASED_TEXT, shown
-from turnlog.events.record import ERASED, NO_SEAL, records
+from turnlog.events.rows.erasure import ERASED_TEXT, shown
+from turnlog.events.rows.record import ERASED, NO_SEAL, records
 from turnlog.ports import Agent, Excerpt, Question
 from turnlog.projections.transcript import transcript
 from turnlog.simulator import Reply, ToolCall

@@ -9,7 +9,7 @@ from stores.evidence import stored
 
 from turnlog.cli import main
 from turnlog.errors import NotFound, NotStored, OutcomeUnknown, StoreUnusable, TurnOver
-from turnlog.events.seal import Seals
+from turnlog.events.rows.seal import Seals
 from turnlog.ports import AuditRead
 from turnlog.projections.proof import prove
 from turnlog.stores.postgres import pool

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from turnlog.errors import OutcomeUnknown, TurnOver
-from turnlog.events.seal import Seals
+from turnlog.events.rows.seal import Seals
 from turnlog.projections.proof import prove
 from turnlog.stores.postgres import pool
 from turnlog.stores.postgres.statements import SQL

@@ -8,8 +8,8 @@ from msgspec.structs import fields, replace
 
 from turnlog.errors import UnknownEvent
 from turnlog.events import kinds as k
-from turnlog.events.erasure import ERASED_TEXT, shown
-from turnlog.events.record import NO_SEAL, records, stamped
+from turnlog.events.rows.erasure import ERASED_TEXT, shown
+from turnlog.events.rows.record import NO_SEAL, records, stamped
 from turnlog.testing import samples as s
 from turnlog.transports import splicing, wire
 

@@ -8,7 +8,7 @@ import pytest
 from turnlog import Agent, Settings, create_app
 from turnlog.errors import ContentErased, Reused
 from turnlog.events import kinds as k
-from turnlog.events.record import ERASED
+from turnlog.events.rows.record import ERASED
 from turnlog.pipeline.turn_state import resumed
 from turnlog.ports import Decision, Question
 from turnlog.projections.proof import prove

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from turnlog.events import codec
 from turnlog.events.base import AgentRef, Envelope, Stamped
+from turnlog.events.rows import codec
 
 LARGEST = 64_000  # bytes of an event that travels as it is
 

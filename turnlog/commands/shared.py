@@ -118,7 +118,7 @@ def with_store(args: argparse.Namespace, work: Callable[[Store], Awaitable[int]]
 
 
 async def log_of(store: Store, session_id: str) -> list[Stamped]:
-    from turnlog.events.erasure import shown
+    from turnlog.events.rows.erasure import shown
 
     return [shown(row) for row in (await store.evidence(session_id)).log]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from turnlog.config.agents import AgentEntry
 from turnlog.errors import ConfigError
 from turnlog.events.clock import in_utc
-from turnlog.events.seal import LEAST_KEY, Seals
+from turnlog.events.rows.seal import LEAST_KEY, Seals
 from turnlog.files.library import FileLimits
 from turnlog.net import LOOPBACK
 from turnlog.pipeline.admission import Limits

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from turnlog.app import create_app
 from turnlog.config import Settings
 from turnlog.diagnosis.captures import Capture, RecordedCall
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.ports import Agent
 from turnlog.simulator.listener import listen
 from turnlog.transports import wire

@@ -17,7 +17,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import Block, Citation, TokenUsage, usage_of
 from turnlog.events.grammar import GOES_ON
-from turnlog.events.internal import HANDOVER
+from turnlog.events.handovers import HANDOVER
 from turnlog.events.search_results import blocks_of
 from turnlog.ports import ApprovalState, Batch, CallStarted, OpenCall, Standing, Turn
 from turnlog.projections.citations import Sources

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from turnlog.events.base import Value
-from turnlog.events.record import Record
+from turnlog.events.rows.record import Record
 
 if TYPE_CHECKING:  # a store has an audit
     from turnlog.ports.store import Session, Turn

@@ -11,7 +11,7 @@ import msgspec
 from turnlog.errors import ConfigError
 from turnlog.events.base import AgentRef, Event, Stamped
 from turnlog.events.content import TokenUsage
-from turnlog.events.internal import HANDOVER
+from turnlog.events.handovers import HANDOVER
 from turnlog.events.kinds import EnginePaused, Message, ToolUse
 from turnlog.ports.consent import ApprovalRule, check_approver, check_rule
 from turnlog.ports.guard import NO_GUARD, CallGuard

@@ -6,8 +6,8 @@ from typing import Any, Literal, Protocol
 
 from turnlog.events.base import Envelope, Stamped, Value
 from turnlog.events.kinds import Complete
-from turnlog.events.record import BareRecord
-from turnlog.events.seal import Seals
+from turnlog.events.rows.record import BareRecord
+from turnlog.events.rows.seal import Seals
 from turnlog.ports.audit import Audit, AuditTrail
 from turnlog.ports.billing import Billing
 from turnlog.ports.citations import Citations

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.events.record import ERASED, Record
+from turnlog.events.rows.record import ERASED, Record
 
 FORM = 1
 _GZIP = 31  # zlib's word for the format

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import msgspec
 
-from turnlog.events.record import Record
+from turnlog.events.rows.record import Record
 
 BOUNDS = {
     "sessions": 200,  # the user's newest

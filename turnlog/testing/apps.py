@@ -16,7 +16,7 @@ import httpx2
 from turnlog.app import Connection, Turnlog, create_app
 from turnlog.config import Settings
 from turnlog.events.base import Event
-from turnlog.events.record import stamped
+from turnlog.events.rows.record import stamped
 from turnlog.ports import Agent, Engine, Store
 from turnlog.projections.proof import prove
 from turnlog.projections.transcript import Shown

@@ -14,9 +14,9 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from turnlog.events.content import TokenUsage
-from turnlog.events.erasure import shown
 from turnlog.events.kinds import KINDS
-from turnlog.events.record import BareRecord
+from turnlog.events.rows.erasure import shown
+from turnlog.events.rows.record import BareRecord
 from turnlog.transports import wire
 
 NULL, EMPTY = Raw(b"null"), Raw(b"[]")

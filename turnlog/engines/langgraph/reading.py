@@ -15,7 +15,7 @@ from turnlog.engines.langgraph.calls import ModelCall, writable
 from turnlog.engines.langgraph.pauses import Interrupted
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event
-from turnlog.events.internal import is_reserved
+from turnlog.events.handovers import is_reserved
 from turnlog.ports import Batch, CallStarted, Hidden, OpenCall, Output, SpeakerChanged
 
 NOT_JSON = "The arguments were not a JSON object. Nothing was run."

@@ -4,7 +4,7 @@ from decimal import Decimal
 from itertools import repeat
 from typing import Any
 
-from turnlog.events.internal import is_reserved
+from turnlog.events.handovers import is_reserved
 from turnlog.events.kinds import HistorySummarized, Message
 from turnlog.events.money import picousd
 from turnlog.events.usage import parts_of

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
-from turnlog.events.internal import HANDOVER
+from turnlog.events.handovers import HANDOVER
 
 MOST_OF_A_NOTE = 2_000  # characters of a call or of its result
 

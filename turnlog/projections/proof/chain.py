@@ -7,8 +7,8 @@ from turnlog.errors import UnknownEvent
 from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
 from turnlog.events.money import picousd
-from turnlog.events.record import NO_SEAL, Record, stamped
-from turnlog.events.seal import KEYED, Seals
+from turnlog.events.rows.record import NO_SEAL, Record, stamped
+from turnlog.events.rows.seal import KEYED, Seals
 
 _COSTS = ("cost_usd", "cost_so_far_usd")  # fields of events, beside `costs`
 _MOST_DIGITS = 18  # before the point: nobody owes as much

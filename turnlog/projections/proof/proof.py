@@ -7,7 +7,7 @@ they lie there and says in words what is off. It works on the Evidence that any 
 from dataclasses import dataclass, field
 from itertools import islice
 
-from turnlog.events.seal import Seals
+from turnlog.events.rows.seal import Seals
 from turnlog.ports import Evidence
 from turnlog.projections.proof import chain, pairs, rows, runs
 from turnlog.projections.proof.chain import readable

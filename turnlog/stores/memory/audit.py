@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from turnlog.errors import NotFound
-from turnlog.events.record import Record
-from turnlog.events.seal import Seals
+from turnlog.events.rows.record import Record
+from turnlog.events.rows.seal import Seals
 from turnlog.ports import AuditRead, Evidence, Session, Turn
 from turnlog.projections import tables
 

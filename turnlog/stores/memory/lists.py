@@ -1,7 +1,7 @@
 """Pages of a user's sessions, in memory."""
 
 from turnlog.errors import NotFound
-from turnlog.events.record import Record
+from turnlog.events.rows.record import Record
 from turnlog.ports import Session
 from turnlog.stores import texts
 

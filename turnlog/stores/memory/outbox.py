@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from turnlog.events.kinds import Complete
-from turnlog.events.record import Record, stamped
+from turnlog.events.rows.record import Record, stamped
 from turnlog.ports import SILENT, Announcer, Notice, Turn
 
 

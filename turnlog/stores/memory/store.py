@@ -17,9 +17,9 @@ from turnlog.errors import (
 )
 from turnlog.events.base import Envelope, Stamped
 from turnlog.events.clock import now
-from turnlog.events.erasure import shown, what_is_left
 from turnlog.events.kinds import Complete
-from turnlog.events.record import ERASED, NO_SEAL, BareRecord, Record, records, stamped
+from turnlog.events.rows.erasure import shown, what_is_left
+from turnlog.events.rows.record import ERASED, NO_SEAL, BareRecord, Record, records, stamped
 from turnlog.ports import (
     OPEN,
     Approval,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from turnlog.events.record import Record
+from turnlog.events.rows.record import Record
 from turnlog.stores.postgres.statements import SQL
 from turnlog.stores.sql.connection import NewRows
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.events.record import Record
+from turnlog.events.rows.record import Record
 from turnlog.projections import tables
 from turnlog.stores.postgres.statements import SQL as OWN
 from turnlog.stores.sql.connection import EMPTY, Connection, Cursor, End, NewRows

@@ -11,7 +11,7 @@ import asyncpg
 import greenlet
 
 from turnlog.errors import MessageIdTaken
-from turnlog.events.record import Record
+from turnlog.events.rows.record import Record
 from turnlog.stores.postgres.appending import appended, parted
 from turnlog.stores.postgres.statements import SQL, numbered
 from turnlog.stores.sql.connection import EMPTY, Conflict, End, NewRows

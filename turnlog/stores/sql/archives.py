@@ -18,8 +18,8 @@ from uuid import uuid4
 
 from turnlog.errors import ArchiveMissing, ConfigError, NotFound
 from turnlog.events.clock import in_seconds, now
-from turnlog.events.record import NO_SEAL, Record, has_its_body
-from turnlog.events.seal import Seals
+from turnlog.events.rows.record import NO_SEAL, Record, has_its_body
+from turnlog.events.rows.seal import Seals
 from turnlog.ports import AuditRead, Blobs
 from turnlog.stores import texts
 from turnlog.stores.archive import Damaged, pack, unpack

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from turnlog.events.record import NO_SEAL
-from turnlog.events.seal import Seals
+from turnlog.events.rows.record import NO_SEAL
+from turnlog.events.rows.seal import Seals
 from turnlog.ports import AuditRead, Session
 from turnlog.stores.sql.connection import Connection, OnConnection
 from turnlog.stores.sql.statements import SQL

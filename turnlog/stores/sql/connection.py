@@ -7,7 +7,7 @@ its steps run in a greenlet: see `stores/postgres/connection.py`.
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from turnlog.events.record import NO_SEAL, Record
+from turnlog.events.rows.record import NO_SEAL, Record
 
 T = TypeVar("T")
 Row = Mapping[str, Any]

@@ -34,7 +34,7 @@ SELECT {columns} FROM {table} WHERE session_id = :session_id
 -- A table of a few rows, for a copy.
 SELECT * FROM {table}
 
--- ── the log: columns in the order of events/record.py ──
+-- ── the log: columns in the order of events/rows/record.py ──
 
 -- get_last_event --
 -- What the next event is numbered and sealed after.

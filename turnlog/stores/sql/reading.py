@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from turnlog.errors import ArchiveMissing, ContentLost
 from turnlog.events.base import Stamped
-from turnlog.events.erasure import shown, what_is_left
-from turnlog.events.record import BareRecord, Record
+from turnlog.events.rows.erasure import shown, what_is_left
+from turnlog.events.rows.record import BareRecord, Record
 from turnlog.ports import Excerpt
 from turnlog.stores.sql.archives import SqlArchives, archives_of
 from turnlog.stores.sql.connection import Connection

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from turnlog.events.base import Envelope
 from turnlog.events.kinds import Complete
-from turnlog.events.seal import Seals
+from turnlog.events.rows.seal import Seals
 from turnlog.ports import (
     SILENT,
     Approval,

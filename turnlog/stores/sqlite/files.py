@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.errors import MessageIdTaken, StoreUnusable
-from turnlog.events.record import Record
+from turnlog.events.rows.record import Record
 from turnlog.stores.sql.connection import EMPTY, Conflict, End, NewRows
 from turnlog.stores.sql.statements import LAST_EVENT, insert_in_order
 from turnlog.stores.sqlite.statements import SQL

@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import suppress
 
 from turnlog.errors import UnknownEvent
-from turnlog.events.record import Record, stamped
+from turnlog.events.rows.record import Record, stamped
 from turnlog.projections import tables
 from turnlog.stores.sql.statements import insert
 from turnlog.stores.sqlite.statements import SQL

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from turnlog.events.base import Envelope, Event, Stamped
-from turnlog.events.record import BareRecord
+from turnlog.events.rows.record import BareRecord
 from turnlog.ports import Store, Turn
 from turnlog.testing import samples as s
 

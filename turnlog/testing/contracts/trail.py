@@ -3,7 +3,7 @@
 import pytest
 
 from turnlog.errors import NotFound
-from turnlog.events.seal import Seals
+from turnlog.events.rows.seal import Seals
 from turnlog.ports import AuditRead, Store
 from turnlog.projections.proof import prove
 from turnlog.testing import samples as s

@@ -20,7 +20,7 @@ from turnlog.engines.claude.sse import SseSplitter
 from turnlog.errors import TurnlogError
 from turnlog.events.base import Stamped
 from turnlog.events.kinds import UserMessageSent
-from turnlog.events.record import Record, stamped
+from turnlog.events.rows.record import Record, stamped
 from turnlog.ports import Question, Store
 from turnlog.projections.history.lint import Finding, lint
 from turnlog.projections.history.messages import history

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from turnlog.events.internal import HANDOVER
+from turnlog.events.handovers import HANDOVER
 from turnlog.projections.billing.budgets import Budget
 from turnlog.simulator import (
     Block,

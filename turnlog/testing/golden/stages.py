@@ -15,7 +15,7 @@ from turnlog.contrib.business_central.sandbox import Sandbox
 from turnlog.contrib.tasks.agent import TASKS
 from turnlog.contrib.tasks.task import Tasks
 from turnlog.errors import ToolError
-from turnlog.events.internal import is_reserved
+from turnlog.events.handovers import is_reserved
 from turnlog.ports import Agent, ToolSpec
 from turnlog.simulator import ToolCall
 from turnlog.testing.golden.pages import Page

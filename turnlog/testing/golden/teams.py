@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from turnlog.app import Turnlog
-from turnlog.events.internal import HANDOVER
+from turnlog.events.handovers import HANDOVER
 from turnlog.events.kinds import MessageChunk
 from turnlog.projections.transcript import Shown
 from turnlog.simulator import Entry, Reply, ToolCall

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from turnlog.errors import ConfigError
-from turnlog.events.internal import RESERVED_PREFIXES, is_reserved
+from turnlog.events.handovers import RESERVED_PREFIXES, is_reserved
 from turnlog.ports import Agent
 from turnlog.tools.identity import warn_of
 from turnlog.tools.tool import Tool

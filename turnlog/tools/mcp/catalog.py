@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from turnlog.events.internal import is_reserved
+from turnlog.events.handovers import is_reserved
 from turnlog.ports import ToolSpec
 from turnlog.tools.identity import Identity
 from turnlog.tools.mcp.server import McpServer

@@ -10,9 +10,9 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from turnlog.errors import NotFound
-from turnlog.events import erasure
 from turnlog.events.base import Stamped
 from turnlog.events.kinds import Complete, Error, ResyncRequired, UserMessageSent
+from turnlog.events.rows import erasure
 from turnlog.ports import Backend, Decision, StartedTurn, User
 from turnlog.telemetry.metrics import Metrics
 from turnlog.transports import sse

@@ -4,7 +4,7 @@ from typing import Any
 
 from turnlog.errors import BadInput, ContentErased, NotFound, ToolError
 from turnlog.events import kinds as k
-from turnlog.events.erasure import shown
+from turnlog.events.rows.erasure import shown
 from turnlog.pipeline.parts import PartsFor
 from turnlog.ports import Approval, EventLog, Standing, Store, Turn
 

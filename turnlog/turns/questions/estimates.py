@@ -13,7 +13,7 @@ from turnlog.events.base import Envelope
 from turnlog.events.clock import now
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.money import picousd, total, usd
-from turnlog.events.record import numbered
+from turnlog.events.rows.record import numbered
 from turnlog.pipeline.asking import admitted_files, sent
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.parts import Parts, PartsFor

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from turnlog.errors import AlreadyDecided, NotFound
 from turnlog.events.base import Envelope, Stamped
-from turnlog.events.erasure import shown, what_is_left
-from turnlog.events.record import BareRecord, Record, numbered, records, stamped
-from turnlog.events.seal import Seals
+from turnlog.events.rows.erasure import shown, what_is_left
+from turnlog.events.rows.record import BareRecord, Record, numbered, records, stamped
+from turnlog.events.rows.seal import Seals
 from turnlog.ports import SILENT, Announcer, Evidence, Excerpt, Turn
 from turnlog.projections import tables
 from turnlog.stores.sql.connection import Connection, Cursor, End

@@ -4,7 +4,7 @@ from html import escape
 
 from starlette.responses import HTMLResponse, Response
 
-from turnlog.events.internal import RESERVED_PREFIXES
+from turnlog.events.handovers import RESERVED_PREFIXES
 from turnlog.telemetry.registry import CONTENT_TYPE
 from turnlog.transports.http.request import NOBODY, UserRequest, json_response
 

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from turnlog.errors import UnknownEvent
-from turnlog.events import codec
 from turnlog.events.base import AgentRef, Envelope, Event, Stamped
+from turnlog.events.rows import codec
 
 NO_SEAL = b""  # what the first row of a session is sealed onto
 ERASED = b""  # the body of an event whose content was destroyed

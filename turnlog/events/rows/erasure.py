@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from turnlog.events.base import Event, Stamped
 from turnlog.events.content import TokenUsage
 from turnlog.events.kinds import Error, Message, Thinking, UserMessageSent
-from turnlog.events.record import BareRecord, Record, placed, stamped
+from turnlog.events.rows.record import BareRecord, Record, placed, stamped
 
 Row = Record | BareRecord
 ERASED_TEXT = "[The text of this message was erased.]"

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from turnlog.events.record import Record, Seal, has_its_body, sealed
+from turnlog.events.rows.record import Record, Seal, has_its_body, sealed
 
 KEYED = 4
 LEAST_KEY = 32  # characters
