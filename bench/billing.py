@@ -17,8 +17,9 @@ from turnlog.events import money
 from turnlog.events.base import Attributed
 from turnlog.events.clock import now
 from turnlog.events.content import usage_of
+from turnlog.events.ids import new_id, new_message_id
 from turnlog.pipeline.sequencing import place
-from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id
+from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import Session, Store, Turn
 from turnlog.prices import PriceBook
 from turnlog.projections.billing.charges import usage_rows

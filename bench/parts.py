@@ -15,10 +15,11 @@ from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Attributed, Envelope, Event
 from turnlog.events.clock import now
 from turnlog.events.content import TokenUsage
+from turnlog.events.ids import new_id, new_message_id
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import stamp
-from turnlog.pipeline.turn_state import TurnState, new_id, new_message_id
+from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import Batch, LiveEvent, Session, Store, Turn
 from turnlog.simulator import Reply
 from turnlog.simulator.stream import events, frame

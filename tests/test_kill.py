@@ -16,7 +16,7 @@ import pytest
 
 from turnlog.events import kinds as k
 from turnlog.events.rows.record import stamped
-from turnlog.pipeline.turn_state import Drafts
+from turnlog.pipeline.drafts import Drafts
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, Stall, Text, Thinking, ToolCall
 from turnlog.stores.sqlite.store import SqliteStore

@@ -10,7 +10,7 @@ from turnlog.errors import Busy, Reused
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.events.rows.record import stamped
-from turnlog.pipeline.turn_state import Draft, DraftBlock, Drafts
+from turnlog.pipeline.drafts import Draft, DraftBlock, Drafts
 from turnlog.ports import Question, StartedTurn
 from turnlog.projections.proof import prove
 from turnlog.simulator import Cut, RawBlock, Reply, SimulatedClaude, Text, ToolCall

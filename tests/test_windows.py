@@ -10,7 +10,7 @@ import pytest
 
 from turnlog.events.rows.record import records, stamped
 from turnlog.files import telling
-from turnlog.pipeline.windows import SessionWindow, Windows
+from turnlog.pipeline.context.windows import SessionWindow, Windows
 from turnlog.ports import Agent
 from turnlog.projections.history.window.fold import Window
 from turnlog.simulator import RawBlock, Reply, Text, Thinking, ToolCall

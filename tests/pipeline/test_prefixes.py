@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from turnlog.pipeline.prefixes import Prefix, Prefixes
+from turnlog.pipeline.context.prefixes import Prefix, Prefixes
 from turnlog.ports import ToolSpec
 
 FIND = ToolSpec(name="find", description="Find it.", input_schema={"type": "object"})

@@ -5,7 +5,8 @@ import uuid
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
-from turnlog.pipeline.turn_state import TurnState, new_id
+from turnlog.events.ids import new_id
+from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import Turn
 from turnlog.testing import samples as s
 

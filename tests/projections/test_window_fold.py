@@ -14,7 +14,7 @@ from turnlog.events.base import AgentRef, Event
 from turnlog.events.handovers import HANDOVER
 from turnlog.events.rows.erasure import what_is_left
 from turnlog.events.rows.record import ERASED, NO_SEAL, records
-from turnlog.pipeline.windows import SessionWindow, Windows
+from turnlog.pipeline.context.windows import SessionWindow, Windows
 from turnlog.ports import Excerpt
 from turnlog.projections.history.messages import add, mended, tell
 from turnlog.projections.history.window.fold import Window

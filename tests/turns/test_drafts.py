@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
-from turnlog.pipeline.turn_state import Drafts, TurnState
+from turnlog.pipeline.drafts import Drafts
+from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import CallStarted, Turn
 from turnlog.turns.answers import drafts
 from turnlog.turns.answers.drafts import DraftKeeper

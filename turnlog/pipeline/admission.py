@@ -1,12 +1,19 @@
-"""What may be asked: questions and texts are checked here, before anything happens."""
+"""A question is admitted with its files, and becomes the event that its turn begins with.
+
+Questions and texts are checked here, before anything happens.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import UNSET
+
 from turnlog.errors import BadInput, TooLarge
+from turnlog.events import kinds as k
 from turnlog.events.content import Sampling
-from turnlog.ports import File, Question
+from turnlog.events.ids import new_id
+from turnlog.ports import Attachments, File, Question
 from turnlog.ports.files import MOST_FILES
 from turnlog.projections.history.attachments import too_much
 
@@ -28,7 +35,36 @@ class Limits:
     history_tokens: int = 150_000  # of one prompt: beyond, what came first is summarized
 
 
-def admit(question: Question, limits: Limits) -> None:
+async def admitted_files(
+    question: Question, limits: Limits, user_id: str, attachments: Attachments
+) -> list[File]:
+    """The question's files. Raises what the question is refused by: NotFound for a
+    file that is not the user's, before anything else happens with it.
+    """
+    _admit(question, limits)
+    files = [await attachments.get(user_id, file_id) for file_id in question.file_ids]
+    if files:
+        _admit_together(files, limits)
+    return files
+
+
+def sent(question: Question, files: Sequence[File]) -> k.UserMessageSent:
+    """The event that a question begins its turn with."""
+    return k.UserMessageSent(
+        message_id=question.message_id or new_id(),
+        content=question.message,
+        files=[file.facts for file in files],
+        file_details=[file.details for file in files],
+        enable_thinking=question.enable_thinking,
+        request_id=question.request_id,
+        thinking_budget=question.thinking_budget,
+        sampling=question.sampling or UNSET,
+        client_tools=question.client_tools,
+        roles=question.roles or UNSET,
+    )
+
+
+def _admit(question: Question, limits: Limits) -> None:
     """Refuse what cannot be asked, before anything happens."""
     _check_text(question.message, limits.max_characters)
     if question.thinking_budget is not None:
@@ -41,7 +77,7 @@ def admit(question: Question, limits: Limits) -> None:
         _check_file_ids(question.file_ids)
 
 
-def admit_files(files: Sequence[File], limits: Limits) -> None:
+def _admit_together(files: Sequence[File], limits: Limits) -> None:
     """Refuse what no request can hold together."""
     if too_much([file.facts | file.details for file in files], limits.model):
         raise TooLarge("These files are too large to be sent in one message. Send fewer of them.")

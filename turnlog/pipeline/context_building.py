@@ -16,9 +16,9 @@ from turnlog.events.base import Stamped
 from turnlog.events.content import Block
 from turnlog.pipeline.admission import Limits
 from turnlog.pipeline.citing import sources_in
-from turnlog.pipeline.moving import Mover, moved
-from turnlog.pipeline.prefixes import Prefix
-from turnlog.pipeline.windows import SessionWindow, Windows
+from turnlog.pipeline.context.moving import Mover, moved
+from turnlog.pipeline.context.prefixes import Prefix
+from turnlog.pipeline.context.windows import SessionWindow, Windows
 from turnlog.ports import (
     NO_ATTACHMENTS,
     Agent,

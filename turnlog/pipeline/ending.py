@@ -9,10 +9,11 @@ from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import Attributed, Stamped
 from turnlog.events.content import TokenUsage
+from turnlog.events.ids import new_message_id
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import stamp
 from turnlog.pipeline.tool_finalization import close_open_tools
-from turnlog.pipeline.turn_state import TurnState, new_message_id, resumed
+from turnlog.pipeline.turn_state import TurnState, resumed
 from turnlog.ports import Batch, Show, Turn
 
 _log = logging.getLogger(__name__)

@@ -14,7 +14,9 @@ from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import AgentRef, Attributed, Event
 from turnlog.events.clock import now
-from turnlog.pipeline.turn_state import Draft, TurnState, new_message_id
+from turnlog.events.ids import new_message_id
+from turnlog.pipeline.drafts import Draft
+from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import Batch, CallFailed, CallStarted, Hidden, Rate, SpeakerChanged, no_price
 
 Billed = TypeVar("Billed", k.Message, k.HistorySummarized)

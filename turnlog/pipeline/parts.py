@@ -8,9 +8,9 @@ import msgspec
 from turnlog.errors import NotFound
 from turnlog.events.base import Envelope
 from turnlog.pipeline.admission import Limits
+from turnlog.pipeline.context.windows import Windows
 from turnlog.pipeline.execution import ClaimId
 from turnlog.pipeline.turn_state import TurnState
-from turnlog.pipeline.windows import Windows
 from turnlog.ports import (
     NO_ATTACHMENTS,
     NO_GUARD,

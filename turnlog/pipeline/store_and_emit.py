@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from turnlog.errors import MessageIdTaken
 from turnlog.events import kinds as k
 from turnlog.events.base import Envelope, Stamped
-from turnlog.pipeline.turn_state import TurnState, new_message_id
+from turnlog.events.ids import new_message_id
+from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import Show
 
 T = TypeVar("T")

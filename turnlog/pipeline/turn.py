@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from turnlog.errors import AlreadyDecided, Archived, ContentErased, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Attributed, Envelope
-from turnlog.pipeline.asking import admitted_files, sent
+from turnlog.pipeline.admission import admitted_files, sent
 from turnlog.pipeline.citing import can_be_followed, followed
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.ending import (

@@ -1,149 +1,22 @@
 """All that changes during a turn. Made fresh for each, passed along, never shared."""
 
 import asyncio
-import hashlib
-import os
-import secrets
-import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple
 
-import msgspec
 from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event, Stamped
-from turnlog.events.content import Block, Citation, TokenUsage, usage_of
+from turnlog.events.content import Block, TokenUsage
 from turnlog.events.grammar import GOES_ON
 from turnlog.events.handovers import HANDOVER
+from turnlog.events.ids import named_id, new_message_id, new_stem
 from turnlog.events.search_results import blocks_of
+from turnlog.pipeline.drafts import Draft
 from turnlog.ports import ApprovalState, Batch, CallStarted, OpenCall, Standing, Turn
 from turnlog.projections.citations import Sources
 from turnlog.projections.history.messages import MOST_OF_A_RESULT
-
-_URLS = uuid.NAMESPACE_URL.bytes
-_VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
-
-
-class DraftBlock(msgspec.Struct):
-    """A block that is being written: its pieces so far."""
-
-    kind: str  # "text" or "thinking"
-    index: int
-    pieces: list[str] = []
-    citations: list[Citation] = []
-
-    def has_more_than(self, mark: "Mark") -> bool:
-        return len(self.pieces) > mark.pieces or len(self.citations) > mark.citations
-
-    def as_text(self) -> Block:
-        block: Block = {"type": "text", "text": "".join(self.pieces)}
-        return block | ({"citations": self.citations} if self.citations else {})
-
-
-class Mark(NamedTuple):
-    """How much of a draft was saved."""
-
-    draft: "Draft"
-    message_id: str
-    blocks: int
-    pieces: int  # of the last block
-    citations: int
-
-    @classmethod
-    def of(cls, draft: "Draft") -> "Mark":
-        last = draft.blocks[-1] if draft.blocks else DraftBlock("", 0)
-        sizes = len(draft.blocks), len(last.pieces), len(last.citations)
-        return cls(draft, draft.message_id, *sizes)
-
-
-class Draft(msgspec.Struct, kw_only=True):
-    """What has been shown of an answer that is not kept yet."""
-
-    message_id: str
-    model: str
-    reported: dict[str, Any]
-    agent: AgentRef
-    blocks: list[DraftBlock] = []
-    goes_on: bool = False  # its first blocks were saved before
-
-    def since(self, mark: "Mark | None") -> "Draft":
-        """What is new since the mark; all of it where there is none."""
-        if mark is None or mark.draft is not self or mark.message_id != self.message_id:
-            return self
-        new = [*self.blocks[mark.blocks :]]
-        if mark.blocks and (last := self.blocks[mark.blocks - 1]).has_more_than(mark):
-            more = last.pieces[mark.pieces :], last.citations[mark.citations :]
-            new.insert(0, DraftBlock(last.kind, last.index, *more))
-        return msgspec.structs.replace(self, blocks=new, goes_on=True)
-
-    def grow(self, later: "Draft") -> None:
-        """Put what was saved later to it."""
-        self.reported = later.reported
-        for block in later.blocks:
-            mine = self.blocks[-1] if self.blocks else None
-            if mine is not None and (mine.kind, mine.index) == (block.kind, block.index):
-                mine.pieces += block.pieces
-                mine.citations += block.citations
-            else:
-                self.blocks.append(block)
-
-    def add(self, chunk: k.MessageChunk | k.ThinkingChunk) -> None:
-        kind = "text" if type(chunk) is k.MessageChunk else "thinking"
-        last = self.blocks[-1] if self.blocks else None
-        if last is None or last.index != chunk.block_index or last.kind != kind:
-            last = DraftBlock(kind, chunk.block_index)
-            self.blocks.append(last)
-        last.pieces.append(chunk.content)
-        if type(chunk) is k.MessageChunk and chunk.citations is not UNSET:
-            last.citations += [_bare(citation) for citation in chunk.citations]
-
-    def events(self, stop_reason: str) -> list[Event]:
-        """The events that keep what was shown. It is billed by what was last reported."""
-        thoughts: list[Event] = [
-            k.Thinking(
-                message_id=self.message_id,
-                content="".join(block.pieces),
-                block_index=block.index,
-            )
-            for block in self.blocks
-            if block.kind == "thinking"
-        ]
-        return [*thoughts, self._message(stop_reason)]
-
-    def _message(self, stop_reason: str) -> k.Message:
-        texts = [block for block in self.blocks if block.kind == "text"]
-        return k.Message(
-            message_id=self.message_id,
-            blocks=[block.as_text() for block in texts],
-            block_indexes=[block.index for block in texts],
-            stop_reason=stop_reason,
-            model=self.model,
-            token_usage=usage_of(self.reported),
-            reported=self.reported,
-        )
-
-
-class Drafts(msgspec.Struct, kw_only=True):
-    """What a turn saves about once a second, in case its process dies: what is new since then."""
-
-    index: int  # the next place on screen
-    answers: list[Draft]
-    open: list[str] | None = None  # the message ids of all that are being written; None: these
-
-    def grow(self, later: "Drafts") -> None:
-        """Put what was saved later to it."""
-        known = {draft.message_id: draft for draft in self.answers}
-        for draft in later.answers:
-            if draft.goes_on and draft.message_id in known:
-                known[draft.message_id].grow(draft)
-            else:
-                known[draft.message_id] = draft
-        still = known if later.open is None else set(later.open)
-        self.answers = [draft for id, draft in known.items() if id in still]
-        self.index = later.index
 
 
 class TurnState:
@@ -178,7 +51,7 @@ class TurnState:
         self.last_message: k.Message | None = None
         self._owes_answer = False  # a result came after the last message
         self.tools_used: list[str] = []
-        self._stem = _stem()
+        self._stem = new_stem()
         self._made = 0
 
     @property
@@ -216,7 +89,7 @@ class TurnState:
         That of `complete` never changes, because `complete` may be made again.
         """
         if type(event) is k.Complete:
-            return _named_id(f"turnlog:{self.turn.id}:complete")
+            return named_id(f"turnlog:{self.turn.id}:complete")
         self._made += 1
         return f"{self._stem}-{self._made:012x}"
 
@@ -308,36 +181,3 @@ def resumed(turn: Turn, kept: Sequence[Stamped]) -> TurnState:
         if not entry.erased:
             state.kept(entry.event, entry.envelope.agent, entry.envelope.internal)
     return state
-
-
-def _bare(citation: Citation) -> Citation:
-    return {name: value for name, value in citation.items() if name != "blockIndex"}
-
-
-def new_id() -> str:
-    """A UUID of the time and of chance: rows that are made one after the other lie side by side."""
-    # RFC 9562, section 5.7: 48 bits are milliseconds.
-    return _uuid(f"{time.time_ns() // 1_000_000:012x}{os.urandom(10).hex()}", 7)
-
-
-def _named_id(name: str) -> str:
-    """The same UUID for the same name, as `uuid.uuid5` makes it of a URL."""
-    return _uuid(hashlib.sha1(_URLS + name.encode(), usedforsecurity=False).hexdigest(), 5)
-
-
-def _uuid(bits: str, version: int) -> str:
-    # RFC 9562, section 4: a version, and a variant of 8, 9, a or b. Through `uuid.UUID` it takes
-    # three times as long, and every turn has three of them.
-    third, fourth = f"{version}{bits[13:16]}", f"{_VARIANT[bits[16]]}{bits[17:20]}"
-    return f"{bits[:8]}-{bits[8:12]}-{third}-{fourth}-{bits[20:32]}"
-
-
-def new_message_id() -> str:
-    """An id for a message whose provider gave none, or one that is taken."""
-    return f"msg_turnlog_{secrets.token_hex(12)}"
-
-
-def _stem() -> str:
-    # RFC 9562, section 5.8: version 8 leaves the bits to us.
-    bits = os.urandom(9).hex()
-    return f"{bits[:8]}-{bits[8:12]}-8{bits[12:15]}-a{bits[15:18]}"

@@ -16,12 +16,13 @@ import msgspec
 
 from turnlog.errors import ContentErased
 from turnlog.events import kinds as k
+from turnlog.pipeline.drafts import Drafts
 from turnlog.pipeline.ending import complete, show_unkept
 from turnlog.pipeline.normalization import normalize
 from turnlog.pipeline.sequencing import place
 from turnlog.pipeline.store_and_emit import emit, store_and_emit
 from turnlog.pipeline.tool_finalization import close_open_tools
-from turnlog.pipeline.turn_state import Drafts, TurnState, resumed
+from turnlog.pipeline.turn_state import TurnState, resumed
 from turnlog.ports import (
     Approval,
     ApprovalState,

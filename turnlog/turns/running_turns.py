@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from turnlog.errors import AlreadyAsked, Busy, Closing, ContentErased
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
+from turnlog.events.ids import new_id
 from turnlog.pipeline import turn as pipeline
+from turnlog.pipeline.context.windows import Windows
 from turnlog.pipeline.ending import ShuttingDown
 from turnlog.pipeline.parts import Parts, PartsFor
-from turnlog.pipeline.turn_state import TurnState, new_id
-from turnlog.pipeline.windows import Windows
+from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import (
     Bus,
     Question,
@@ -195,8 +196,7 @@ class RunningTurns:
     async def give_up(self, turn: Turn) -> None:
         """End a turn that this process has claimed and cannot go on with."""
         try:
-            show = partial(self._bus.publish, turn.session_id)
-            await recover(turn, self._store, show, self._rate)
+            await recover(turn, self._store, partial(self._bus.publish, turn.session_id), self._rate)
         except Exception:
             _log.exception("turn %s could not be ended", turn.id)
         self._bus.signal(turn.session_id, "wake")

@@ -2,7 +2,7 @@
 
 from turnlog.events.base import AgentRef, Envelope, Event
 from turnlog.events.clock import now
-from turnlog.pipeline.turn_state import new_id
+from turnlog.events.ids import new_id
 
 SERVER = AgentRef(id="turnlog", name="turnlog")
 

@@ -10,7 +10,8 @@ import logging
 import msgspec
 
 from turnlog.errors import TurnOver
-from turnlog.pipeline.turn_state import Drafts, Mark, TurnState
+from turnlog.pipeline.drafts import Drafts, Mark
+from turnlog.pipeline.turn_state import TurnState
 from turnlog.ports import Turns
 
 _log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 An answer keeps the id that its first chunk had, so this is decided when the call begins.
 """
 
-from turnlog.pipeline.turn_state import new_message_id
+from turnlog.events.ids import new_message_id
 from turnlog.ports import EventLog
 
 REMEMBERED = 10_000  # of the newest calls of this process, which may not be stored yet

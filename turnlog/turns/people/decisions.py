@@ -25,9 +25,9 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.clock import now, seconds_until
 from turnlog.events.content import hash_of
+from turnlog.events.ids import new_id
 from turnlog.pipeline.admission import check_texts
 from turnlog.pipeline.parts import PartsFor
-from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import Approval, Decision, Store, Turn, User
 from turnlog.turns.people.edits import check_edit
 from turnlog.turns.running_turns import RunningTurns

@@ -5,8 +5,8 @@ from typing import Any
 
 from turnlog.errors import BadInput
 from turnlog.events.clock import now
+from turnlog.events.ids import new_id
 from turnlog.pipeline.admission import check_budget, check_characters
-from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import Agent, Session
 
 MOST_TITLE = 200

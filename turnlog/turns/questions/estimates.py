@@ -11,13 +11,13 @@ import msgspec
 from turnlog.errors import EngineFailed
 from turnlog.events.base import Envelope
 from turnlog.events.clock import now
+from turnlog.events.ids import new_id
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.money import picousd, total, usd
 from turnlog.events.rows.record import numbered
-from turnlog.pipeline.asking import admitted_files, sent
+from turnlog.pipeline.admission import admitted_files, sent
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.parts import Parts, PartsFor
-from turnlog.pipeline.turn_state import new_id
 from turnlog.ports import (
     Engine,
     Estimate,

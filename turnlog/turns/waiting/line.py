@@ -19,7 +19,7 @@ from turnlog.errors import (
     TurnlogError,
 )
 from turnlog.events.clock import now
-from turnlog.pipeline.turn_state import new_id
+from turnlog.events.ids import new_id
 from turnlog.ports import Question, StartedTurn, Store, Waiting
 from turnlog.ports.backend import OnLine
 from turnlog.turns.waiting.wakes import Wakes

@@ -8,7 +8,7 @@ window is folded anew.
 from collections.abc import Sequence
 
 from turnlog.events.base import Stamped
-from turnlog.pipeline.prefixes import Prefixes
+from turnlog.pipeline.context.prefixes import Prefixes
 from turnlog.ports import Excerpt, Excerpts, Session
 from turnlog.projections.history.window.fold import Window
 
