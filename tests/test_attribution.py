@@ -96,6 +96,14 @@ async def test_tables_bills_and_metrics_know_the_agent_of_each_call_routing_incl
         assert f'turnlog_agent_model_calls_total{{agent="{name}"}} {said[name]}' in page
 
 
+async def test_the_export_has_the_number_of_everything_and_says_what_is_internal(talk):
+    app, _, session, _ = talk
+    log = [stamped(row) for row in (await app.store.evidence(session)).log]
+    lines = [json.loads(line) for line in as_jsonl(log).splitlines()]
+    assert [line["sequenceNumber"] for line in lines] == [*range(len(log))]
+    assert [line["isInternal"] for line in lines] == [e.envelope.internal for e in log]
+
+
 async def test_the_export_names_the_agent_of_everything(talk):
     app, _, session, _ = talk
     log = [stamped(row) for row in (await app.store.evidence(session)).log]

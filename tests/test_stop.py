@@ -33,6 +33,22 @@ async def test_a_turn_can_be_stopped_by_another_client():
         assert (await server.ask(session)).status_code == 202
 
 
+async def test_a_stop_while_no_model_is_asked_is_no_call_on_the_bill():
+    async with served(*WAITING) as server:
+        session = await server.session()
+        async with watching(server, session) as shown:
+            await server.ask(session)
+            asked, *_ = [e for e in await up_to(shown, "tool_use") if e["type"] == "message"]
+            assert await stop(server, session)
+            (complete,) = (await up_to(shown, *OVER))[-1:]
+        assert (complete["reason"], complete["model"]) == ("cancelled", asked["model"])
+        bill = f"/api/billing/sessions/{session}"
+        models = (await server.http.get(bill)).json()["by_model"]
+        assert [(m["model"], m["calls"]) for m in models] == [(asked["model"], 1)]
+        rows = (await server.http.get(bill, params={"format": "csv"})).text.splitlines()
+        assert len(rows) == 2  # the names of the columns, and one call
+
+
 async def test_stopping_again_or_nothing_is_no_problem():
     async with served(*WAITING) as server:
         session = await server.session()

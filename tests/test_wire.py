@@ -72,10 +72,10 @@ SAMPLES = [
 ]  # fmt: skip
 
 
-def shown(event, seq=7):
+def shown(event, seq=7, encode=wire.encode):
     (placed,) = s.placed(event, first_index=4)
     at = Stamped(session_id="s", turn_id="t", envelope=placed, seq=seq, position=7)
-    return wire.decode(wire.encode(at))
+    return wire.decode(encode(at))
 
 
 def test_the_vocabulary_is_what_was_agreed():
@@ -132,6 +132,16 @@ def test_an_event_that_could_not_be_stored_does_not_say_that_it_was():
 def test_approvals_have_no_number_on_the_wire():
     assert "sequenceNumber" not in shown(s.approval("ok?", "a"))
     assert "sequenceNumber" not in shown(s.decision("ok?"))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [s.approval("ok?", "a"), s.decision("ok?"), k.HistoryAnchored(anchor=3), s.said("Hi.")],
+    ids=lambda event: event.type,
+)
+def test_an_auditor_reads_of_every_entry_that_it_is_kept_and_its_number(event):
+    entry = shown(event, encode=wire.encode_for_audit)
+    assert (entry["persistenceState"], entry["sequenceNumber"]) == ("persisted", 7)
 
 
 def test_what_is_for_the_log_stays_in_the_log():

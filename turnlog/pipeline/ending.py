@@ -83,7 +83,7 @@ def complete(state: TurnState, answer: k.Message | None = None) -> k.Complete:
         reason="cancelled" if last and last.stop_reason == "cancelled" else "success",
         stop_reason=last.stop_reason if last else "end_turn",
         token_usage=used,
-        model=last.model if last else "",
+        model=(last and last.model) or state.model,
         tools_used=list(dict.fromkeys(state.tools_used)),
         cost_usd=cost,
     )

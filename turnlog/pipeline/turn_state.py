@@ -49,6 +49,7 @@ class TurnState:
         self.message_ids: set[str] = set()  # of the answers that are kept
         self.texts: list[str] = []  # of these answers
         self.last_message: k.Message | None = None
+        self.model = ""  # that answered last; the message of a stop names none
         self._owes_answer = False  # a result came after the last message
         self.tools_used: list[str] = []
         self._stem = new_stem()
@@ -152,6 +153,7 @@ class TurnState:
         self.message_ids.add(message.message_id)
         self.texts.append(message.content)
         self.last_message, self._owes_answer = message, False
+        self.model = message.model or self.model
         self.found += [b for b in message.blocks if b["type"] == "web_search_tool_result"]
         self._billed(message)
 

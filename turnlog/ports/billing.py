@@ -40,6 +40,11 @@ class Charge(NamedTuple):
     cost_picousd: int | None  # None: unknown
 
     @property
+    def is_call(self) -> bool:
+        """Not so where a turn was stopped while no model was asked: its last message has a row."""
+        return bool(self.model or self.input_tokens or self.output_tokens)
+
+    @property
     def part(self) -> UsagePart:
         """The same as the API reported it: what a price book needs."""
         return UsagePart(

@@ -30,7 +30,7 @@ def as_jsonl(log: Sequence[Stamped]) -> str:
 
 def _whole(entry: Stamped) -> str:
     fields = msgspec.to_builtins(entry.event, builtin_types=(Decimal,))
-    return _encode(wire.decode(wire.encode(entry)) | fields).decode()
+    return _encode(wire.decode(wire.encode_for_audit(entry)) | fields).decode()
 
 
 def as_markdown(log: Sequence[Stamped]) -> str:

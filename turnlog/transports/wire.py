@@ -15,15 +15,17 @@ _encode = _encoder.encode
 
 def encode(entry: Stamped) -> bytes:
     """One event as a client sees it."""
+    state = entry.envelope.event.shown_as
+    if state == "persisted" and entry.seq is None:  # it was not stored, and must not say it was
+        state = "transient"
+    return _encoded(entry, state)
+
+
+def _encoded(entry: Stamped, state: str) -> bytes:
     placed = entry.envelope
     event = placed.event
     fields: Event | dict[str, Any] = event.shown() if event.log_only else event
-    state, number = event.shown_as, ""
-    if state == "persisted":
-        if entry.seq is None:  # could not be stored: it must not say that it was
-            state = "transient"
-        else:
-            number = f',"sequenceNumber":{entry.seq}'
+    number = f',"sequenceNumber":{entry.seq}' if state == "persisted" else ""
     index, screen = (placed.index, placed.index) if placed.index is not None else ("null", -1)
     rest = (  # ids are our own and need no escaping
         f',"eventId":"{placed.event_id}","sessionId":"{entry.session_id}",'
@@ -40,16 +42,14 @@ def encode_into(events: Sequence[msgspec.Struct | Raw], body: bytearray) -> None
 
 
 def encode_for_audit(entry: Stamped) -> bytes:
-    """The same for an auditor, who sees internal events too, each with its number."""
+    """An entry of the log for an auditor, who sees internal ones too, each with its number."""
     internal = "true" if entry.envelope.internal else "false"
     marks = f',"isInternal":{internal}'
-    if entry.envelope.event.shown_as != "persisted":
-        marks += f',"sequenceNumber":{entry.seq}'
     event = entry.envelope.event
     for name, value in msgspec.to_builtins(event).items() if event.audited else ():
         if name in event.audited:
             marks += f',"{name}":{_encode(value).decode()}'
-    return encode(entry)[:-1] + f"{marks}}}".encode()
+    return _encoded(entry, "persisted")[:-1] + f"{marks}}}".encode()
 
 
 def decode(data: bytes) -> dict[str, Any]:

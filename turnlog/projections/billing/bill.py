@@ -95,6 +95,8 @@ def grouped(charges: Iterable[Charge], by: Key) -> dict[str, Bill]:
     bills: dict[str, Bill] = {}
     seen: set[tuple[str, str]] = set()
     for charge in charges:
+        if not charge.is_call:
+            continue
         name = by(charge)
         call = (name, charge.message_id)
         bills.setdefault(name, Bill()).add(charge, first=call not in seen)

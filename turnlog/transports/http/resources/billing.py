@@ -143,7 +143,7 @@ def as_csv(charges: Iterable[Charge], where: tzinfo) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["day", *names, "cost_usd"])
-    for charge in charges:
+    for charge in (each for each in charges if each.is_call):
         cells = [_cell(getattr(charge, name)) for name in names]
         writer.writerow([day_of(charge.created_at, where), *cells, _cost(charge.cost_picousd)])
     return text.getvalue()
