@@ -245,7 +245,7 @@ async def test_an_allowed_call_runs_also_when_the_budget_is_used_up_meanwhile():
         waiting = await app.run_turn("Pay!")
         await app.run_turn("Something else")
         await app.answer_approval("local", waiting.waiting[0], Decision(approved=True))
-        await asyncio.gather(*app._turns._tasks)
+        await asyncio.gather(*app._turns._live.tasks)
         kept = await log_of(app, waiting.session_id)
     assert paid == [1] and sim.accepted == 2
     assert [event.type for event in kept][-3:] == ["tool_result", "budget_exceeded", "error"]

@@ -142,7 +142,7 @@ async def test_nothing_new_begins_at_a_server_that_ends_and_the_question_stays_o
         await end
         for answer in answers:
             is_problem(answer, 503, "closing")
-        assert not desk.app._turns._tasks
+        assert not desk.app._turns._live.tasks
         assert [each["id"] for each in await desk.pending()] == [asked["id"]]
 
 

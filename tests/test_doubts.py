@@ -107,7 +107,7 @@ async def left_in_mid_write(reconcile):
         app,
         _,
     ):
-        await asyncio.gather(*app._turns._tasks)
+        await asyncio.gather(*app._turns._live.tasks)
     events = await kept_events(store, "s")
     assert ran == []
     assert events[-1].content == "Done."

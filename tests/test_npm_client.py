@@ -51,7 +51,7 @@ async def test_a_client_that_loses_its_connection_misses_nothing(transports):
         async with npm_client("use", server.url, transports, session) as client:
             assert await report(client) == {"what": "away"}
             server.go.set()
-            await asyncio.gather(*server.app._turns._tasks)
+            await asyncio.gather(*server.app._turns._live.tasks)
             server.go.clear()
             client.stdin.write(b"back\n")
             done = await report(client)

@@ -198,7 +198,7 @@ async def test_files_that_are_held_are_counted(case, monkeypatch, tmp_path):
                 given = [file] if turn == 0 else []
                 result = await app.run_turn("Go", session_id=session, user_id=USER, files=given)
                 assert result.success, result.error
-        windows = app._turns._windows
+        windows = app._turns._live._windows
         held = [m for each, _ in windows._kept.values() for m in each._history._messages]
     sources = [b["source"] for m in held for b in m["content"] if b["type"] == "document"]
     data = sum(len(source["data"]) for source in sources)

@@ -152,7 +152,7 @@ async def test_a_call_that_is_taken_back_stops_its_turn(mode):
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
-            while server.app._turns._tasks:
+            while server.app._turns._live.tasks:
                 await asyncio.sleep(0.01)
         (session,) = (await server.http.get("/api/sessions")).json()["sessions"]
         events = await server.http.get(f"/api/sessions/{session['id']}/messages")

@@ -124,7 +124,7 @@ class Server:
 
     async def ended(self) -> None:
         """Wait until no turn runs."""
-        await asyncio.gather(*self.app._turns._tasks)
+        await asyncio.gather(*self.app._turns._live.tasks)
 
     async def kept(self, session_id: str) -> list[Event]:
         return await kept_events(self.app.store, session_id)

@@ -75,7 +75,7 @@ class Office:
 
     async def rest(self) -> None:
         """Wait until no turn runs."""
-        while tasks := list(self.app._turns._tasks):
+        while tasks := list(self.app._turns._live.tasks):
             await asyncio.gather(*tasks)
 
     async def kept(self, session: str) -> list[Event]:

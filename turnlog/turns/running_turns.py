@@ -1,4 +1,4 @@
-"""The turns that this process works on: it starts, resumes, heals and ends them.
+"""Starts turns, goes on with those that waited or were left, and ends them when the server ends.
 
 Their events go to the bus. Signals from other processes come from the bus.
 """
@@ -16,10 +16,8 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.ids import new_id
 from turnlog.pipeline import turn as pipeline
-from turnlog.pipeline.context.windows import Windows
 from turnlog.pipeline.ending import ShuttingDown
-from turnlog.pipeline.parts import Parts, PartsFor
-from turnlog.pipeline.turn_state import TurnState
+from turnlog.pipeline.parts import PartsFor
 from turnlog.ports import (
     Bus,
     Question,
@@ -34,9 +32,9 @@ from turnlog.ports import (
 from turnlog.ports.backend import OnLine, unheard
 from turnlog.telemetry.logs import belonging_to
 from turnlog.telemetry.metrics import Metrics
-from turnlog.telemetry.turn_watch import TurnWatch
 from turnlog.turns.follow_ups import FollowUp
 from turnlog.turns.live_turn import LiveTurn
+from turnlog.turns.live_turns import LiveTurns
 from turnlog.turns.questions.limits import UserLimits
 from turnlog.turns.questions.repeats import started_before, waits_already
 from turnlog.turns.recovery import draft_events, goes_on, recover, unkept
@@ -51,7 +49,7 @@ SOON = 0.02  # seconds, until a turn that is being written down runs
 
 
 class RunningTurns:
-    """Starts turns and keeps track of them until they are over or wait for a person."""
+    """The turns of all sessions, as far as this process works on them."""
 
     def __init__(
         self,
@@ -67,26 +65,22 @@ class RunningTurns:
     ) -> None:
         """`longest`: how many seconds a turn may take. `window_bytes`: see `Windows`."""
         self._store = store
-        self._parts_for = parts_for
         self._bus = bus
         self._limits = limits
-        self._longest = longest
         self._rate = rate
-        self._metrics = metrics
-        self._follow_ups = follow_ups
-        self._windows = Windows(window_bytes)
-        self._live: dict[str, LiveTurn] = {}
-        self._tasks: dict[asyncio.Task[None], LiveTurn] = {}
+        self._live = LiveTurns(
+            parts_for, bus, limits, longest, metrics, follow_ups, window_bytes, self.heal
+        )
+        self.all_at_rest, self.asked = self._live.all_at_rest, self._live.asked
         self._claiming = asyncio.Lock()  # held until a claimed turn is in `_live`
         self._wakes = Wakes()
         self._lines = WaitingLines(store, self._wakes, self._begin_waiting, self.heal)
-        self.stop = Stopping(store, bus, self._wakes, self._of, self.withdraw, self.heal).stop
+        self.stop = Stopping(store, bus, self._wakes, self._live.of, self.withdraw, self.heal).stop
         resting = Resting(store, self._wakes, self._live)
         self.is_at_rest, self._gives_way = resting.is_at_rest, resting.gives_way
         self.telling = Telling(bus, self._wakes, self._live)
         self._leaving = False
         self._starting = 0  # turns that are being written down, and run as soon as they are
-        self.asked = asyncio.Event()  # a turn waits: what it asks may expire
 
     def live(self, turn_id: str) -> LiveTurn | None:
         """The turn, while it runs here."""
@@ -100,7 +94,7 @@ class RunningTurns:
     def hear(self, session_id: str, signal: Signal) -> None:
         """A signal from the bus, of this process or of another one."""
         if signal == "stop":
-            for live in self._of(session_id):
+            for live in self._live.of(session_id):
                 live.stop()
         elif signal == "wake":
             self._wakes.wake(session_id)
@@ -151,16 +145,16 @@ class RunningTurns:
             live = LiveTurn(turn_id or new_id(), session.id, user_id)
             if live.turn_id in self._live:  # a question in line that begins at this moment
                 raise Busy(live.turn_id)
-            watch, parts = self._prepared(live, session, question.roles)
-            set_off = partial(self._set_off, live, watch, question, parts)
+            watch, parts = self._live.prepared(live, session, question.roles)
+            set_off = partial(self._live.set_off, live, watch, question, parts)
             self._limits.start(user_id, with_files=bool(question.file_ids))
-            self._live[live.turn_id] = live
+            self._live.add(live)
             try:
                 state = await pipeline.begin(question, live.turn_id, parts, set_off)
             except BaseException as error:
                 if not live.begun.is_set():  # else it goes on without whoever asked
                     self._limits.take_back(user_id)
-                    self._forget(live)
+                    self._live.forget(live)
                 if isinstance(error, AlreadyAsked):
                     return await self._asked_before(session, question, error)
                 raise
@@ -168,54 +162,66 @@ class RunningTurns:
             self._starting -= 1
         return StartedTurn.of(state.turn)
 
-    # a turn that goes on
+    async def _asked_before(
+        self, session: Session, question: Question, earlier: AlreadyAsked
+    ) -> StartedTurn:
+        """The turn that an earlier request with the same id started."""
+        turn = await started_before(self._store, session, question, earlier)
+        if earlier.state == "running" and earlier.turn_id not in self._live:
+            await self.heal(session.id)  # its process may have died
+        return turn
+
+    # a turn that is claimed
 
     async def claim(self, user_id: str, session_id: str) -> Turn | None:
         """Claim the turn that waits in the session. The caller must `go_on` with it."""
         async with self._claiming:
             if turn := await self._store.claim_waiting(user_id, session_id):
-                self._live[turn.id] = LiveTurn.of(turn)
+                self._live.add(LiveTurn.of(turn))
             return turn
 
     async def go_on(self, turn: Turn, first: Event) -> None:
         """Go on with a turn that this process has claimed; `first` is what happened."""
-        live = self._live.setdefault(turn.id, LiveTurn.of(turn))
+        live = self._live.get(turn.id) or self._live.add(LiveTurn.of(turn))
         self._limits.resume(turn.user_id)
         try:
             session = await self._store.get_session(turn.user_id, turn.session_id)
             question, state = await pipeline.resume(turn, self._store)
-            watch, parts = self._prepared(live, session, question.roles)
+            watch, parts = self._live.prepared(live, session, question.roles)
             drafts = unkept(turn, state)  # of agents that were writing when the process died
             state.index = max(state.index, drafts.index)
             await pipeline.deliver([*draft_events(drafts), state.from_outside(first)], state, parts)
-            self._set_off(live, watch, question, parts, state)
+            self._live.set_off(live, watch, question, parts, state)
         except BaseException:  # also where its agent is not here any more
-            self._rest(live)
+            self._live.rest(live)
             raise
+
+    async def withdraw(self, user_id: str, session_id: str) -> bool:
+        """End the turn that waits, and with it the questions that it waits for."""
+        if (turn := await self.claim(user_id, session_id)) is None:
+            return False
+        live = self._live[turn.id]
+        self._limits.resume(user_id)
+        try:
+            session = await self._store.get_session(user_id, session_id)
+            question, state = await pipeline.resume(turn, self._store)
+            _, parts = self._live.prepared(live, session, question.roles)
+            parts = replace(parts, over=lambda state: None)  # it did not run
+            await pipeline.end(state, asyncio.CancelledError(), parts)
+        except ContentErased:
+            await self.give_up(turn)
+        finally:
+            self._live.rest(live)
+        return True
 
     async def give_up(self, turn: Turn) -> None:
         """End a turn that this process has claimed and cannot go on with."""
         try:
-            await recover(turn, self._store, partial(self._bus.publish, turn.session_id), self._rate)
+            show = partial(self._bus.publish, turn.session_id)
+            await recover(turn, self._store, show, self._rate)
         except Exception:
             _log.exception("turn %s could not be ended", turn.id)
         self._bus.signal(turn.session_id, "wake")
-
-    async def open(self) -> None:
-        """From now on questions begin here. What others left is taken up first."""
-        self._leaving = False
-        self._lines.open()
-        await self.look_around()
-
-    def refuse_closing(self) -> None:
-        """Raises Closing where this process is about to end: nothing new begins here."""
-        if self._leaving:
-            raise Closing
-
-    async def look_around(self) -> None:
-        """Take up turns and questions in line that nobody works on."""
-        await self.heal()
-        await self._lines.serve()
 
     async def heal(self, session_id: str | None = None) -> None:
         """Go on with the turns that nobody works on, or end them; of one session or of all."""
@@ -237,114 +243,34 @@ class RunningTurns:
             _log.exception("turn %s cannot go on", turn.id)
         await self.give_up(turn)
 
-    # the end
+    # the life of this process
+
+    async def open(self) -> None:
+        """From now on questions begin here. What others left is taken up first."""
+        self._leaving = False
+        self._lines.open()
+        await self.look_around()
+
+    def refuse_closing(self) -> None:
+        """Raises Closing where this process is about to end: nothing new begins here."""
+        if self._leaving:
+            raise Closing
+
+    async def look_around(self) -> None:
+        """Take up turns and questions in line that nobody works on."""
+        await self.heal()
+        await self._lines.serve()
 
     async def end(self, grace: float) -> None:
         """Turns get the grace period, also those that begin just now; then they are ended."""
         self._leaving = True
         self._lines.leave()
+        tasks = self._live.tasks
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
-                while self._starting or self._live or self._tasks:
-                    await (asyncio.wait(self._tasks) if self._tasks else asyncio.sleep(SOON))
-        while self._tasks:  # also what a late question or decision has set off
-            for live in (*self._live.values(), *self._tasks.values()):
+                while self._starting or self._live or tasks:
+                    await (asyncio.wait(tasks) if tasks else asyncio.sleep(SOON))
+        while tasks:  # also what a late question or decision has set off
+            for live in (*self._live.values(), *tasks.values()):
                 live.stop(ShuttingDown())
-            await asyncio.wait(self._tasks)
-
-    async def all_at_rest(self) -> None:
-        """Wait until no turn runs here, and what follows on their ends is done."""
-        while self._tasks:
-            await asyncio.wait(self._tasks)
-        for follow_up in self._follow_ups:
-            await follow_up.done()
-
-    async def withdraw(self, user_id: str, session_id: str) -> bool:
-        """End the turn that waits, and with it the questions that it waits for."""
-        if (turn := await self.claim(user_id, session_id)) is None:
-            return False
-        live = self._live[turn.id]
-        self._limits.resume(user_id)
-        try:
-            session = await self._store.get_session(user_id, session_id)
-            question, state = await pipeline.resume(turn, self._store)
-            _, parts = self._prepared(live, session, question.roles)
-            parts = replace(parts, over=lambda state: None)  # it did not run
-            await pipeline.end(state, asyncio.CancelledError(), parts)
-        except ContentErased:
-            await self.give_up(turn)
-        finally:
-            self._rest(live)
-        return True
-
-    # inside
-
-    def _prepared(
-        self, live: LiveTurn, session: Session, roles: Sequence[str]
-    ) -> tuple[TurnWatch, Parts]:
-        show = partial(self._bus.publish, session.id)
-        watch = TurnWatch(session.id, live.turn_id, self._metrics, show)
-        parts = self._parts_for(session, watch.show, roles)
-        over = partial(self._over, live, watch)
-        return watch, replace(parts, note=watch.note, over=over, windows=self._windows)
-
-    def _set_off(
-        self, live: LiveTurn, watch: TurnWatch, question: Question, parts: Parts, state: TurnState
-    ) -> None:
-        """Let the turn run by itself, not eagerly: it is shown first."""
-        if live.over.is_set():  # it was forgotten: whoever asked was cancelled twice
-            task = asyncio.create_task(self.heal(live.session_id))
-        else:
-            agent = parts.agent
-            context = watch.started(agent.ref, agent.model or parts.limits.model, agent.tool_names)
-            task = asyncio.Task(self._run(live, watch, question, state, parts), context=context)
-            live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))
-        self._tasks[task] = live
-        task.add_done_callback(self._tasks.pop)
-
-    async def _run(
-        self, live: LiveTurn, watch: TurnWatch, question: Question, state: TurnState, parts: Parts
-    ) -> None:
-        async def end(failure: BaseException | None) -> None:
-            watch.stopped_by(failure)
-            if not await pipeline.end(state, failure, parts) and state.suspended:
-                self.asked.set()
-
-        try:
-            await live.run(partial(pipeline.work, question, state, parts), end, self._longest)
-        finally:
-            if not live.over.is_set():  # it waits, or this process has lost it
-                watch.ended()
-                self._rest(live)
-
-    def _over(self, live: LiveTurn, watch: TurnWatch, state: TurnState) -> None:
-        """The turn's end was just shown. It is counted in the same step of the loop."""
-        for follow_up in self._follow_ups:
-            follow_up.add(state)
-        watch.ended()
-        self._forget(live)
-        self._bus.signal(live.session_id, "wake")
-
-    def _rest(self, live: LiveTurn) -> None:
-        """Nobody works on the turn, and no end was shown. Whoever waits for that is told."""
-        self._forget(live)
-        self._bus.publish(live.session_id, [])
-        self._bus.signal(live.session_id, "wake")
-
-    def _forget(self, live: LiveTurn) -> None:
-        if self._live.get(live.turn_id) is live:  # and not a later part of the same turn
-            del self._live[live.turn_id]
-        self._limits.end(live.user_id)
-        live.end()
-
-    def _of(self, session_id: str) -> list[LiveTurn]:
-        return [live for live in self._live.values() if live.session_id == session_id]
-
-    async def _asked_before(
-        self, session: Session, question: Question, earlier: AlreadyAsked
-    ) -> StartedTurn:
-        """The turn that an earlier request with the same id started."""
-        turn = await started_before(self._store, session, question, earlier)
-        if earlier.state == "running" and earlier.turn_id not in self._live:
-            await self.heal(session.id)  # its process may have died
-        return turn
+            await asyncio.wait(tasks)

@@ -42,7 +42,7 @@ async def test_a_change_needs_the_approval_of_a_person(approved):
     async with scripted_app(*script, agents=[erp_agent(bc)], connections=[bc]) as (app, _):
         await app.run_turn("Create Test Corp", on_event=decide)
         await asyncio.gather(*deciding)
-        await asyncio.gather(*app._turns._tasks)
+        await asyncio.gather(*app._turns._live.tasks)
         assert len(await named(bc, "Test Corp")) == approved
 
 

@@ -75,7 +75,7 @@ async def lose(app: Turnlog, session_id: str) -> None:
     turns = app._turns
     async with turns._claiming:  # or the healer of this process would claim it, too
         (turn,) = await app.store.claim_abandoned(session_id, working_on=())
-        dead = turns._live.pop(turn.id)
+        dead = turns._live._turns.pop(turn.id)
         dead.stop()
         await dead.over.wait()
         await turns._heal(turn)
