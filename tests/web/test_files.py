@@ -1,5 +1,6 @@
 """Files in the browser: attached, checked, sent, seen again, or refused with a reason."""
 
+import asyncio
 import io
 
 import pytest
@@ -75,3 +76,44 @@ async def test_files_that_are_attached_together_before_the_first_message_are_in_
         (session,) = await here.app.store.list_sessions(USER, limit=10)
         assert session.thinking_enabled
         assert await one.page.locator(".entry").count() == 1
+
+
+async def test_many_files_at_once_wait_for_their_turn_and_all_arrive(browser, tmp_path):
+    texts = [
+        {"name": f"{n}.txt", "mimeType": "text/plain", "buffer": b"Terms of 2026."}
+        for n in range(9)
+    ]
+    async with office(data=str(tmp_path)) as here, tab(browser, here.url) as one:
+        await one.go(f"/s/{await here.session()}")
+        routes = asyncio.Queue()
+        await one.page.route("**/files/document", routes.put)
+        await one.page.locator("input[type=file]").set_input_files(texts)
+        held = [await routes.get() for _ in range(3)]
+        await one.page.locator(".file").get_by_text("waiting").nth(5).wait_for()
+        for _ in texts[3:]:
+            await held.pop(0).continue_()
+            held.append(await routes.get())
+        for route in held:
+            await route.continue_()
+        await one.page.get_by_text("1 page").nth(8).wait_for()
+        assert await one.page.locator(".file.failed").count() == 0
+
+
+async def test_a_file_that_is_removed_on_its_way_is_not_attached(browser, tmp_path):
+    async with (
+        office(Reply("Nothing is attached."), data=str(tmp_path)) as here,
+        tab(browser, here.url) as one,
+    ):
+        await one.go(f"/s/{await here.session()}")
+        routes = asyncio.Queue()
+        await one.page.route("**/files", routes.put)
+        await one.page.locator("input[type=file]").set_input_files([picture()])
+        held = await routes.get()
+        async with one.page.expect_event("requestfailed"):
+            await one.page.get_by_role("button", name="Remove blue.png").click()
+        await held.abort()
+        await one.ask("What is it?")
+        await one.ended()
+        assert await one.page.locator(".file").count() == 0
+        (asked,) = here.sim.requests[-1]["messages"]
+        assert "image" not in str(asked)

@@ -32,7 +32,7 @@ export function Composer(props: Props): ReactNode {
   const { pasted, offer } = useBigPaste(outbox, uploads);
   const field = useRef<HTMLTextAreaElement>(null);
   const most = useValue(config)?.limits.maxCharacters ?? 200_000;
-  const loading = uploads.list.filter((one) => one.state === "uploading" || one.state === "reading").length;
+  const loading = uploads.list.filter((one) => one.state !== "failed").length;
   const isEmpty = !draft.text.trim() && draft.files.length === 0;
   const over = draft.text.length - most;
   const blocked = isEmpty || over > 0 || refused !== null;

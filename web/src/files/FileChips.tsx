@@ -35,7 +35,7 @@ export function FileChips({ outbox, uploads }: { outbox: Outbox; uploads: Upload
 
 function UploadChip({ upload, uploads }: { upload: Upload; uploads: Uploads }): ReactNode {
   const isFailed = upload.state === "failed";
-  const words = { uploading: `uploading ${Math.round(upload.progress * 100)} %`, reading: "reading", failed: upload.why }[upload.state];
+  const words = { waiting: "waiting", uploading: `uploading ${Math.round(upload.progress * 100)} %`, reading: "reading", failed: upload.why }[upload.state];
   return (
     <div className={isFailed ? "file failed" : "file"}>
       {isFailed ? <FileIcon file={{ id: "", name: upload.name, mediaType: upload.type }} /> : <span className="spinner" aria-hidden />}
