@@ -105,7 +105,7 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
       </header>
       <div className="approval-body">
         <p>
-          <b>{approval.agent.name}</b> asks: {marked(approval.description)}. Nothing is written until {others ?? "you"} {others ? "approves" : "approve"}.
+          <b>{approval.agent.name}</b> asks: <bdi>{marked(approval.description)}</bdi>. Nothing is written until {others ?? "you"} {others ? "approves" : "approve"}.
           {approval.costSoFarUsd !== null && <span className="muted"> This turn has cost {money(approval.costSoFarUsd)} so far.</span>}
         </p>
         {json ? (

@@ -79,6 +79,7 @@ export function Composer(props: Props): ReactNode {
           ref={field}
           value={draft.text}
           rows={1}
+          dir="auto"
           onChange={(event) => outbox.write(event.target.value)}
           onKeyDown={press}
           onPaste={paste}

@@ -6,6 +6,7 @@ import type { Conversation, Shown } from "../wire/conversation";
 import { rowsOf, type Row } from "./rows";
 import { RowView } from "./RowView";
 import { useFollowing } from "./following";
+import { usePrinting } from "../ui/printing";
 
 const MANY = 200; // rows from which only those in view are drawn
 const ABOVE = 60; // px of what stands before the first row
@@ -33,21 +34,25 @@ export function Transcript({ conversation, shown, children }: Props): ReactNode 
     element.addEventListener("scroll", look, { passive: true });
     return () => element.removeEventListener("scroll", look);
   }, [conversation]);
+  const printing = usePrinting();
+  const views = rows.map((row) => <RowView key={row.key} row={row} />);
   const whole = shown.status === "ready" && shown.before === null && rows.length > 0;
   return (
     <div className="scroll-frame">
       <div className="scroll" ref={box} role="log" aria-live="off" aria-label="Conversation" tabIndex={0}>
         <div className="column">
           <p className={whole ? "beginning muted" : "beginning hidden"}>Beginning of the session</p>
+          {shown.before !== null && <p className="on-paper beginning muted">The session begins earlier. This is what was loaded of it.</p>}
           {virtual ? (
-            <Virtualizer scrollRef={box} shift={shifting} bufferSize={800} startMargin={ABOVE}>
-              {rows.map((row) => (
-                <RowView key={row.key} row={row} />
-              ))}
-            </Virtualizer>
+            <div className="off-paper">
+              <Virtualizer scrollRef={box} shift={shifting} bufferSize={800} startMargin={ABOVE}>
+                {views}
+              </Virtualizer>
+            </div>
           ) : (
-            rows.map((row) => <RowView key={row.key} row={row} />)
+            views
           )}
+          {virtual && printing && <div className="on-paper">{views}</div>}
           {children}
         </div>
       </div>

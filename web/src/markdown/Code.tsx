@@ -16,7 +16,7 @@ export function Code({ text, language, closed }: Props): ReactNode {
   const name = /^[\w+#.-]{1,20}/.exec(language)?.[0]?.toLowerCase() ?? "";
   const tree = useColours(text, name, closed);
   return (
-    <figure className="code">
+    <figure className="code" dir="ltr">
       <figcaption>
         <span>{name || "text"}</span>
         <CopyButton text={() => text} label="Copy code" />

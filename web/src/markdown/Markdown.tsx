@@ -28,23 +28,27 @@ const MemoBlock = memo(
   (before, after) => before.raw === after.raw && before.block.token.type === after.block.token.type,
 );
 
+/** Of each outermost block, by its first letter: Hebrew and Arabic run from right to left. */
+const directionAt = (depth: number): "auto" | undefined => (depth === 0 ? "auto" : undefined);
+
 function BlockView({ token, depth }: { token: Token; depth: number }): ReactNode {
+  const dir = directionAt(depth);
   if (depth > DEEPEST) return <p>{withoutMarks(token.raw)}</p>;
   switch (token.type) {
     case "heading": {
       const Heading = `h${Math.min(6, (token as Tokens.Heading).depth + 2)}` as "h3";
-      return <Heading>{inline(token.tokens)}</Heading>;
+      return <Heading dir={dir}>{inline(token.tokens)}</Heading>;
     }
     case "code": {
       const code = token as Tokens.Code;
       return <Code text={withoutMarks(code.text)} language={code.lang ?? ""} closed={isClosed(code)} />;
     }
     case "blockquote":
-      return <blockquote>{nested((token as Tokens.Blockquote).tokens, depth)}</blockquote>;
+      return <blockquote dir={dir}>{nested((token as Tokens.Blockquote).tokens, depth)}</blockquote>;
     case "list":
       return <List list={token as Tokens.List} depth={depth} />;
     case "table":
-      return <Table table={token as Tokens.Table} />;
+      return <Table table={token as Tokens.Table} dir={dir} />;
     case "hr":
       return <hr />;
     case "text":
@@ -55,7 +59,7 @@ function BlockView({ token, depth }: { token: Token; depth: number }): ReactNode
     case "def":
       return null;
     default:
-      return <p>{inline((token as Tokens.Paragraph).tokens ?? [token])}</p>;
+      return <p dir={dir}>{inline((token as Tokens.Paragraph).tokens ?? [token])}</p>;
   }
 }
 
@@ -70,17 +74,18 @@ function List({ list, depth }: { list: Tokens.List; depth: number }): ReactNode 
       {nested(item.tokens, depth)}
     </li>
   ));
-  return list.ordered ? <ol start={Number(list.start) || 1}>{items}</ol> : <ul>{items}</ul>;
+  const dir = directionAt(depth);
+  return list.ordered ? <ol start={Number(list.start) || 1} dir={dir}>{items}</ol> : <ul dir={dir}>{items}</ul>;
 }
 
-function Table({ table }: { table: Tokens.Table }): ReactNode {
+function Table({ table, dir }: { table: Tokens.Table; dir?: "auto" }): ReactNode {
   const side = (at: number): string | undefined => {
     const align = table.align[at];
     return align ? `align-${align}` : undefined;
   };
   return (
     <div className="table" role="region" aria-label="Table" tabIndex={0}>
-      <table>
+      <table dir={dir}>
         <thead>
           <tr>
             {table.header.map((cell, at) => (

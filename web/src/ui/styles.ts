@@ -11,3 +11,4 @@ import "../approvals/approvals.css";
 import "../files/files.css";
 import "../usage/usage.css";
 import "../audit/audit.css";
+import "./print.css";

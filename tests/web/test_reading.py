@@ -1,0 +1,63 @@
+"""Those who read from right to left, and those who read on paper."""
+
+import io
+
+import pypdfium2
+import pytest
+from web.browser import tab
+from web.office import USER, office
+
+from turnlog.simulator import Reply
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+HEBREW = """\
+הלקוח **אטלייה רון** נוצר.
+
+- פריט ראשון
+
+  ```python
+  print("first")
+  ```
+
+> ציטוט
+
+The customer אטלייה is created.
+"""
+EXPECTED = {
+    ".md > p": "rtl", ".md > ul": "rtl", ".md .code": "ltr", ".md > blockquote": "rtl",
+    ".md > p:last-child": "ltr",
+}  # fmt: skip
+DIRECTIONS = """names => Object.fromEntries(names.map(
+    (name) => [name, getComputedStyle(document.querySelector(name)).direction]))"""
+
+
+async def test_each_paragraph_runs_in_the_direction_of_its_words(browser):
+    async with office(Reply(HEBREW)) as here, tab(browser, here.url) as one:
+        await one.go(f"/s/{await here.session()}")
+        field = one.page.get_by_label("Message", exact=True)
+        await field.fill("שלום, מה שלומך?")
+        direction = "field => getComputedStyle(field).direction"
+        assert await field.evaluate(direction) == "rtl"
+        await field.press("Enter")
+        await one.ended()
+        assert await one.page.evaluate(DIRECTIONS, list(EXPECTED)) == EXPECTED
+        assert await field.evaluate(direction) == "ltr"
+
+
+async def test_a_printed_conversation_is_whole_and_black_on_white(browser):
+    says = [Reply(f"Answer {n}. " + "It goes on. " * 60) for n in range(60)]
+    async with office(*says) as here, tab(browser, here.url, theme="dark") as one:
+        session = await here.session()
+        for n in range(len(says)):
+            await here.app.run_turn(f"Question {n}", session_id=session, user_id=USER)
+        await one.go(f"/s/{session}")
+        await one.page.get_by_text("Answer 59.").wait_for()
+        assert await one.page.get_by_text("Answer 0.").count() == 0  # only what is in view is drawn
+        pages = pypdfium2.PdfDocument(io.BytesIO(await one.page.pdf()))
+        text = "\n".join(page.get_textpage().get_text_bounded() for page in pages)
+        for n in range(len(says)):
+            assert text.count(f"Question {n}\r") == text.count(f"Answer {n}.") == 1
+        assert "Live" not in text and "New session" not in text
+        await one.page.emulate_media(media="print", color_scheme="dark")
+        ink = "() => getComputedStyle(document.body).color"
+        assert await one.page.evaluate(ink) == "rgb(28, 28, 26)"
