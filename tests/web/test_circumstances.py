@@ -49,6 +49,7 @@ async def test_a_message_written_without_a_network_is_sent_when_it_is_back(brows
         await pictures.check(one, "offline", request, among=FEW)
         await one.page.get_by_role("button", name="Send when back").click()
         await one.page.locator(".bubble").get_by_text("Are you there?", exact=True).wait_for()
+        await one.page.get_by_text("Waiting for the connection").wait_for()  # not for the model
         await one.page.context.set_offline(False)
         await one.page.get_by_text("Here I am.", exact=True).wait_for()
         await one.page.locator('[data-state="live"]').wait_for()

@@ -54,6 +54,28 @@ async def test_the_end_is_followed_until_the_user_scrolls_up_and_again_after(bro
             await one.page.wait_for_function(AT_THE_END)
 
 
+# As a mouse that takes hold of the scrollbar, which a browser without a window does not draw.
+GRAB = """() => {
+    const box = document.querySelector('.scroll'), {right, top} = box.getBoundingClientRect();
+    const place = {clientX: right, clientY: top + 50, bubbles: true};
+    box.dispatchEvent(new PointerEvent('pointerdown', place));
+}"""
+
+
+async def test_whoever_holds_the_scrollbar_is_not_pulled_back_to_the_end(browser):
+    held = Held(after=60)
+    async with office(Reply(LONG, chunk=60, ending=held)) as here, tab(browser, here.url) as one:
+        await one.go(f"/s/{await here.session()}")
+        await one.ask("Tell me")
+        await growing(one, 40)
+        await one.page.wait_for_function(AT_THE_END)
+        await one.page.evaluate(GRAB)
+        await one.page.evaluate("() => document.querySelector('.scroll').scrollTop = 100")
+        held.go.set()
+        await one.ended()
+        assert await one.page.evaluate(TOP) == 100
+
+
 async def test_selected_words_stay_selected_while_the_answer_grows(browser):
     async with office(Reply(LONG, chunk=60, delay=0.01)) as here:
         session = await here.session()

@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import { isOfClient } from "../approvals/clients";
 import { waitsInWords } from "../approvals/words";
 import { useValue } from "../wire/observable";
-import { connection } from "../wire/live";
+import { connection, isLost } from "../wire/live";
 import { post } from "../wire/http";
 import { change, setThinking, useSession } from "../wire/sessions";
 import { Frame } from "../ui/Frame";
@@ -20,7 +20,7 @@ import { Transcript } from "./Transcript";
 import { useBudget } from "./budget";
 import { useConversation } from "./useConversation";
 import { UserMessage } from "./UserMessage";
-import { Waiting } from "./RowView";
+import { Waiting } from "./Waiting";
 
 export function ChatPage({ id, embedded = false }: { id: string; embedded?: boolean }): ReactNode {
   const chat = useConversation(id);
@@ -88,7 +88,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
             outbox={outbox}
             busy={isBusy}
             waits={waitsInWords(waitsFor)}
-            offline={state === "reconnecting" || state === "offline"}
+            offline={isLost(state)}
             refused={session?.archived ? "This session is archived. It takes no messages." : budget.refused}
             thinking={thinking}
             send={send}

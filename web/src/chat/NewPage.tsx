@@ -3,7 +3,7 @@ import { useState, type ReactNode } from "react";
 import { useLocation } from "wouter";
 import { agentColour, Badge } from "./RowView";
 import { config } from "../wire/config";
-import { connection } from "../wire/live";
+import { connection, isLost } from "../wire/live";
 import { sentence } from "../wire/http";
 import { useValue } from "../wire/observable";
 import { change, create, setThinking } from "../wire/sessions";
@@ -79,7 +79,7 @@ export function NewPage(): ReactNode {
         outbox={outbox}
         busy={false}
         waits={null}
-        offline={state === "reconnecting" || state === "offline"}
+        offline={isLost(state)}
         refused={null}
         thinking={{ ...thinking, once, set: (enabled, budget) => setChoice({ enabled, budget }), setOnce }}
         send={() => void send()}

@@ -5,13 +5,13 @@ import { ToolCard } from "../tools/ToolCard";
 import { agentIndex } from "../wire/config";
 import { CopyButton } from "../ui/CopyButton";
 import { clock, count, exact, money } from "../ui/format";
-import { useSeconds } from "../ui/time";
 import type { AgentRef } from "../wire/events";
 import type { Turn } from "../fold/screen";
 import { Answer } from "./Answer";
 import { Ending } from "./Ending";
 import type { Row } from "./rows";
 import { UserMessage } from "./UserMessage";
+import { Waiting } from "./Waiting";
 
 export const RowView = memo(function RowView({ row }: { row: Row }): ReactNode {
   return (
@@ -49,7 +49,7 @@ function view(row: Row): ReactNode {
     case "ending":
       return <Ending turn={row.turn} reason={row.reason} />;
     case "waiting":
-      return <Waiting since={row.turn.at} />;
+      return <Waiting since={row.since} />;
     case "footer":
       return <Footer turn={row.turn} />;
     case "unknown":
@@ -67,22 +67,6 @@ function Head({ agent, from }: { agent: AgentRef; from: string | null }): ReactN
       <Badge agent={agent} />
       <b>{agent.name}</b>
       {from && <span className="muted">· handed over by {from}</span>}
-    </div>
-  );
-}
-
-const LONG = 10; // seconds after which a wait is explained
-
-export function Waiting({ since }: { since: string | null }): ReactNode {
-  const seconds = useSeconds(since);
-  return (
-    <div className="awaited">
-      <span className="dots" aria-hidden>
-        <i />
-        <i />
-        <i />
-      </span>
-      {seconds >= LONG && seconds < 3600 && <span className="muted">Still waiting for the model ({seconds} s)</span>}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** What a screen reader hears of a turn: events, not tokens. */
 import { openApprovals, type Answer, type Turn } from "../fold/screen";
 import { isOfClient } from "../approvals/clients";
+import { waitsInWords } from "../approvals/words";
 import { titleOf } from "../wire/config";
 
 const MOST = 300; // characters of an answer
@@ -8,7 +9,7 @@ const MOST = 300; // characters of an answer
 export function announcement(turn: Turn | null): string {
   if (!turn) return "";
   const open = openApprovals(turn).find((each) => !isOfClient(each));
-  if (open) return `Waiting for your approval: ${titleOf(open.toolName)}`;
+  if (open) return `${waitsInWords([open])}: ${titleOf(open.toolName)}`;
   if (turn.cancelled) return "Stopped";
   if (turn.state === "running") return turn.drafts.length > 0 ? "Answer started" : "";
   if (turn.state !== "done") return "";

@@ -1,6 +1,6 @@
 /** Following the end of the conversation: a state that only the user changes.
  *
- * Wheel up, touch, PageUp, Home and selecting pause it; only reaching the end resumes it. A
+ * Wheel up, touch, the scrollbar, PageUp, Home and selecting pause it; only reaching the end resumes it. A
  * `scroll` event that we caused ourselves decides nothing.
  */
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
@@ -34,6 +34,7 @@ export function useFollowing(box: RefObject<HTMLElement | null>, marker: unknown
     const pause = (): void => void (scrolls() && set(false));
     const wheel = (event: WheelEvent): void => void (event.deltaY < 0 && pause());
     const key = (event: KeyboardEvent): void => void (UP_KEYS.has(event.key) && pause());
+    const grab = (event: PointerEvent): void => void (event.target === element && event.offsetX >= element.clientWidth && pause()); // the scrollbar
     const select = (): void => {
       const selection = document.getSelection();
       if (selection && !selection.isCollapsed && element.contains(selection.anchorNode)) pause();
@@ -42,6 +43,7 @@ export function useFollowing(box: RefObject<HTMLElement | null>, marker: unknown
     element.addEventListener("wheel", wheel, { passive: true });
     element.addEventListener("touchmove", pause, { passive: true });
     element.addEventListener("keydown", key);
+    element.addEventListener("pointerdown", grab);
     element.addEventListener("scroll", scrolled, { passive: true });
     document.addEventListener("selectionchange", select);
     const resized = new ResizeObserver(pin);
@@ -50,6 +52,7 @@ export function useFollowing(box: RefObject<HTMLElement | null>, marker: unknown
       element.removeEventListener("wheel", wheel);
       element.removeEventListener("touchmove", pause);
       element.removeEventListener("keydown", key);
+      element.removeEventListener("pointerdown", grab);
       element.removeEventListener("scroll", scrolled);
       document.removeEventListener("selectionchange", select);
       resized.disconnect();

@@ -20,7 +20,7 @@ export type Row = Base &
     | { kind: "tools"; calls: ShownCall[] }
     | { kind: "approval"; approval: Approval; call: ToolCall | null }
     | { kind: "ending"; reason: string; code: string }
-    | { kind: "waiting" }
+    | { kind: "waiting"; since: string }
     | { kind: "footer" }
     | { kind: "unknown"; item: Unknown }
   );
@@ -103,8 +103,8 @@ function endings(turn: Turn, speaker: AgentRef | null): Row[] {
     return [{ ...base, kind: "ending", key: `${turn.id}:ending`, reason, code }];
   }
   if (turn.state === "running") {
-    const quiet = turn.drafts.length === 0 && !hasOpenCall(turn);
-    return quiet ? [{ ...base, kind: "waiting", key: `${turn.id}:waiting` }] : [];
+    const quiet = turn.drafts.every(hasOnlyThought) && !hasOpenCall(turn);
+    return quiet ? [{ ...base, kind: "waiting", key: `${turn.id}:waiting`, since: quietSince(turn) }] : [];
   }
   if (turn.state !== "done") return [];
   const reason = turn.cancelled ? "cancelled" : (last?.stopReason ?? "");
@@ -116,4 +116,24 @@ function endings(turn: Turn, speaker: AgentRef | null): Row[] {
 
 function hasOpenCall(turn: Turn): boolean {
   return turn.items.some((item) => item.kind === "tool" && !item.result);
+}
+
+/** Its last thought is over, and its text has not begun. */
+function hasOnlyThought(answer: Answer): boolean {
+  const last = answer.parts.at(-1);
+  return last?.kind === "thought" && last.done;
+}
+
+/** When the turn last showed something new. */
+function quietSince(turn: Turn): string {
+  const ends = [...turn.items, ...turn.drafts].flatMap(endsOf);
+  return new Date(Math.max(Date.parse(turn.at), ...ends)).toISOString();
+}
+
+function endsOf(item: Item): number[] {
+  if (item.kind === "tool") return [Date.parse(item.startedAt) + (item.result?.duration ?? 0)];
+  if (item.kind === "approval") return item.decision ? [Date.parse(item.decision.at)] : [];
+  if (item.kind === "unknown") return [];
+  const thoughts = item.parts.flatMap((part) => (part.kind === "thought" && part.startedAt ? [Date.parse(part.startedAt) + (part.duration ?? 0)] : []));
+  return [Date.parse(item.at), ...thoughts];
 }

@@ -9,6 +9,9 @@ import type { TurnlogEvent } from "./events";
 
 export type Connection = "connecting" | "live" | "lost" | "reconnecting" | "offline";
 
+/** Long enough for a person to be told. */
+export const isLost = (state: Connection): boolean => state === "reconnecting" || state === "offline";
+
 /** Somebody who watches a session: where it stands, and what to do with an event. */
 export interface Watcher {
   sessionId: string;
