@@ -3,15 +3,17 @@ import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { Link, useSearchParams } from "wouter";
 import { ArrowLeft, CircleAlert, CircleCheck } from "lucide-react";
 import { config } from "../wire/config";
-import { get, sentence } from "../wire/http";
+import { get, Problem, sentence } from "../wire/http";
 import { useValue } from "../wire/observable";
+import { MissingSession } from "../ui/MissingPage";
 import { exportLog } from "../ui/SessionList";
 import { FilterBar, type Chosen } from "./FilterBar";
 import { Inspector } from "./Inspector";
-import { FILTERS, load, summary, turnSums, type LogEvent } from "./log";
+import { FILTERS, load, MOST, summary, turnSums, type LogEvent } from "./log";
 import { ReplayBar } from "./ReplayBar";
 import { useReplay } from "./replay";
 import { Timeline } from "./Timeline";
+import { count } from "../ui/format";
 import { stringify } from "../wire/json";
 
 interface Proof {
@@ -24,14 +26,14 @@ interface Proof {
 export default function AuditPage({ id }: { id: string }): ReactNode {
   const [events, setEvents] = useState<LogEvent[]>([]);
   const [proof, setProof] = useState<Proof | null>(null);
-  const [failed, setFailed] = useState("");
+  const [failed, setFailed] = useState<unknown>(null);
   const [title, setTitle] = useState("");
   const [chosen, setChosen] = useState<Chosen>({ filter: "all", agent: "", text: "" });
   const [search, setSearch] = useSearchParams();
   const replay = useReplay(events);
   useValue(config);
   useEffect(() => {
-    load(id).then(setEvents).catch((error: unknown) => setFailed(sentence(error)));
+    load(id).then(setEvents).catch(setFailed);
     get<Proof>(`/api/sessions/${id}/verify`).then(setProof).catch(() => {});
     get<{ title: string | null }>(`/api/sessions/${id}`).then((session) => setTitle(session.title ?? "")).catch(() => {});
   }, [id]);
@@ -47,6 +49,7 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
     replay.go(events.indexOf(event));
     if (pointed) setSearch({});
   };
+  if (failed instanceof Problem && failed.status === 404) return <MissingSession />;
   return (
     <div className="audit">
       <header className="top">
@@ -57,7 +60,8 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
         <span className="grow" />
         <button type="button" className="button" onClick={() => void exportLog({ id, title }, true)}>Export JSONL</button>
       </header>
-      {failed && <p className="notice bad" role="alert">{failed}</p>}
+      {failed !== null && <p className="notice bad" role="alert">{sentence(failed)}</p>}
+      {events.length >= MOST && <p className="notice warn">Only the first {count(events.length)} events are listed. Export JSONL has all of them.</p>}
       <FilterBar events={events} chosen={chosen} set={setChosen} />
       <main className="audit-split">
         <Timeline events={events} fitting={fitting} sums={sums} at={replay.at} choose={choose} />

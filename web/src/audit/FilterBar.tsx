@@ -24,18 +24,19 @@ export function FilterBar({ events, chosen, set }: { events: LogEvent[]; chosen:
   }, []);
   return (
     <div className="filters">
-      {(Object.keys(NAMES) as Filter[]).map((name) => (
-        <button key={name} type="button" className={chosen.filter === name ? "chip on" : "chip"} aria-pressed={chosen.filter === name} onClick={() => set({ ...chosen, filter: name })}>
-          {NAMES[name]} {events.filter(FILTERS[name]).length}
-        </button>
-      ))}
-      <select aria-label="Agent" value={chosen.agent} onChange={(event) => set({ ...chosen, agent: event.target.value })}>
-        <option value="">Agent: any</option>
-        {agents.map(([id, name]) => (
-          <option key={id} value={id}>{name}</option>
+      <div className="kinds" role="group" aria-label="Which events">
+        {(Object.keys(NAMES) as Filter[]).map((name) => (
+          <button key={name} type="button" className={chosen.filter === name ? "chip on" : "chip"} aria-pressed={chosen.filter === name} onClick={() => set({ ...chosen, filter: name })}>
+            {NAMES[name]} {events.filter(FILTERS[name]).length}
+          </button>
         ))}
-      </select>
-      <span className="grow" />
+        <select aria-label="Agent" value={chosen.agent} onChange={(event) => set({ ...chosen, agent: event.target.value })}>
+          <option value="">Agent: any</option>
+          {agents.map(([id, name]) => (
+            <option key={id} value={id}>{name}</option>
+          ))}
+        </select>
+      </div>
       <label className="search">
         <input ref={field} type="search" placeholder="Filter text or id" aria-label="Filter text or id" value={chosen.text} onChange={(event) => set({ ...chosen, text: event.target.value })} />
         <kbd>/</kbd>

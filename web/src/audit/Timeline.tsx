@@ -22,13 +22,13 @@ export function Timeline({ events, fitting, sums, at, choose }: Props): ReactNod
   const places = useMemo(() => new Map(events.map((event, n) => [event.eventId, n])), [events]);
   const lines = useMemo(() => withHeads(fitting, sums), [fitting, sums]);
   const current = events[at]?.eventId;
+  const row = lines.findIndex((line) => "event" in line && line.event.eventId === current);
   useEffect(() => {
-    const row = lines.findIndex((line) => "event" in line && line.event.eventId === current);
     if (row >= 0) list.current?.scrollToIndex(row, { align: "nearest" });
-  }, [current, lines]);
+  }, [current, lines]); // not `row`, which follows from both
   const start = events[0]?.timestamp ?? "";
   return (
-    <VList ref={list} itemSize={HEIGHT} className="timeline" role="listbox" aria-label="Events" tabIndex={0} aria-activedescendant={current ? `event-${current}` : undefined}>
+    <VList ref={list} itemSize={HEIGHT} className="timeline" role="listbox" aria-label="Events" tabIndex={0} aria-activedescendant={row >= 0 ? `event-${current}` : undefined} keepMounted={row >= 0 ? [row] : []}>
       {lines.map((line) =>
         "turn" in line ? (
           <div key={line.turn.id} className="turn-head" role="presentation">{headOf(line.turn)}</div>

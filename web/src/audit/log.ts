@@ -17,7 +17,7 @@ export interface LogEvent {
 }
 
 const PAGE = 1000;
-const MOST = 20_000; // events that one page of a browser should hold
+export const MOST = 20_000; // events that one page of a browser should hold
 
 export async function load(sessionId: string): Promise<LogEvent[]> {
   const events: LogEvent[] = [];

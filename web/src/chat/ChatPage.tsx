@@ -1,6 +1,5 @@
 /** A session: what was said, and where the user writes. */
 import { useCallback, useMemo, useState, type ReactNode } from "react";
-import { useLocation } from "wouter";
 import { isOfClient } from "../approvals/clients";
 import { waitsInWords } from "../approvals/words";
 import { useValue } from "../wire/observable";
@@ -8,6 +7,7 @@ import { connection, isLost } from "../wire/live";
 import { post } from "../wire/http";
 import { change, setThinking, useSession } from "../wire/sessions";
 import { Frame } from "../ui/Frame";
+import { MissingSession } from "../ui/MissingPage";
 import { Announcer } from "../ui/Announcer";
 import { useShortcuts } from "../ui/shortcuts";
 import { ActionsContext } from "./Actions";
@@ -25,7 +25,6 @@ import { Waiting } from "./Waiting";
 export function ChatPage({ id, embedded = false }: { id: string; embedded?: boolean }): ReactNode {
   const chat = useConversation(id);
   const { outbox, shown, sending, pending, queue, newest, isBusy, waitsFor } = chat;
-  const [, go] = useLocation();
   const session = useSession(id);
   const state = useValue(connection);
   const [once, setOnce] = useState<number | null>(null);
@@ -44,17 +43,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
   const stop = useCallback(() => void post(`/api/sessions/${id}/stop`).catch(() => {}), [id]);
   useShortcuts({ stop: isBusy ? stop : null });
 
-  if (shown.status === "missing") {
-    return (
-      <Frame title="Not found" embedded={embedded}>
-        <div className="empty">
-          <h2>There is no such session</h2>
-          <p className="muted">It may belong to somebody else, or the address is not whole.</p>
-          <button type="button" className="button" onClick={() => go("/")}>New session</button>
-        </div>
-      </Frame>
-    );
-  }
+  if (shown.status === "missing") return <MissingSession embedded={embedded} />;
   const thinking = {
     enabled: session?.thinking.enabled ?? false,
     budget: session?.thinking.budgetTokens ?? 10_000,
