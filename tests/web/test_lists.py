@@ -67,3 +67,36 @@ async def test_an_archived_session_is_found_read_and_brought_back(browser):
             await one.page.get_by_role("link", name="Old business").wait_for()
             await one.ask("Go on")
             await one.ended(2)
+
+
+async def test_what_could_not_be_saved_or_looked_for_is_told_in_its_place(browser):
+    async with office() as here:
+        session = await here.session(title="Old")
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}")
+            await one.page.locator('[data-state="live"]').wait_for()
+            await one.page.context.set_offline(True)
+            await one.page.get_by_role("button", name="Old", exact=True).click()
+            field = one.page.get_by_label("Title", exact=True)
+            await field.fill("New")
+            await field.press("Enter")
+            await one.page.locator(".title").get_by_text("No connection to the server.").wait_for()
+            assert await field.input_value() == "New"
+            await one.page.get_by_role("button", name="Archived sessions").click()
+            told = one.page.locator(".sessions").get_by_text("No connection to the server.")
+            await told.wait_for()
+            await one.page.context.set_offline(False)
+            await field.press("Enter")
+            await one.page.get_by_role("button", name="New", exact=True).wait_for()
+            await one.page.get_by_role("button", name="Archived sessions").click()
+            await told.wait_for(state="detached")
+        assert (await here.app.store.get_session(USER, session)).title == "New"
+
+
+async def test_a_search_that_found_nothing_does_not_ask_to_search(browser):
+    async with office() as here, tab(browser, here.url) as one:
+        await one.go("/")
+        await one.page.get_by_role("searchbox").fill("rhubarb")
+        await one.page.get_by_text("Nothing found. Enter searches everything.").wait_for()
+        await one.page.keyboard.press("Enter")
+        await one.page.get_by_text("Nothing found.", exact=True).wait_for()

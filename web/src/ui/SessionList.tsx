@@ -3,9 +3,9 @@ import { useEffect, useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { Ellipsis, Search } from "lucide-react";
 import { useValue } from "../wire/observable";
-import { change, list, more, refresh, type Session } from "../wire/sessions";
-import { request } from "../wire/http";
-import { dayOf, grouped } from "./days";
+import { change, lastActivity, list, more, refresh, type Session } from "../wire/sessions";
+import { request, sentence } from "../wire/http";
+import { grouped } from "./days";
 import { Menu } from "./Menu";
 import { saveAs } from "./save";
 import { TitleField } from "./TitleField";
@@ -16,6 +16,8 @@ const AGAIN = 15_000; // ms between two looks at how sessions stand
 export function SessionList({ active }: { active?: string }): ReactNode {
   const { sessions, cursor, search, archived, searchedAll, loaded } = useValue(list);
   const [text, setText] = useState("");
+  const [failed, setFailed] = useState("");
+  const attempt = (act: Promise<unknown>): void => void act.then(() => setFailed(""), (error: unknown) => setFailed(sentence(error)));
   useEffect(() => {
     const look = (): void => void (document.visibilityState === "visible" && refresh().catch(() => {}));
     look();
@@ -35,14 +37,14 @@ export function SessionList({ active }: { active?: string }): ReactNode {
           value={text}
           onChange={(event) => {
             setText(event.target.value);
-            if (event.target.value === "" && search) void refresh("");
+            if (event.target.value === "" && search) attempt(refresh(""));
           }}
           onKeyDown={(event) => {
-            if (event.key === "Enter") void refresh(text.trim());
+            if (event.key === "Enter" && !event.nativeEvent.isComposing) attempt(refresh(text.trim()));
             if (event.key === "Escape") {
               event.stopPropagation();
               setText("");
-              if (search) void refresh("");
+              if (search) attempt(refresh(""));
               event.currentTarget.blur();
             }
           }}
@@ -50,25 +52,26 @@ export function SessionList({ active }: { active?: string }): ReactNode {
         <kbd>Ctrl K</kbd>
       </label>
       <div className="sessions side-words">
+        {failed && <p className="bad small-text none" role="alert">{failed}</p>}
         {archived && fitting.length > 0 && <p className="muted small-text none">Archived: to be read, not written to.</p>}
         {grouped(fitting).map(([day, some]) => (
           <section key={day} aria-label={day}>
             <h2>{day}</h2>
             <ul>
               {some.map((session) => (
-                <Entry key={session.id} session={session} on={session.id === active} />
+                <Entry key={session.id} session={session} on={session.id === active} attempt={attempt} />
               ))}
             </ul>
           </section>
         ))}
-        {loaded && fitting.length === 0 && <p className="muted small-text none">{text ? "Nothing found. Enter searches everything." : archived ? "Nothing is archived." : "No sessions yet."}</p>}
+        {loaded && fitting.length === 0 && <p className="muted small-text none">{nothing(text.trim(), search, archived)}</p>}
         {searchedAll === false && <p className="muted small-text none">Older sessions were looked for by their titles only.</p>}
         {cursor && (
-          <button type="button" className="button ghost small" onClick={() => void more()}>
+          <button type="button" className="button ghost small" onClick={() => attempt(more())}>
             Older sessions
           </button>
         )}
-        <button type="button" className="button ghost small" onClick={() => void refresh(search, !archived)}>
+        <button type="button" className="button ghost small" onClick={() => attempt(refresh(search, !archived))}>
           {archived ? "Back to the sessions" : "Archived sessions"}
         </button>
       </div>
@@ -76,9 +79,14 @@ export function SessionList({ active }: { active?: string }): ReactNode {
   );
 }
 
+function nothing(text: string, searched: string, archived: boolean): string {
+  if (text) return text === searched ? "Nothing found." : "Nothing found. Enter searches everything.";
+  return archived ? "Nothing is archived." : "No sessions yet.";
+}
+
 const DOTS = { running: "running", waiting: "waits for you", idle: "" };
 
-function Entry({ session, on }: { session: Session; on: boolean }): ReactNode {
+function Entry({ session, on, attempt }: { session: Session; on: boolean; attempt: (act: Promise<unknown>) => void }): ReactNode {
   const [, go] = useLocation();
   const state = session.state ?? "idle";
   const [editing, edit] = useState(false);
@@ -95,7 +103,7 @@ function Entry({ session, on }: { session: Session; on: boolean }): ReactNode {
   }
   return (
     <li className={on ? "entry on" : "entry"}>
-      <Link href={`/s/${session.id}`} aria-current={on ? "page" : undefined} title={`${session.title ?? "New session"}, ${dayOf(session)}`}>
+      <Link href={`/s/${session.id}`} aria-current={on ? "page" : undefined} title={`${session.title ?? "New session"}, ${lastActivity(session)}`}>
         {DOTS[state] && <i className={`dot is-${state}`} role="img" aria-label={DOTS[state]} />}
         <span>{session.title || "New session"}</span>
       </Link>
@@ -103,8 +111,8 @@ function Entry({ session, on }: { session: Session; on: boolean }): ReactNode {
         {(close) => (
           <>
             <button type="button" className="menu-item" onClick={() => (close(), edit(true))}>Rename</button>
-            <button type="button" className="menu-item" onClick={() => (close(), void exportLog(session))}>Export</button>
-            <button type="button" className="menu-item" onClick={() => (close(), void archive())}>{session.archived ? "Restore" : "Archive"}</button>
+            <button type="button" className="menu-item" onClick={() => (close(), attempt(exportLog(session)))}>Export</button>
+            <button type="button" className="menu-item" onClick={() => (close(), attempt(archive()))}>{session.archived ? "Restore" : "Archive"}</button>
           </>
         )}
       </Menu>

@@ -1,29 +1,40 @@
-/** A session's title, being changed in its place: Enter saves, Esc restores. */
-import { useState, type ReactNode } from "react";
+/** A session's title, being changed in its place: Enter saves, Esc restores. What could not be saved stays to be tried again. */
+import { useRef, useState, type ReactNode } from "react";
+import { sentence } from "../wire/http";
 import { change } from "../wire/sessions";
 
 export function TitleField({ sessionId, title, done }: { sessionId: string; title: string; done: () => void }): ReactNode {
   const [text, setText] = useState(title);
-  const save = (): void => {
-    if (text.trim() && text !== title) void change(sessionId, { title: text.trim() });
-    done();
+  const [failed, setFailed] = useState("");
+  const saving = useRef(false);
+  const save = async (): Promise<void> => {
+    if (saving.current) return; // Enter saves, and takes the focus away
+    if (!text.trim() || text === title) return done();
+    saving.current = true;
+    await change(sessionId, { title: text.trim() }).then(done, (error: unknown) => setFailed(sentence(error)));
+    saving.current = false;
   };
   return (
-    <input
-      autoFocus
-      aria-label="Title"
-      className="title-field"
-      value={text}
-      maxLength={200}
-      onChange={(event) => setText(event.target.value)}
-      onFocus={(event) => event.target.select()}
-      onBlur={save}
-      onKeyDown={(event) => {
-        if (event.key === "Enter") save();
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        done();
-      }}
-    />
+    <>
+      <input
+        autoFocus
+        dir="auto"
+        aria-label="Title"
+        aria-invalid={failed !== ""}
+        className="title-field"
+        value={text}
+        maxLength={200}
+        onChange={(event) => setText(event.target.value)}
+        onFocus={(event) => event.target.select()}
+        onBlur={() => void save()}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && !event.nativeEvent.isComposing) void save();
+          if (event.key !== "Escape") return;
+          event.stopPropagation();
+          done();
+        }}
+      />
+      {failed && <small className="bad" role="alert">{failed}</small>}
+    </>
   );
 }

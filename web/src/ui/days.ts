@@ -1,14 +1,12 @@
 /** Sessions by the day of their last activity. */
-import type { Session } from "../wire/sessions";
+import { lastActivity, type Session } from "../wire/sessions";
 
 const DAY = 86_400_000;
-
-export const dayOf = (session: Session): string => session.lastActivityAt ?? session.createdAt;
 
 export function grouped(sessions: Session[]): [string, Session[]][] {
   const groups = new Map<string, Session[]>();
   for (const session of sessions) {
-    const name = nameOf(new Date(dayOf(session)));
+    const name = nameOf(new Date(lastActivity(session)));
     groups.set(name, [...(groups.get(name) ?? []), session]);
   }
   return [...groups];

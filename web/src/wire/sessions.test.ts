@@ -34,3 +34,13 @@ test("older sessions of another list are left out", async () => {
   await asked;
   expect(shown()).toEqual(["z"]);
 });
+
+test("another look at the newest keeps the older ones that were loaded", async () => {
+  const active = (id: string, day: string): Session => ({ id, lastActivityAt: `2026-11-${day}` }) as Session;
+  const loaded = [active("a", "18"), active("gone", "17"), active("b", "16"), active("c", "15")];
+  list.set({ sessions: loaded, cursor: "oldest", search: "", archived: false, loaded: true });
+  const look = refresh();
+  answers.get("others")!({ sessions: [active("new", "18"), active("a", "18"), active("b", "16")], cursor: "older" });
+  await look;
+  expect([shown(), list.get().cursor]).toEqual([["new", "a", "b", "c"], "oldest"]);
+});

@@ -40,8 +40,19 @@ let looks = 0;
 export async function refresh(search = list.get().search, archived = list.get().archived): Promise<void> {
   const look = ++looks;
   const page = await get<Page>(`/api/sessions?limit=50&order=activity${query(search, archived)}`);
-  if (look === looks) list.set({ ...page, search, archived, loaded: true });
+  if (look === looks) list.update((now) => ({ ...continued(page, now, search, archived), search, archived, loaded: true }));
 }
+
+/** The newest page, and behind it the older ones that were loaded before by the same question. */
+function continued(page: Page, now: List, search: string, archived: boolean): Page {
+  const last = page.sessions.at(-1);
+  if (!page.cursor || !last || now.search !== search || now.archived !== archived) return page;
+  const here = new Set(page.sessions.map((one) => one.id));
+  const older = now.sessions.filter((one) => !here.has(one.id) && lastActivity(one) <= lastActivity(last));
+  return older.length ? { ...page, sessions: [...page.sessions, ...older], cursor: now.cursor } : page;
+}
+
+export const lastActivity = (session: Session): string => session.lastActivityAt ?? session.createdAt;
 
 function query(search: string, archived: boolean): string {
   return (search ? `&search=${encodeURIComponent(search)}` : "") + (archived ? "&archived=true" : "");
