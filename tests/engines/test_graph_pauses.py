@@ -13,6 +13,7 @@ from turnlog.engines.langgraph.graph import GraphEngine
 from turnlog.engines.langgraph.pauses import Interrupted
 from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
+from turnlog.pipeline.tool_finalization import close_open_tools
 from turnlog.ports import ApprovalState, Ask, OpenCall, Standing
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
@@ -137,17 +138,17 @@ async def test_calls_that_may_have_begun_in_a_process_that_died_are_in_doubt_and
     paused,
 ):
     """While it ran, or after a person had allowed a call and before its result was kept."""
-    call = OpenCall(call=s.used("toolu_p", tool="pay"), agent=Agent("graph").ref)
+    call = OpenCall(call=s.used("toolu_p", "pay"), agent=Agent("graph").ref)
     pause = k.EnginePaused(engine="langgraph", state="") if paused else None
     standing = Standing(started={"toolu_p"} if paused else set())
     team = SimpleNamespace(agents={"graph": Agent("graph")})
     ask = Ask(
         speaker="graph", team=team, open_calls=[call], paused=pause, standing=standing
     )  # fmt: skip
-    batches = []
     with pytest.raises(EngineFailed) as failed:
-        async for batch in GraphEngine(asking_graph()).answer(ask):
-            batches.append(batch)
-    (result,) = (output for batch in batches for output in batch.outputs)
+        await anext(GraphEngine(asking_graph()).answer(ask))
+    (batch,) = close_open_tools([call], standing, "It died.")
+    *started, result = batch.outputs
     assert (result.tool_use_id, result.in_doubt) == ("toolu_p", True)
+    assert [each.tool_use_id for each in started] == ([] if paused else ["toolu_p"])
     assert (failed.value.code, failed.value.retryable) == ("interrupted", True)

@@ -2,15 +2,16 @@
 
 In:  the calls of the turn that have no result.
 Out: for each, the withdrawal of its open approval, if any, and one failed ToolResult, so that
-     the model can be asked again. A write that had begun is in doubt.
+     the model can be asked again. A write that had begun, or may have, is in doubt.
 """
 
 from collections.abc import Sequence
 
 from turnlog.events.kinds import ApprovalResolved, ToolResult, ToolUse
-from turnlog.ports import ApprovalState, Batch, Hidden, OpenCall, Standing
+from turnlog.ports import ApprovalState, Batch, Hidden, OpenCall, Output, Standing, ToolStarted
 
 IN_DOUBT = "{why} It had begun: it may or may not have taken effect."
+UNSEEN = "{why} It may have begun: it may or may not have taken effect."
 
 
 def close_open_tools(calls: Sequence[OpenCall], standing: Standing, why: str) -> list[Batch]:
@@ -21,7 +22,7 @@ def close_open_tools(calls: Sequence[OpenCall], standing: Standing, why: str) ->
         for opened in calls
         if opened.call.tool_use_id in pending
     ]
-    return [*withdrawn, *(Batch([_closed(each, standing, why)], each.agent) for each in calls)]
+    return [*withdrawn, *(Batch(_closed(each, standing, why), each.agent) for each in calls)]
 
 
 def _withdrawn(approval: ApprovalState, why: str) -> ApprovalResolved:
@@ -35,18 +36,30 @@ def _withdrawn(approval: ApprovalState, why: str) -> ApprovalResolved:
     )
 
 
-def _closed(opened: OpenCall, standing: Standing, why: str) -> ToolResult | Hidden:
-    result = _failed(opened.call, why, opened.call.tool_use_id in standing.started)
-    return Hidden(event=result) if opened.hidden else result
+def _closed(opened: OpenCall, standing: Standing, why: str) -> list[Output]:
+    call = opened.call
+    if call.tool_use_id in standing.started:
+        result = _failed(call, IN_DOUBT.format(why=why), in_doubt=True)
+    elif unseen := _unseen(call, standing):  # what is in doubt has begun, for all who look
+        return [unseen, _failed(call, UNSEEN.format(why=why), in_doubt=True)]
+    else:
+        result = _failed(call, why)
+    return [Hidden(event=result) if opened.hidden else result]
 
 
-def _failed(call: ToolUse, why: str, begun: bool) -> ToolResult:
+def _unseen(call: ToolUse, standing: Standing) -> ToolStarted | None:
+    """A call that a person is asked about begins where everybody sees it."""
+    is_asked = call.tool_use_id in standing.approvals
+    return None if is_asked else standing.unseen.get(call.tool_use_id)
+
+
+def _failed(call: ToolUse, error: str, *, in_doubt: bool = False) -> ToolResult:
     return ToolResult(
         tool_use_id=call.tool_use_id,
         tool_name=call.tool_name,
         result=None,
         success=False,
         duration=0,
-        error=IN_DOUBT.format(why=why) if begun else why,
-        in_doubt=begun,
+        error=error,
+        in_doubt=in_doubt,
     )

@@ -50,6 +50,7 @@ class Standing:
 
     approvals: dict[str, ApprovalState] = field(default_factory=dict)  # by tool_use_id
     started: set[str] = field(default_factory=set)  # writes that have begun
+    unseen: dict[str, ToolStarted] = field(default_factory=dict)  # that may have: see GraphEngine
     brought: Sequence[dict[str, Any]] | None = None  # tools of the client; None: see the question
 
     def pending(self, calls: Collection[str]) -> list[str]:

@@ -1,8 +1,8 @@
 """A graph that somebody else wrote, as an engine: `create_app(graph=compiled)`.
 
 Each turn is one run. It is told the history as `messages`; its state is the log's, so the graph's
-own checkpointer is left aside. Tools run inside the graph. Where a process dies while they run,
-nobody knows what became of them: they are in doubt, and are not run again.
+own checkpointer is left aside. Tools run inside the graph, where nobody sees that they begin: what
+is open when the turn ends, however it does, is in doubt, unless its name says that it only reads.
 """
 
 import logging
@@ -27,7 +27,7 @@ from turnlog.engines.langgraph.reading import Reading
 from turnlog.errors import ConfigError, EngineFailed, TooManyCalls, TurnlogError
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
-from turnlog.events.content import idempotency_key
+from turnlog.events.content import hash_of, idempotency_key
 from turnlog.ports import (
     Agent,
     Ask,
@@ -40,11 +40,11 @@ from turnlog.ports import (
     ToolStarted,
     Verdict,
 )
+from turnlog.projections.tool_words import judge
 from turnlog.speaking.speakers import Batches
 
 _log = logging.getLogger(__name__)
 STEPS_A_CALL = 4  # of a graph
-IN_DOUBT = "In doubt: the server stopped while this ran. It may or may not have taken effect."
 INTERRUPTED = "The server stopped while the graph ran. Please ask again."
 
 
@@ -97,8 +97,7 @@ class GraphEngine:
             for batch in _own_results(decided, opened, ask):
                 yield batch
         else:
-            for each in ask.open_calls:
-                yield Batch([_in_doubt(each)], each.agent)
+            ask.standing.unseen = _unseen(opened, ask)
             raise EngineFailed("interrupted", INTERRUPTED, retryable=True)
         async with aclosing(self._batches(run, ask, root, reading)) as batches:
             async for batch in batches:
@@ -109,6 +108,7 @@ class GraphEngine:
         async with aclosing(self._stream(run, ask)) as stream:
             async for part in stream:
                 for batch in reading.feed(*part):
+                    ask.standing.unseen = _unseen(reading.open_calls, ask)
                     if _begins(batch) and next(calls, None) is None:
                         raise TooManyCalls
                     yield batch
@@ -207,16 +207,20 @@ def _starting(
     doubt."""
     approvals = ask.standing.approvals
     return [
-        ToolStarted(
-            tool_use_id=call,
-            tool_name=opened[call].call.tool_name,
-            args=approvals[call].args,
-            args_hash=approvals[call].args_hash,
-            idempotency_key=idempotency_key(ask.session_id, call, approvals[call].args_hash),
-        )
+        _started(opened[call].call, approvals[call].args, approvals[call].args_hash, ask)
         for call in decided
         if call in opened and approvals[call].outcome == "approved"
     ]
+
+
+def _started(call: k.ToolUse, args: dict[str, Any], args_hash: str, ask: Ask) -> ToolStarted:
+    return ToolStarted(
+        tool_use_id=call.tool_use_id,
+        tool_name=call.tool_name,
+        args=args,
+        args_hash=args_hash,
+        idempotency_key=idempotency_key(ask.session_id, call.tool_use_id, args_hash),
+    )
 
 
 def _own_results(
@@ -240,17 +244,13 @@ def _result(call: k.ToolUse, value: Any) -> k.ToolResult:
     )
 
 
-def _in_doubt(opened: OpenCall) -> k.ToolResult | Hidden:
-    result = k.ToolResult(
-        tool_use_id=opened.call.tool_use_id,
-        tool_name=opened.call.tool_name,
-        result=None,
-        success=False,
-        duration=0,
-        error=IN_DOUBT,
-        in_doubt=True,
-    )
-    return Hidden(event=result) if opened.hidden else result
+def _unseen(opened: dict[str, OpenCall], ask: Ask) -> dict[str, ToolStarted]:
+    """These may have begun."""
+    return {
+        call: _started(each.call, each.call.args, hash_of(each.call.args), ask)
+        for call, each in opened.items()
+        if not each.hidden and judge(each.call.tool_name).writes is not False
+    }
 
 
 def _of_middleware(each: Interrupted, reading: Reading) -> k.ToolUse | None:
