@@ -4,6 +4,7 @@ Here it runs on models that speak OpenAI's API. The servers are turnlog's own `/
 official clients are tested against, in front of a scripted Claude; and fakes of both APIs.
 """
 
+import asyncio
 from contextlib import asynccontextmanager
 
 import agents as sdk
@@ -155,3 +156,17 @@ async def test_a_guardrail_that_trips_is_an_error_with_a_code(question, answer, 
         assert (last.code, name in last.error) == ("guardrail", True)
         after = await app.run_turn("Hello?", session_id=tripped.session_id)
         assert after.success
+
+
+@pytest.mark.parametrize("error", [ValueError, SystemExit, asyncio.CancelledError])
+@pytest.mark.parametrize("place", ["input", "output"])
+async def test_a_guardrail_that_fails_lets_nothing_pass(place, error):
+    async def broken(context, agent, given):
+        await asyncio.sleep(0)
+        raise error("hush")
+
+    guard = getattr(sdk, f"{place}_guardrail")(broken)
+    async with on("responses", Reply("Fine."), **{f"{place}_guardrails": [guard]}) as (app, _sim):
+        last = (await app.run_turn("Hi")).events[-1].event
+    sentence = "A guardrail could not tell whether this is allowed: broken."
+    assert (last.code, last.error) == ("guardrail", sentence)

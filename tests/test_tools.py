@@ -267,6 +267,17 @@ async def test_no_exception_of_a_tool_reaches_the_turn(error, is_async):
     assert failed.error.startswith("The tool failed (")
 
 
+async def test_what_a_tool_begins_cannot_end_the_server():
+    async def leaves() -> None:
+        raise SystemExit(2)  # as argparse does
+
+    @tool(writes=False)
+    async def looks_twice() -> None:
+        await asyncio.gather(leaves(), leaves())
+
+    assert (await result(looks_twice)).error.startswith("The tool failed (GuestEnded)")
+
+
 async def test_a_tool_that_takes_too_long_is_told_so():
     @tool(writes=False, timeout=0.01)
     async def waits() -> None:

@@ -8,8 +8,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from turnlog.speaking import guests
+
 
 async def called(function: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
+    guests.welcome()
     if inspect.iscoroutinefunction(function):
         return await function(*args, **named)
     value = await _in_a_thread(lambda: function(*args, **named))

@@ -24,6 +24,7 @@ from turnlog.events.content import hash_of, idempotency_key
 from turnlog.events.kinds import ToolResult, ToolUse
 from turnlog.ports import ApprovalState, Standing, ToolOutput, ToolStarted
 from turnlog.ports.tools import CLIENT_RESULT
+from turnlog.speaking import guests
 from turnlog.telemetry.logs import OfTool
 from turnlog.tools import approval
 from turnlog.tools.call import called
@@ -41,7 +42,7 @@ NOT_ALLOWED = {
     "approved": "This was not done: the arguments are not the ones that were allowed.",
 }
 # What a function may raise that would end more than itself.
-_ENDINGS = (asyncio.CancelledError, SystemExit, KeyboardInterrupt)
+_ENDINGS = (asyncio.CancelledError, *guests.ENDINGS)
 IN_DOUBT = "In doubt: {why} It may or may not have taken effect. Check before you do it again."
 
 
@@ -218,7 +219,7 @@ class ToolRunner:
         except ToolError:
             raise
         except (Exception, *_ENDINGS) as error:
-            if isinstance(error, asyncio.CancelledError) and _is_stopped():
+            if isinstance(error, asyncio.CancelledError) and guests.is_stopped():
                 raise
             if not limit.expired():
                 _log.warning("tool %s failed", tool.name, exc_info=True, extra={"own": True})
@@ -239,7 +240,7 @@ class ToolRunner:
         except NotDone:
             raise ToolError("The server stopped before this was done. It took no effect.") from None
         except (Exception, *_ENDINGS) as error:
-            if isinstance(error, asyncio.CancelledError) and _is_stopped():
+            if isinstance(error, asyncio.CancelledError) and guests.is_stopped():
                 raise
             _log.warning("tool %s cannot tell what became of a call", tool.name, exc_info=True)
             raise InDoubt(stopped) from None
@@ -277,12 +278,6 @@ def _note(permission: ApprovalState | None) -> str | None:
         args = msgspec.json.encode(permission.args).decode()
         return f"The user changed the arguments before allowing this: {args}"
     return f"The user's reason: {permission.reason}" if permission.reason else None
-
-
-def _is_stopped() -> bool:
-    """Whether the turn is being stopped, and not the tool's own task."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _said(error: BaseException) -> str:

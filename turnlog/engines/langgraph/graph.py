@@ -41,6 +41,7 @@ from turnlog.ports import (
     Verdict,
 )
 from turnlog.projections.tool_words import judge
+from turnlog.speaking import guests
 from turnlog.speaking.speakers import Batches
 
 _log = logging.getLogger(__name__)
@@ -133,6 +134,7 @@ class GraphEngine:
             "recursion_limit": STEPS_A_CALL * (ask.max_calls + 1),
         }
         modes = ["messages", "tasks"]
+        guests.welcome()
         try:
             streaming = graph.astream(
                 run.given, config, stream_mode=modes, subgraphs=True, durability="exit"
@@ -144,7 +146,7 @@ class GraphEngine:
             raise TooManyCalls from None
         except TurnlogError:
             raise
-        except Exception as error:
+        except (Exception, *guests.ENDINGS) as error:
             _log.warning("the graph failed", exc_info=True)
             raise _failure(error) from None
 
@@ -263,11 +265,12 @@ def _of_middleware(each: Interrupted, reading: Reading) -> k.ToolUse | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _failure(error: Exception) -> EngineFailed:
+def _failure(error: BaseException) -> EngineFailed:
     """In words for the user. The error's own may hold secrets: they stay in the log."""
     status = getattr(error, "status_code", None)
     retryable = status in (408, 409, 429) or (isinstance(status, int) and status >= 500)
-    why = f"The graph failed ({type(error).__name__})."
+    kind = type(error.__cause__ if isinstance(error, guests.GuestEnded) else error)
+    why = f"The graph failed ({kind.__name__})."
     return EngineFailed("graph_failed", why, retryable=retryable)
 
 

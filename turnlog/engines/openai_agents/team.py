@@ -15,7 +15,7 @@ import agents as sdk
 from agents.exceptions import AgentsException, MaxTurnsExceeded
 from agents.models.interface import Model as SdkModel
 
-from turnlog.engines.openai_agents import items
+from turnlog.engines.openai_agents import guardrails, items
 from turnlog.errors import EngineFailed, TooManyCalls
 from turnlog.events import kinds as k
 from turnlog.ports import Ask, Batch, CallFailed, OpenCall, ToolSpec, handover_tool
@@ -24,7 +24,6 @@ from turnlog.speaking.part import Part, Task
 from turnlog.speaking.speakers import Batches, Speakers, closed, refused
 
 OTHER = "other_call"  # for calls that are no tool of the agent: unknown ones, and tasks
-TRIPPED = "A guardrail stopped this: {name}."
 
 
 class Turn:
@@ -42,8 +41,8 @@ class Turn:
         self.speakers = speakers
         self.say = say  # returns when the batch is stored
         self._guardrails: dict[str, Any] = {
-            "input_guardrails": list(input_guardrails),
-            "output_guardrails": list(output_guardrails),
+            "input_guardrails": [guardrails.closed(each) for each in input_guardrails],
+            "output_guardrails": [guardrails.closed(each) for each in output_guardrails],
         }
         self._team = {name: SpokenAgent.of(self, name) for name in ask.team.agents}
         for name, agent in self._team.items():
@@ -71,7 +70,7 @@ class Turn:
         except MaxTurnsExceeded:
             raise TooManyCalls from None
         except AgentsException as error:
-            raise _explained(error) from None
+            raise guardrails.explained(error) from None
         finally:
             running.cancel()
             if running.run_loop_task is not None:
@@ -241,12 +240,3 @@ def _handoff(agent: SpokenAgent) -> Any:
 
     name = handover_tool(agent.speech.agent_id)
     return sdk.handoff(agent, tool_name_override=name, on_handoff=took_over)
-
-
-def _explained(error: AgentsException) -> Exception:
-    """A guardrail that tripped, in our words. Anything else is a bug of this adapter."""
-    result = getattr(error, "guardrail_result", None)
-    if result is None:
-        return error
-    name = result.guardrail.get_name()
-    return EngineFailed("guardrail", TRIPPED.format(name=name), retryable=False)
