@@ -10,8 +10,8 @@ from turnlog.errors import NotFound, TooMany, Unreadable
 from turnlog.events.content import Block
 from turnlog.files.library import FileLibrary
 from turnlog.ports import File, Page, Part
-from turnlog.ports.deposits import FileSource
 from turnlog.ports.files import Form, Told
+from turnlog.ports.storage.deposits import FileSource
 from turnlog.projections.history.attachments import (
     MOST_PICTURES,
     MOST_TEXT,

@@ -4,9 +4,7 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 `turnlog.testing.contracts`. What a Protocol lacks, nobody can do: the log has no update.
 """
 
-from turnlog.ports.audit import OPEN, Audit, AuditRead, AuditTrail, Evidence
 from turnlog.ports.backend import Backend, Estimate, Estimating, StartedTurn
-from turnlog.ports.billing import Billing, Charge, Rate, Spent, no_price
 from turnlog.ports.bus import Batches, Bus, Decided, Encode, Give, LiveEvent, OnSignal, Signal
 from turnlog.ports.consent import (
     ASKER,
@@ -36,7 +34,6 @@ from turnlog.ports.engine import (
     handover_tool,
     owns_loop,
 )
-from turnlog.ports.excerpts import Excerpt, Excerpts
 from turnlog.ports.files import (
     NO_ATTACHMENTS,
     Attachments,
@@ -51,7 +48,6 @@ from turnlog.ports.files import (
     Upload,
 )
 from turnlog.ports.guard import NO_GUARD, CallGuard, Verdict
-from turnlog.ports.line import MOST_IN_LINE, Line, Question, Waiting, too_many_in_line
 from turnlog.ports.model import (
     CallOutput,
     CallStarted,
@@ -61,22 +57,18 @@ from turnlog.ports.model import (
     Straight,
     UnreadableCall,
 )
-from turnlog.ports.outbox import SILENT, Announcer, Notice, Outbox
-from turnlog.ports.store import (
-    Approval,
-    Approvals,
-    Decision,
-    EventLog,
-    Session,
-    Sessions,
-    SessionState,
-    Store,
-    Turn,
-    Turns,
-)
+from turnlog.ports.storage.approvals import Approval, Approvals, Decision, ToolRun
+from turnlog.ports.storage.audit import Audit, AuditRead, AuditTrail, Evidence
+from turnlog.ports.storage.billing import Billing, Charge, Rate, Spent, no_price
+from turnlog.ports.storage.line import MOST_IN_LINE, Line, Question, Waiting, too_many_in_line
+from turnlog.ports.storage.log import EventLog, Excerpt, Excerpts
+from turnlog.ports.storage.outbox import SILENT, Announcer, Notice, Outbox
+from turnlog.ports.storage.sessions import Session, Sessions, SessionState
+from turnlog.ports.storage.tickets import Ticket, Tickets, too_many_tickets
+from turnlog.ports.storage.turns import OPEN, Turn, Turns
+from turnlog.ports.storage.writes import SharedWrites
+from turnlog.ports.store import Store
 from turnlog.ports.summaries import NOBODY, Leaving, Summarizer, Summary
-from turnlog.ports.tickets import Ticket, Tickets, too_many_tickets
-from turnlog.ports.tool_runs import ToolRun
 from turnlog.ports.tools import (
     ApprovalState,
     Offer,
@@ -88,24 +80,20 @@ from turnlog.ports.tools import (
     ToolStarted,
 )
 from turnlog.ports.user import ADMIN, AUDITOR, User, is_role, roles_of
-from turnlog.ports.writes import SharedWrites
 
 __all__ = [
-    "SILENT",
-    "Outbox",
-    "Notice",
-    "Announcer",
     "ADMIN",
-    "ASKER",
-    "AUDITOR",
     "Agent",
+    "Announcer",
     "Approval",
     "ApprovalRule",
-    "ApprovalState",
     "Approvals",
+    "ApprovalState",
     "Ask",
+    "ASKER",
     "Attachments",
     "Audit",
+    "AUDITOR",
     "AuditRead",
     "AuditTrail",
     "Backend",
@@ -119,52 +107,63 @@ __all__ = [
     "CallOutput",
     "CallStarted",
     "Charge",
+    "check_approver",
+    "check_rule",
     "Decided",
     "Decision",
     "Encode",
     "Engine",
-    "owns_loop",
     "Estimate",
     "Estimating",
     "EventLog",
+    "Evidence",
     "Excerpt",
     "Excerpts",
-    "Evidence",
     "File",
+    "Files",
     "FileTable",
     "Give",
+    "handover_tool",
     "Hidden",
+    "is_role",
     "KeepRaw",
-    "Files",
     "Leaving",
     "Line",
     "LiveEvent",
-    "MOST_IN_LINE",
+    "may_decide",
     "Model",
-    "NOBODY",
-    "NO_GUARD",
+    "MOST_IN_LINE",
     "NO_ATTACHMENTS",
-    "OPEN",
+    "NO_GUARD",
+    "no_price",
+    "NOBODY",
+    "Notice",
     "Offer",
     "OfferedTool",
     "OnSignal",
+    "OPEN",
     "OpenCall",
+    "Outbox",
     "Output",
+    "owns_loop",
     "Page",
     "Part",
     "Prompt",
     "PromptContext",
     "PromptFunction",
     "Question",
-    "RULES",
     "Rate",
+    "roles_of",
+    "RULES",
+    "rules_of",
     "Seat",
     "Session",
-    "SessionState",
     "Sessions",
+    "SessionState",
     "SharedWrites",
     "Show",
     "Signal",
+    "SILENT",
     "SpeakerChanged",
     "Spent",
     "Standing",
@@ -178,6 +177,8 @@ __all__ = [
     "Ticket",
     "Tickets",
     "Told",
+    "too_many_in_line",
+    "too_many_tickets",
     "ToolBox",
     "ToolOutput",
     "ToolRun",
@@ -191,14 +192,4 @@ __all__ = [
     "User",
     "Verdict",
     "Waiting",
-    "check_approver",
-    "check_rule",
-    "handover_tool",
-    "is_role",
-    "may_decide",
-    "no_price",
-    "roles_of",
-    "rules_of",
-    "too_many_in_line",
-    "too_many_tickets",
 ]

@@ -10,8 +10,11 @@ from turnlog.events.cursor import Cursor, before
 from turnlog.ports.bus import Bus, Give, LiveEvent
 from turnlog.ports.files import Files
 from turnlog.ports.library import Library
-from turnlog.ports.line import Question
-from turnlog.ports.store import Approval, Decision, Session, Store, Turn
+from turnlog.ports.storage.approvals import Approval, Decision
+from turnlog.ports.storage.line import Question
+from turnlog.ports.storage.sessions import Session
+from turnlog.ports.storage.turns import Turn
+from turnlog.ports.store import Store
 from turnlog.ports.user import User
 from turnlog.telemetry.metrics import Metrics
 

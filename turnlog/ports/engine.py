@@ -16,7 +16,7 @@ from turnlog.events.kinds import EnginePaused, Message, ToolUse
 from turnlog.ports.consent import ApprovalRule, check_approver, check_rule
 from turnlog.ports.guard import NO_GUARD, CallGuard
 from turnlog.ports.model import CallStarted, Model, Prompt, not_straight
-from turnlog.ports.store import Session
+from turnlog.ports.storage.sessions import Session
 from turnlog.ports.tools import Standing, ToolBox, ToolStarted
 from turnlog.ports.user import is_role
 

@@ -18,8 +18,8 @@ from turnlog.engines.claude.platforms.sdk import connect
 from turnlog.errors import NotFound, TurnlogError
 from turnlog.events.clock import in_seconds, now
 from turnlog.net import back_off, spread
-from turnlog.ports.deposits import Deposit, Deposits, FileSource
 from turnlog.ports.files import FileTable, Part
+from turnlog.ports.storage.deposits import Deposit, Deposits, FileSource
 
 if TYPE_CHECKING:  # importing the SDK takes seconds: only the first file needs it
     from anthropic import AsyncAnthropic

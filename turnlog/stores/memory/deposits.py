@@ -1,7 +1,7 @@
 """Deposits in a dictionary."""
 
-from turnlog.ports.deposits import Deposit
 from turnlog.ports.files import Part
+from turnlog.ports.storage.deposits import Deposit
 from turnlog.stores.memory.attached import AttachedFiles
 
 

@@ -537,7 +537,7 @@ UPDATE files SET uses = uses + 1, last_used_at = :at WHERE id = :id AND user_id 
 -- The row of a file whose bytes are gone.
 DELETE FROM files WHERE id = :id AND user_id = :user_id AND deleted = 1
 
--- ── deposits: columns in the order of ports/deposits.py ──
+-- ── deposits: columns in the order of ports/storage/deposits.py ──
 
 -- list_deposits_of_file --
 -- What rests with the provider of one file.

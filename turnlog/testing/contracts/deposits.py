@@ -3,7 +3,7 @@
 import msgspec
 
 from turnlog.ports import Store
-from turnlog.ports.deposits import Deposit
+from turnlog.ports.storage.deposits import Deposit
 from turnlog.testing.contracts.base import Contract
 from turnlog.testing.contracts.files import QUOTA, file
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from turnlog.ports.deposits import Deposit
 from turnlog.ports.files import Part
+from turnlog.ports.storage.deposits import Deposit
 from turnlog.stores.sql.connection import Connection, OnConnection
 from turnlog.stores.sql.statements import SQL, insert
 

@@ -1,25 +1,21 @@
 """For auditors: everybody's sessions, a trail of what they read, and what is off as a whole."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from turnlog.events.base import Value
 from turnlog.events.rows.record import Record
-
-if TYPE_CHECKING:  # a store has an audit
-    from turnlog.ports.store import Session, Turn
-
-
-OPEN = ("running", "waiting")  # states of a turn that is not over
+from turnlog.ports.storage.sessions import Session
+from turnlog.ports.storage.turns import OPEN, Turn
 
 
 class Evidence(NamedTuple):
     """Everything stored about a session, as it lies there: what `turnlog verify` examines."""
 
-    session: "Session"
+    session: Session
     log: list[Record]
     tables: dict[str, list[dict[str, Any]]]
-    turns: list["Turn"]
+    turns: list[Turn]
 
     @property
     def running(self) -> list[str]:
@@ -63,7 +59,7 @@ class AuditTrail(Protocol):
 
     async def sessions(
         self, *, user_id: str | None, search: str, limit: int, after: str | None
-    ) -> Sequence["Session"]:
+    ) -> Sequence[Session]:
         """Everybody's sessions, or one user's, newest first; also those that are archived."""
         ...
 

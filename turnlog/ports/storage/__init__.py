@@ -1,0 +1,1 @@
+"""What a store keeps: a file for each of its faces, with the values that cross."""
