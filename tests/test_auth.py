@@ -26,7 +26,7 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import SECRET
 from turnlog.tokens import mint
 from turnlog.transports.access import jwks
-from turnlog.transports.access.auth import Auth
+from turnlog.transports.access.auth import QUIET, Auth
 from turnlog.transports.access.jwks import FRESH, PAUSE, Issuer
 
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -343,3 +343,32 @@ def test_half_a_provider_is_refused(named, why):
         refuse_open_door(Settings(**named))
     with pytest.raises(ConfigError, match=why):
         create_app(settings=Settings(**named), store=MemoryStore())
+
+
+# why, for the operator
+
+WHY = {
+    "for another audience": ({"aud": "elsewhere"}, "Audience doesn't match"),
+    "of another issuer": ({"iss": "https://elsewhere.example"}, "Invalid issuer"),
+    "that never expires": ({"exp": None}, 'missing the "exp" claim'),
+    "of an unknown key": ({"kid": "two"}, "the provider has no key 'two' for RS256"),
+    "of no key": ({"kid": None}, "it has no 'kid'"),
+}
+
+
+@pytest.mark.parametrize(("wrong", "why"), WHY.values(), ids=WHY)
+async def test_the_log_says_why_a_token_was_refused(wrong, why, caplog):
+    async with provided() as provider:
+        await refused(provider.auth(), provider.token(**wrong))
+    assert why in caplog.text
+
+
+async def test_whoever_sends_false_tokens_does_not_fill_the_log(caplog):
+    async with provided() as provider:
+        auth = provider.auth()
+        for number in range(5):
+            await refused(auth, provider.token(kid=f"key {number}"))
+        assert caplog.text.count("A token was refused") == 1
+        provider.now += QUIET
+        await refused(auth, provider.token(kid="another"))
+        assert caplog.text.count("A token was refused") == 2

@@ -158,3 +158,16 @@ def test_nodes_that_share_a_database_are_told_to_share_their_files():
     assert "'here/files'" in found.sentence and "'files_url'" in found.sentence
     for well in (Settings(), Settings(**shared, files_url="file:/everywhere")):
         assert doctor._files(doctor.Subject(None, well)) == []
+
+
+def test_an_identity_provider_that_does_not_answer_is_found(capsys, module, monkeypatch):
+    monkeypatch.setenv("TURNLOG_AUTH_ISSUER", NOBODY)
+    code, found = examined(capsys, module)
+    assert code == 1 and found["users"][0] == "bad"
+    assert f"{NOBODY} does not give its keys" in found["users"][1]
+
+
+def test_tokens_of_an_identity_provider_are_made_by_it(capsys, monkeypatch):
+    monkeypatch.setenv("TURNLOG_AUTH_ISSUER", NOBODY)
+    assert main(["token", "--user", "bob"]) == 2
+    assert f"{NOBODY} makes the tokens here" in capsys.readouterr().err

@@ -13,10 +13,20 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from turnlog.commands.shared import Add, add_app, add_data, load_app, say, server_of, settings_of
+from turnlog.commands.shared import (
+    Add,
+    add_app,
+    add_data,
+    count,
+    load_app,
+    say,
+    server_of,
+    settings_of,
+)
 from turnlog.config import ENVIRONMENT, Settings, refuse_open_door
 from turnlog.errors import ConfigError, NotFound, TurnlogError
 from turnlog.net import is_on_loopback
+from turnlog.transports.access.jwks import Issuer, Unusable, keys_of
 
 LEAST_FREE, LITTLE_FREE = 100_000_000, 1_000_000_000  # bytes
 MOST_DRIFT = 60.0  # seconds
@@ -63,21 +73,39 @@ async def _examine(subject: Subject) -> int:
 
 
 def _configuration(subject: Subject) -> list[Finding]:
-    settings = subject.settings
     given = [name for name in ENVIRONMENT if os.environ.get(name)]
     if subject.data is not None:  # this command has put it into the environment
         given = ["--data", *(name for name in given if name != "TURNLOG_DATA")]
     file = "turnlog.toml" if Path("turnlog.toml").exists() else "no turnlog.toml here"
-    found = [Finding("ok", "configuration", ", ".join([file, *given]))]
+    return [Finding("ok", "configuration", ", ".join([file, *given]))]
+
+
+async def _users(subject: Subject) -> list[Finding]:
+    settings = subject.settings
     try:
         refuse_open_door(settings)
     except ConfigError as error:
-        return [*found, Finding("bad", "users", str(error))]
-    if settings.auth_secret or settings.issuer:
-        users = f"signed in by {settings.auth_issuer or 'tokens of our own secret'}"
-    else:
-        users = "one local user, without a token, on this machine only"
-    return [*found, Finding("ok", "users", users)]
+        return [Finding("bad", "users", str(error))]
+    if (issuer := settings.issuer) is not None:
+        return [await _provider(issuer)]
+    if settings.auth_secret:
+        return [Finding("ok", "users", "signed in by tokens of our own secret")]
+    return [Finding("ok", "users", "one local user, without a token, on this machine only")]
+
+
+async def _provider(issuer: Issuer) -> Finding:
+    """Nobody can sign in while its keys are unknown."""
+    try:
+        keys = await keys_of(issuer)
+    except Unusable as error:
+        why = f"{issuer.name} does not give its keys: {error} Check 'auth_issuer', 'auth_jwks_url'."
+        return Finding("bad", "users", why)
+    if not keys:
+        why = f"{issuer.name} has no key that can be used (RS256, ES256 or EdDSA, with a 'kid')."
+        return Finding("bad", "users", why)
+    return Finding(
+        "ok", "users", f"signed in by {issuer.name}, which has {count(len(keys), 'key')}"
+    )
 
 
 def _folder(subject: Subject) -> list[Finding]:
@@ -138,7 +166,7 @@ async def _database(subject: Subject) -> list[Finding]:
         return [Finding("warn", "database", sentence)]
     try:
         async with open_store(url, read_only=True) as store:
-            count = len(await store.session_ids())
+            sessions = count(len(await store.session_ids()), "session")
     except NotFound:
         return [Finding("ok", "database", f"{url}: none yet, the first start makes it")]
     except TurnlogError as error:
@@ -146,7 +174,7 @@ async def _database(subject: Subject) -> list[Finding]:
     if problem := await asyncio.to_thread(_file_problem, url):
         advice = "Stop the server, keep a copy, and restore a backup."
         return [Finding("bad", "database", f"{url}: {problem}. {advice}")]
-    return [Finding("ok", "database", f"{url}: {count} sessions; `turnlog verify` proves them")]
+    return [Finding("ok", "database", f"{url}: {sessions}; `turnlog verify` proves them")]
 
 
 def _file_problem(url: str) -> str | None:
@@ -266,6 +294,7 @@ async def _ask(url: str) -> tuple[int, str] | None:
 
 CHECKS: tuple[Check, ...] = (
     _configuration,
+    _users,
     _folder,
     _files,
     _database,

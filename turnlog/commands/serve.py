@@ -77,6 +77,8 @@ def token(args: argparse.Namespace) -> int:
     from turnlog.tokens import mint
 
     settings = load()
+    if settings.auth_issuer is not None:
+        raise ConfigError(f"{settings.auth_issuer} makes the tokens here: sign in there.")
     if settings.auth_secret is None:
         raise ConfigError("Set TURNLOG_AUTH_SECRET first: tokens are signed with it.")
     refuse_open_door(settings)

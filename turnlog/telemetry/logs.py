@@ -36,6 +36,7 @@ NAMES_ONLY = {
     "tool %s: nobody can allow it, because there is one user",
     "%s %s failed",
     "No keys from %s, %d known ones stay: %s",
+    "A token was refused: %s",
     "the database cannot be written: %s",
     "MCP server %s: %s",
     "MCP server %s, in a call: %s",

@@ -4,6 +4,7 @@ A token is signed with our own secret (HS256), or by an identity provider whose 
 we fetch. Never both: the names of the two might mean different people.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,21 @@ if TYPE_CHECKING:  # with its cryptography it takes a while, and a server alone 
 LOCAL_USER = "local"
 MOST_CHARACTERS = 200  # of a user's id
 MOST_TOKEN = 16_384  # characters
+QUIET = 60.0  # seconds until the log has a reason of the same kind again: anybody may send tokens
 _LEEWAY = 10  # seconds that clocks may differ
 _INVALID = "The token is not valid here."
 _ADMIN_CLAIM = "admin"
 _ALONE = User(id=LOCAL_USER, roles=frozenset({ADMIN}))
+_log = logging.getLogger(__name__)
+
+
+class _Refused(Unauthorized):
+    """Whoever sent the token is told little; why it is not valid is for the server's log."""
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(_INVALID)
+        self.kind = kind
+        self.why = why
 
 
 class Auth:
@@ -43,6 +55,8 @@ class Auth:
         self._keys = None if issuer is None else ProviderKeys(issuer, clock=clock)
         self._admin_claim = admin_claim
         self._roles_claim = roles_claim
+        self._clock = clock
+        self._quiet_until: dict[str, float] = {}  # by the kind of reason, of which there are few
 
     @property
     def required(self) -> bool:
@@ -54,9 +68,19 @@ class Auth:
 
     async def identify(self, authorization: str | None) -> User:
         """The user, once the provider's keys are up to date. Raises Unauthorized."""
-        if self._keys is not None:
-            await self._keys.learn(_key_name(_token(authorization)))
-        return self.user(authorization)
+        try:
+            if self._keys is not None:
+                await self._keys.learn(_key_name(_token(authorization)))
+            return self.user(authorization)
+        except _Refused as refused:
+            self._log_reason(refused)
+            raise
+
+    def _log_reason(self, refused: _Refused) -> None:
+        now = self._clock()
+        if now >= self._quiet_until.get(refused.kind, now):
+            self._quiet_until[refused.kind] = now + QUIET
+            _log.warning("A token was refused: %s", refused.why)
 
     def user(self, authorization: str | None) -> User:
         """The user by the keys that are known; asks nobody.
@@ -73,8 +97,8 @@ class Auth:
             until = float(claims["exp"])
         except jwt.ExpiredSignatureError:
             raise Unauthorized("The token has expired. Get a new one.") from None
-        except (jwt.PyJWTError, OverflowError):  # a time that no clock shows
-            raise Unauthorized(_INVALID) from None
+        except (jwt.PyJWTError, OverflowError) as error:  # the latter: a time that no clock shows
+            raise _Refused(type(error).__name__, f"{error}"[:MOST_CHARACTERS]) from None
         return User(id=_subject(claims), roles=self._roles(claims), until=until)
 
     def _roles(self, claims: dict[str, Any]) -> frozenset[str]:
@@ -106,9 +130,12 @@ class Auth:
             return self._secret, "HS256"
         if not self._keys:
             raise Unauthorized("The token cannot be checked now. Try again in a moment.")
-        key = self._keys.find(_key_name(token))
+        name = _key_name(token)
+        key = self._keys.find(name)
         if key is None:
-            raise Unauthorized(_INVALID)
+            kid, algorithm = name
+            why = f"the provider has no key {kid[:MOST_CHARACTERS]!r} for {algorithm}"
+            raise _Refused("key", why)
         return key, key.algorithm_name
 
 
@@ -118,7 +145,7 @@ def _token(authorization: str | None) -> str:
     if scheme.lower() != "bearer" or not token:
         raise Unauthorized("Send 'Authorization: Bearer <token>'.")
     if len(token) > MOST_TOKEN or not token.isascii():
-        raise Unauthorized(_INVALID)
+        raise _Refused("form", f"it is longer than {MOST_TOKEN} characters, or not ASCII")
     return token
 
 
@@ -129,10 +156,10 @@ def _key_name(token: str) -> KeyName:
     try:
         header = jwt.get_unverified_header(token)
     except jwt.PyJWTError:
-        raise Unauthorized(_INVALID) from None
+        raise _Refused("header", "it is no JWT") from None
     kid, algorithm = header.get("kid"), header.get("alg")
     if not kid or not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-        raise Unauthorized(_INVALID)
+        raise _Refused("kid", f"it has no 'kid', or an 'alg' not of {sorted(ALGORITHMS)}")
     return kid, algorithm
 
 
@@ -141,5 +168,5 @@ def _subject(claims: dict[str, Any]) -> str:
     if not isinstance(subject, str) or not 0 < len(subject) <= MOST_CHARACTERS:
         raise Unauthorized(f"The token's 'sub' must be text of 1 to {MOST_CHARACTERS} characters.")
     if not subject.isprintable():  # half a surrogate pair, say, which no store can write
-        raise Unauthorized(_INVALID)
+        raise _Refused("sub", "its 'sub' has characters that cannot be shown")
     return subject

@@ -122,21 +122,25 @@ class ProviderKeys:
         return wanted and now >= self._quiet_until
 
     async def _refresh(self) -> None:
-        import aiohttp  # it takes a tenth of a second, and most servers have no provider
-
         self._quiet_until = self._clock() + PAUSE
         try:
-            self._known = await _fetch(self._issuer)
-        except (aiohttp.ClientError, OSError, ValueError, TooMuch, Unusable) as error:
-            why, stay = repr(error), len(self._known)
-            _log.warning("No keys from %s, %d known ones stay: %s", self._issuer.name, stay, why)
+            self._known = await keys_of(self._issuer)
+        except Unusable as error:
+            stay = len(self._known)
+            _log.warning("No keys from %s, %d known ones stay: %s", self._issuer.name, stay, error)
         else:
             self._fresh_until = self._clock() + FRESH
 
 
-async def _fetch(issuer: Issuer) -> "dict[KeyName, jwt.PyJWK]":
-    url = issuer.jwks_url or await _discover(issuer)
-    keys = (_usable(one) for one in (await get_json(url, _KeySet)).keys)
+async def keys_of(issuer: Issuer) -> "dict[KeyName, jwt.PyJWK]":
+    """The keys that it has now and that can be used. Raises Unusable where it does not answer."""
+    import aiohttp  # it takes a tenth of a second, and most servers have no provider
+
+    try:
+        url = issuer.jwks_url or await _discover(issuer)
+        keys = [_usable(one) for one in (await get_json(url, _KeySet)).keys]
+    except (aiohttp.ClientError, OSError, ValueError, TooMuch) as error:
+        raise Unusable(repr(error)) from error
     return {(key.key_id or "", key.algorithm_name): key for key in keys if key is not None}
 
 
