@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import socket
 import sys
 
 import pytest
@@ -155,8 +156,9 @@ def test_export_prints_a_page_for_people(capsys, data):
 
 def test_migrate_creates_a_database_that_verify_accepts(capsys, tmp_path):
     place = f"--data={tmp_path / 'new'}"
+    code, made, _ = run(capsys, "migrate", place)
+    assert code == 0 and made.startswith("There was no database in") and "is made" in made
     assert run(capsys, "migrate", place) == (0, "The database is up to date.\n", "")
-    assert run(capsys, "migrate", place)[0] == 0
     assert run(capsys, "verify", place) == (0, "0 sessions, 0 events: ok\n", "")
 
 
@@ -218,6 +220,30 @@ def test_wrong_usage_prints_the_usage(capsys, argv):
 def test_without_a_command_every_command_is_described(capsys):
     assert main([]) == 2
     assert "doctor" in capsys.readouterr().err
+
+
+WRONG = {
+    "bill --from=x": "'--from' must be a day",
+    "bill --from=2026-11-02 --to=2026-11-01": "'--to' must be a later day than '--from'",
+    "webhooks --limit=0": "'--limit' must be 1 or more",
+    "verify --heads=nowhere": "'nowhere' cannot be read: No such file or directory.",
+    "verify --heads=turnlog.toml": "'turnlog.toml' does not hold what `turnlog heads` prints.",
+}
+
+
+@pytest.mark.parametrize(("command", "why"), WRONG.items())
+def test_what_cannot_be_meant_is_refused_with_a_sentence(capsys, data, tmp_path, command, why):
+    (tmp_path / "turnlog.toml").write_text("port = 9000\n")
+    assert main([*command.split(), data]) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_the_simulation_says_that_its_port_is_taken(capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["sim", f"--port={port}"]) == 2
+    assert f"Port {port} of 127.0.0.1 is taken" in capsys.readouterr().err
+    assert main(["sim", "--port=70000"]) == main(["sim", "--pace=-1"]) == 2
 
 
 @pytest.mark.parametrize("days", ["-1", "nan", "inf", "1e12"])

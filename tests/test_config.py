@@ -5,7 +5,10 @@ import pytest
 from turnlog import Agent, create_app
 from turnlog.config import Settings, load, refuse_open_door
 from turnlog.errors import ConfigError
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import SECRET
+from turnlog.transports.access.auth import Auth
+from turnlog.transports.access.jwks import Issuer
 
 
 @pytest.fixture
@@ -55,6 +58,11 @@ def test_a_key_switches_from_the_simulation_to_claude(file):
         ("prot = 1", "unknown setting: 'prot'. Did you mean 'port'"),
         ('port = "many"', "'port' must be a whole number, not 'many'"),
         ("grace = []", "'grace' must be a number"),
+        ("max_tokens = 1.5", "must be a whole number, not 1.5"),
+        ('model = ["a"]', "'model' must be text in quotes, not \\['a'\\]"),
+        ("data = {}", "'data' must be text in quotes"),
+        ('mcp_agents = ["erp"]', "'mcp_agents' must be text in quotes"),
+        ("knowledge_teams = {sales = 1}", "'knowledge_teams' must be text in quotes"),
     ],
 )
 def test_a_wrong_file_is_refused_with_the_reason(file, text, why):
@@ -167,3 +175,27 @@ def test_who_may_send_more_messages_may_change_more(file):
     assert load({"TURNLOG_MESSAGES_A_MINUTE": "1000"}, file).most_writes == 5_000
     few = {"TURNLOG_MESSAGES_A_MINUTE": "1000", "TURNLOG_WRITES_A_MINUTE": "7"}
     assert load(few, file).most_writes == 7
+
+
+def test_a_provider_opens_the_door():
+    refuse_open_door(Settings(host="0.0.0.0", auth_issuer="https://id.example"))
+    assert Auth(None, Issuer(name="https://id.example/")).required
+
+
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ({"auth_issuer": "http://id.example"}, "'auth_issuer' must be https"),
+        ({"auth_issuer": "https://"}, "'auth_issuer' must be https"),
+        ({"auth_issuer": "http://["}, "'auth_issuer' must be https"),
+        ({"auth_issuer": "x", "auth_jwks_url": "file:///k"}, "'auth_jwks_url' must be https"),
+        ({"auth_jwks_url": "https://id.example/k"}, "needs 'auth_issuer'"),
+        ({"auth_secret": SECRET, "auth_audience": "turnlog"}, "needs 'auth_issuer'"),
+        ({"auth_secret": SECRET, "auth_issuer": "https://id.example"}, "not both"),
+    ],
+)
+def test_half_a_provider_is_refused(named, why):
+    with pytest.raises(ConfigError, match=why):
+        refuse_open_door(Settings(**named))
+    with pytest.raises(ConfigError, match=why):
+        create_app(settings=Settings(**named), store=MemoryStore())

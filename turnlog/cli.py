@@ -21,7 +21,7 @@ from turnlog.commands import (
     webhooks,
 )
 from turnlog.commands.shared import Work, say
-from turnlog.errors import ConfigError, TurnlogError
+from turnlog.errors import BadInput, ConfigError, TurnlogError
 
 COMMANDS = (
     serve, new, chat, doctor, stored, backup, archive, copy, lint, diagnose, bill, webhooks,
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except TurnlogError as error:
         say(f"turnlog: {error}", sys.stderr)
-        return 2 if isinstance(error, ConfigError) else 1
+        return 2 if isinstance(error, ConfigError | BadInput) else 1
     except (KeyboardInterrupt, BrokenPipeError):
         return 130
 

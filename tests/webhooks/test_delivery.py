@@ -153,7 +153,7 @@ async def test_the_command_lists_notices_and_has_them_sent_again(tmp_path, capsy
         assert (running, await asyncio.to_thread(main, refused)) == (0, 2)
     out, err = capsys.readouterr()
     assert "crm  turn.ended" in out and "1 notice, 1 waits" in out
-    assert "Another server works in" in err
+    assert "The server sends them: POST http" in err
     (notice,) = [word for word in out.split() if word.startswith("msg_")]
     again = ["webhooks", f"--data={tmp_path}", f"--replay={notice}"]
     assert await asyncio.to_thread(main, again) == 0

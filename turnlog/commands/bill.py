@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from turnlog.commands.shared import Add, add_data, count, say, settings_of, with_store
+from turnlog.errors import BadInput
 from turnlog.ports import Charge, Store
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def bill(args: argparse.Namespace) -> int:
     book = PriceBook.of(args.reprice or settings.prices)
     start = None if args.start is None else moment(args.start, where, "--from")
     end = None if args.end is None else moment(args.end, where, "--to")
+    if start is not None and end is not None and start >= end:
+        raise BadInput("'--to' must be a later day than '--from': it is the first one not in it.")
 
     async def run(store: Store) -> int:
         charges = await store.charges(user_id=args.user, start=start, end=end)

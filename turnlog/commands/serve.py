@@ -15,6 +15,8 @@ from turnlog.ports import Store
 from turnlog.stores.urls import store_at
 from turnlog.transports.listening import listening
 
+MOST_PORT = 65_535
+
 
 def serve(args: argparse.Namespace) -> int:
     """Start the server and say what runs."""
@@ -107,6 +109,11 @@ def tools(args: argparse.Namespace) -> int:
 def sim(args: argparse.Namespace) -> int:
     """Run the simulated Claude alone."""
     from turnlog.simulator import SimulatedClaude
+
+    if not (0 <= args.port <= MOST_PORT and args.pace >= 0):
+        raise ConfigError(f"'--port' must be between 0 and {MOST_PORT}, and '--pace' not negative.")
+    for each in listening("127.0.0.1", args.port):  # so that a port that is taken is told
+        each.close()
 
     async def run() -> int:
         async with SimulatedClaude(pace=args.pace).serve(port=args.port) as url:

@@ -113,8 +113,10 @@ def _heads_of(path: str) -> dict[str, tuple[int, str]]:
     try:
         lines = [line.split() for line in Path(path).read_text().splitlines() if line.strip()]
         return {session_id: (int(seq), seal) for session_id, seq, seal in lines}
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path!r} does not hold what `turnlog heads` prints: {error}.") from None
+    except OSError as error:
+        raise ConfigError(f"{path!r} cannot be read: {error.strerror}.") from None
+    except ValueError:
+        raise ConfigError(f"{path!r} does not hold what `turnlog heads` prints.") from None
 
 
 def _unlike_head(evidence: Evidence, kept: Mapping[str, tuple[int, str]]) -> list[str]:
@@ -170,9 +172,14 @@ def migrate(args: argparse.Namespace) -> int:
     """Bring the database up to date. No server may be working there."""
     from turnlog.stores.urls import open_store
 
+    url = settings_of(args).store_url
+    scheme, _, folder = url.partition(":")
+    is_new = scheme == "sqlite" and not (Path(folder) / "turnlog.db").exists()
+
     async def run() -> int:
-        async with open_store(settings_of(args).store_url, server="turnlog migrate"):
-            say("The database is up to date.")
+        async with open_store(url, server="turnlog migrate"):
+            made = f"There was no database in {folder!r}: a new one is made."
+            say(made if is_new else "The database is up to date.")
         return 0
 
     return asyncio.run(run())

@@ -3,8 +3,16 @@
 import argparse
 import asyncio
 
-from turnlog.commands.shared import Add, add_data, count, say, settings_of, with_store
-from turnlog.errors import NotFound
+from turnlog.commands.shared import (
+    Add,
+    add_data,
+    count,
+    say,
+    server_of,
+    settings_of,
+    with_store,
+)
+from turnlog.errors import ConfigError, NotFound
 from turnlog.ports import Notice, Store
 
 LISTED = 50
@@ -21,6 +29,8 @@ def webhooks(args: argparse.Namespace) -> int:
 
 
 async def _list(store: Store, args: argparse.Namespace) -> int:
+    if args.limit < 1:
+        raise ConfigError("'--limit' must be 1 or more.")
     page = await store.outbox.page(status=args.status, limit=args.limit)
     for notice in page:
         say(_line(notice))
@@ -43,11 +53,14 @@ def _replay(args: argparse.Namespace) -> int:
     from turnlog.events.clock import now
     from turnlog.stores.urls import open_store
 
+    settings = settings_of(args)
+    if (address := server_of(settings)) is not None:
+        raise ConfigError(f"The server sends them: POST {address}/api/webhooks/replay as an admin.")
+
     async def run() -> int:
         one = None if args.replay == "failed" else args.replay
         status = "failed" if one is None else None
-        url = settings_of(args).store_url
-        async with open_store(url, server="turnlog webhooks") as store:
+        async with open_store(settings.store_url, server="turnlog webhooks") as store:
             again = await store.outbox.replay(now(), id=one, status=status)
         if one is not None and not again:
             raise NotFound(f"There is no notice {one!r} to be sent again.")

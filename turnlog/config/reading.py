@@ -45,7 +45,7 @@ def load(
     agents = entries(named.pop("agents", {}), file.parent)
     mcp = servers(named.pop("mcp", {}), env)
     webhooks = endpoints(named.pop("webhooks", {}), env)
-    contrib = {name: str(named.pop(name)) for name in list(named) if _is_contrib(name)}
+    contrib = {name: _typed(name, named.pop(name)) for name in list(named) if _is_contrib(name)}
     typed = {name: _typed(name, value) for name, value in named.items()}
     return replace(Settings(), agents=agents, mcp=mcp, webhooks=webhooks, contrib=contrib, **typed)
 
@@ -120,9 +120,9 @@ def _typed(name: str, value: Any) -> Any:
         return _identity(value)
     if name == "timezone":
         return _zone(str(value))
-    if name == "cors_origins":
-        return _sites(str(value))
-    return str(value)
+    if not isinstance(value, str):  # a list or a table has a text, too, which nobody meant
+        raise ConfigError(f"{name!r} must be text in quotes, not {_shown(value)}.")
+    return _sites(value) if name == "cors_origins" else value
 
 
 def _identity(value: Any) -> Mapping[str, str]:
@@ -162,10 +162,15 @@ def _number(name: str, value: Any) -> float:
         number = kind(str(value))
     except ValueError:
         wanted = "a whole number" if kind is int else "a number"
-        raise ConfigError(f"{name!r} must be {wanted}, not {value!r}.") from None
+        raise ConfigError(f"{name!r} must be {wanted}, not {_shown(value)}.") from None
     if not least <= number <= most:
-        raise ConfigError(f"{name!r} must be between {least} and {most}, not {value!r}.")
+        raise ConfigError(f"{name!r} must be between {least} and {most}, not {_shown(value)}.")
     return number
+
+
+def _shown(value: Any) -> str:
+    """As somebody may have written it: numbers of the file are decimals."""
+    return str(value) if isinstance(value, Decimal) else repr(value)
 
 
 def _chosen(name: str, value: str) -> Any:
