@@ -171,7 +171,7 @@ def test_the_command_succeeds_if_no_field_is_lost_without_a_name(tmp_path, capsy
 @pytest.mark.parametrize("file", ["a.jsonl", "a.sse.gz"])
 def test_a_file_that_is_not_a_capture_is_refused(file, tmp_path, capsys):
     (tmp_path / file).write_text("Quack.\n")
-    assert main(["diagnose", "compare", str(tmp_path)]) == 1
+    assert main(["diagnose", "compare", str(tmp_path)]) == 2
     assert "is not a capture" in capsys.readouterr().err
 
 
