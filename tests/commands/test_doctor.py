@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import sys
 import time
 from pathlib import Path
 
@@ -149,6 +150,22 @@ async def test_a_sound_database_in_a_folder_without_rights_needs_no_backup(
     code, found = await asyncio.to_thread(examined, capsys, module, "--data=data")
     assert code == 1 and "cannot be written: Permission denied" in found["folder"][1]
     assert found["database"][0] == "warn" and "backup" not in found["database"][1]
+
+
+@pytest.mark.slow
+async def test_a_database_with_a_password_and_redis_are_asked(
+    capsys, module, monkeypatch, database, valkey
+):
+    monkeypatch.setenv("TURNLOG_DATABASE_URL", database)
+    monkeypatch.setenv("TURNLOG_REDIS_URL", valkey.url)
+    assert "@" in database  # a user and a password
+    code, found = await asyncio.to_thread(examined, capsys, module)
+    assert code == 0 and ": 0 sessions" in found["database"][1]
+    assert found["live"] == ("ok", "events     Redis answers")
+    monkeypatch.setenv("TURNLOG_REDIS_URL", "redis://127.0.0.1:9")
+    monkeypatch.delitem(sys.modules, "small")
+    code, found = await asyncio.to_thread(examined, capsys, module)
+    assert code == 0 and found["live"][0] == "warn"
 
 
 def test_nodes_that_share_a_database_are_told_to_share_their_files():

@@ -165,7 +165,10 @@ async def _database(subject: Subject) -> list[Finding]:
         sentence = f"{url}: not looked at, its folder cannot be used. Repair the folder first."
         return [Finding("warn", "database", sentence)]
     try:
-        async with open_store(url, read_only=True) as store:
+        # What an app names its store by has no password.
+        async with open_store(
+            getattr(subject.app.store, "secret_url", url), read_only=True
+        ) as store:
             sessions = count(len(await store.session_ids()), "session")
     except NotFound:
         return [Finding("ok", "database", f"{url}: none yet, the first start makes it")]
@@ -182,6 +185,25 @@ def _file_problem(url: str) -> str | None:
 
     scheme, _, folder = url.partition(":")
     return problem_of(Path(folder) / "turnlog.db") if scheme == "sqlite" else None
+
+
+async def _live(subject: Subject) -> list[Finding]:
+    """What is between the nodes."""
+    url = subject.settings.redis_url
+    if url is None:
+        return []
+    from turnlog.buses.redis.servers import connect
+    from turnlog.buses.stream import Away, Unfit
+
+    try:
+        servers = await connect({url})
+    except Unfit as error:
+        return [Finding("bad", "live events", str(error))]
+    except Away as error:
+        why = f"{error}: they come by the log, whole messages at once. Check 'redis_url'."
+        return [Finding("warn", "live events", why)]
+    await servers.commands.aclose()
+    return [Finding("ok", "live events", "Redis answers")]
 
 
 async def _port(subject: Subject) -> list[Finding]:
@@ -298,6 +320,7 @@ CHECKS: tuple[Check, ...] = (
     _folder,
     _files,
     _database,
+    _live,
     _port,
     _prices,
     _clock,
