@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from turnlog.cli import main
-from turnlog.errors import NotFound
+from turnlog.errors import BadInput, NotFound
 from turnlog.files.library import FileLibrary, FileLimits
 from turnlog.files.sweep import place_of
 from turnlog.files.workers import Workers
@@ -200,6 +200,31 @@ async def test_the_sweep_removes_what_no_row_knows_and_ends_what_was_being_delet
     assert [each.id for each in await store.files.every(limit=9)] == [kept.id]
     stored = [each.place async for each in files.blobs.every()]
     assert stored == [place_of(kept)]
+
+
+@pytest.mark.parametrize("step", ["has", "put"])
+async def test_content_that_is_deleted_while_it_comes_again_leaves_no_row_without_bytes(
+    library, tmp_path, monkeypatch, step
+):
+    files, store = library
+    (tmp_path / "a.txt").write_text("Hello.")
+    first = await files.add("ann", "s", tmp_path / "a.txt")
+    if step == "put":  # its bytes were lost, so they are put again
+        await files.blobs.delete(place_of(first))
+    do = getattr(files.blobs, step)
+
+    async def deleted_meanwhile(*args):
+        done = await do(*args)
+        monkeypatch.setattr(files.blobs, step, do)
+        await files.delete("ann", first.id)
+        return done
+
+    monkeypatch.setattr(files.blobs, step, deleted_meanwhile)
+    with pytest.raises(BadInput, match="deleted while it came in"):
+        await files.add("ann", "s", tmp_path / "a.txt")
+    assert await store.files.every(limit=9) == []
+    again = await files.add("ann", "s", tmp_path / "a.txt")
+    assert await files.part(again, "original") == b"Hello."
 
 
 async def test_verify_names_a_file_that_the_disk_does_not_give_and_goes_on(

@@ -19,6 +19,7 @@ import msgspec
 
 from turnlog.errors import BadInput, BeingDeleted, QuotaUsedUp, TooLarge, TooMany, Unreadable
 from turnlog.events.clock import now
+from turnlog.files.examination import MADE
 from turnlog.files.formats import FORMATS, HEAD, media_type, recognize, safe_name
 from turnlog.files.inspection import Inspection
 from turnlog.files.pictures import Pictures
@@ -122,7 +123,7 @@ class FileLibrary:
         if before is not None and before.media_type == spooled.media_type:
             renamed = msgspec.structs.replace(before, name=name)
             if await self.blobs.has(place_of(before), "original"):
-                return await self._table.add(renamed, quota=self._limits.quota)
+                return await self._whole(await self._table.add(renamed, quota=self._limits.quota))
         await self._check_quota(upload.user_id, spooled.size)  # before it is read
         facts = await self._inspection.inspect(
             spooled.media_type, folder / "original", folder, upload.on_progress
@@ -140,12 +141,15 @@ class FileLibrary:
             **facts,
         )
         await self._put(file, folder)
-        added = await self._add(file)
-        if not await self.blobs.has(place_of(added), "original"):
-            # The same content was deleted between the two steps. From here on nobody deletes it
-            # without its row, so once more is enough.
-            await self._table.mark_deleted(added.user_id, added.id)
-            await self._table.forget(added.user_id, added.id)
+        return await self._whole(await self._add(file))
+
+    async def _whole(self, added: File) -> File:
+        """The file, once it has a row. Raises BadInput where the same content was deleted before
+        that: from here on nobody deletes bytes without their row, so once more is enough.
+        """
+        parts: tuple[Part, ...] = ("original", MADE[added.kind])
+        if not all([await self.blobs.has(place_of(added), part) for part in parts]):
+            await self.delete(added.user_id, added.id)
             raise BadInput("This file was deleted while it came in. Send it again.")
         return added
 

@@ -97,6 +97,16 @@ class FilesContract(Contract):
         assert await store.files.every(limit=9) == []
         assert await store.files.add(file("a"), quota=QUOTA) == mine
 
+    async def test_what_comes_again_does_not_bring_back_what_is_being_deleted(
+        self, store: Store
+    ) -> None:
+        for name in ("f" * n for n in range(1, 40)):
+            mine = await store.files.add(file(name, size=1), quota=QUOTA)
+            again = [store.files.add(mine, quota=QUOTA) for _ in range(2)]
+            marking = store.files.mark_deleted("ann", mine.id)
+            await asyncio.gather(again[0], marking, again[1], return_exceptions=True)
+        assert all(each.deleted for each in await store.files.every(limit=99))
+
     async def test_the_sweep_sees_everybodys_page_by_page(self, store: Store) -> None:
         for user in ("ann", "bob", "cid"):
             await store.files.add(file("a", user=user), quota=QUOTA)

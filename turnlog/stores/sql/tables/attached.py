@@ -67,7 +67,7 @@ class AttachedFiles:
 
 
 def _add(db: Connection, file: File, quota: int) -> File:
-    db.lock(f"files of {file.user_id}")
+    _lock(db, file.user_id)
     before = _same(db, file.user_id, file.sha256)
     if before is not None and before.deleted:
         raise BeingDeleted(f"{file.name!r} is being deleted at this moment. Try again.")
@@ -124,9 +124,15 @@ def _note_use(db: Connection, user_id: str, file_ids: Sequence[str], at: str) ->
 
 
 def _mark_deleted(db: Connection, user_id: str, file_id: str) -> File:
+    _lock(db, user_id)
     file = msgspec.structs.replace(_get(db, user_id, file_id), deleted=True)
     db.execute(update("files", ("deleted",), ("id",)), {"deleted": 1, "id": file.id})
     return file
+
+
+def _lock(db: Connection, user_id: str) -> None:
+    """For who writes what it has read: the user's files stay as they are meanwhile."""
+    db.lock(f"files of {user_id}")
 
 
 def _row(file: File) -> Row:
