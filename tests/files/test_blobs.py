@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from turnlog.errors import ConfigError, StoreUnusable
+from turnlog.errors import ConfigError, NotStored, StoreUnusable
 from turnlog.simulator import Reply
 from turnlog.stores.files.folder import FolderBlobs, TemporaryBlobs
 from turnlog.stores.files.s3 import S3Blobs
@@ -53,6 +53,34 @@ async def test_a_bucket_that_is_not_there_is_told_at_the_start(bucket, tmp_path)
     storage = S3Blobs("no-such-bucket", "", FolderBlobs(tmp_path / "files"))
     with pytest.raises(StoreUnusable, match="does not answer"):
         await storage.open()
+
+
+@pytest.fixture
+async def silent_storage(tmp_path, monkeypatch):
+    """It takes requests, and never answers."""
+
+    async def say_nothing(reader, writer):
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    for name, value in {"ENDPOINT_URL": address, "ALLOW_HTTP": "true", "REGION": "x"}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(f"AWS_{name}", "x")
+    monkeypatch.setattr("turnlog.stores.files.s3.SILENCE", 1)
+    async with server:
+        yield S3Blobs("bucket", "", FolderBlobs(tmp_path / "files"))
+
+
+async def test_a_storage_that_says_nothing_is_given_up_soon(silent_storage):
+    """Not after three minutes, as the library does: somebody waits for an answer."""
+    async with asyncio.timeout(20):
+        with pytest.raises(StoreUnusable, match="does not answer"):
+            await silent_storage.open()
+        with pytest.raises(NotStored, match="does not answer"):
+            await silent_storage.read("owner/hash", "original")
 
 
 @pytest.mark.parametrize("url", ["nowhere", "ftp://x", "file:", "file://x/y", "s3:", "s3:///x"])

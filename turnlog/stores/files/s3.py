@@ -7,7 +7,7 @@ an object is put as a whole, or not at all.
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -19,6 +19,8 @@ from turnlog.ports.files import Chunks
 from turnlog.stores.files.folder import PIECE, FolderBlobs, gone
 
 PARTS = ("model", "text", "original")
+SILENCE = 30  # seconds until a storage that says nothing is given up, all tries together
+TRANSFER = 300  # seconds that one may take that goes on
 
 
 class S3Blobs:
@@ -41,8 +43,15 @@ class S3Blobs:
         if self._objects is None:
             from obstore.store import S3Store
 
-            prefix = self._prefix or None
-            self._objects = S3Store(self._bucket, prefix=prefix, virtual_hosted_style_request=False)
+            self._objects = S3Store(
+                self._bucket,
+                prefix=self._prefix or None,
+                virtual_hosted_style_request=False,
+                # Not as `client_options`: those of the environment would not count any more.
+                read_timeout=f"{SILENCE}s",
+                timeout=f"{TRANSFER}s",
+                retry_config={"retry_timeout": timedelta(seconds=SILENCE)},
+            )
         return self._objects
 
     async def open(self) -> None:
