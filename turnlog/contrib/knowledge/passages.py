@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 LONGEST = 900  # characters of a passage
 SHORTEST = 120  # a shorter one joins the one before it, under the same heading
-_HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
+# What every passage below it has. What is longer is text as any other.
+LONGEST_HEADING = 200
+LONGEST_HEAD = 600  # of a table
 _ROW = re.compile(r"^\s*\|.*\|\s*$|^[^\t\n]+(\t[^\t\n]*)+$")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+(?=[\w\"'“(])")
 
@@ -34,8 +36,8 @@ def passages(pages: Iterable[Page]) -> list[Passage]:
     headings: list[str] = []
     for page in pages:
         for block in _blocks(page.text):
-            if match := _HEADING.match(block):
-                headings[len(match[1]) - 1 :] = [match[2]]
+            if heading := _heading(block):
+                headings[_level(block) - 1 :] = [heading]
                 continue
             for text in _pieces(block):
                 _add(found, Passage(text, " › ".join(headings), page.number))
@@ -46,7 +48,7 @@ def _blocks(text: str) -> Iterator[str]:
     """Headings, tables and paragraphs, each for itself."""
     block: list[str] = []
     for line in text.replace("\r\n", "\n").split("\n"):
-        is_heading = bool(_HEADING.match(line))
+        is_heading = bool(_heading(line))
         ends = not line.strip() or is_heading or bool(block and _is_row(line) != _is_row(block[-1]))
         if ends and block:
             yield "\n".join(block)
@@ -57,6 +59,19 @@ def _blocks(text: str) -> Iterator[str]:
             block.append(line.rstrip())
     if block:
         yield "\n".join(block)
+
+
+def _heading(line: str) -> str:
+    """What a line as `## Hotels` says; nothing where it is no heading."""
+    level = _level(line)
+    if not 1 <= level <= 6 or not line[level : level + 1].isspace():
+        return ""
+    text = line[level:].rstrip().rstrip("#").strip()
+    return text if len(text) <= LONGEST_HEADING else ""
+
+
+def _level(line: str) -> int:
+    return len(line) - len(line.lstrip("#"))
 
 
 def _is_row(line: str) -> bool:
@@ -76,8 +91,9 @@ def _tables(rows: list[str]) -> Iterator[str]:
     """A long table is several ones with the same head: a row alone says nothing."""
     is_marked = len(rows) > 1 and set(rows[1]) <= set("|-: ")
     head = rows[: 2 if is_marked else 1]
-    room = LONGEST - sum(map(len, head))
-    for part in _joined(rows[len(head) :], "\n", most=max(room, LONGEST // 3)):
+    if len(head) == len(rows) or sum(map(len, head)) > LONGEST_HEAD:
+        head = []
+    for part in _joined(rows[len(head) :], "\n", most=LONGEST - sum(map(len, head))):
         yield "\n".join([*head, part])
 
 
