@@ -49,6 +49,7 @@ class Library:
         self._me = uuid.uuid4().hex
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
+        self._untidy = True  # the index may have words of what was deleted before this start
         self._open = AsyncExitStack()
 
     async def __aenter__(self) -> "Library":
@@ -100,10 +101,16 @@ class Library:
         return await self._place.look(lambda db: steps.document(db, self._sql, owners, document_id))
 
     async def delete(self, owners: Collection[str], document_id: str) -> Document:
-        return await self._place.change(lambda db: steps.delete(db, self._sql, owners, document_id))
+        deleted = await self._place.change(
+            lambda db: steps.delete(db, self._sql, owners, document_id)
+        )
+        self._untidy = True
+        self._idle.clear()
+        self._wake.set()
+        return deleted
 
     async def indexed(self) -> None:
-        """Wait until nothing waits to be indexed."""
+        """Wait until nothing waits to be indexed, or to be forgotten."""
         await self._idle.wait()
 
     # finding
@@ -112,6 +119,9 @@ class Library:
         self, owners: Collection[str], query: str, most: int = 5, *, by: str = "both"
     ) -> list[Found]:
         """The passages that answer the query best; `by`: words, meaning, or both."""
+        query = _storable(query)
+        if not query:  # it has no meaning either
+            return []
         words: dict[int, float] = {}
         if by != "meaning":
             asked = (listed(owners), query, CANDIDATES)
@@ -138,6 +148,9 @@ class Library:
             try:
                 while await self._is_waiting() and (claim := await self._claimed()):
                     await self._index_one(claim)
+                if self._untidy:
+                    self._untidy = False
+                    await self._place.change(self._place.forget_words)
                 if not await self._is_waiting() and not self._wake.is_set():
                     self._idle.set()  # nor was anything added since that look
             except TurnlogError as error:  # the database is away: it is looked for again

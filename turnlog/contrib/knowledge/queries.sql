@@ -76,6 +76,10 @@ SELECT owner, version FROM shelves WHERE owner IN ({owners})
 -- With its passages and their words.
 DELETE FROM documents WHERE id = :id AND owner IN ({owners}) RETURNING owner
 
+-- forget_words --
+-- The index keeps the words of what was deleted until its parts are merged, so they are.
+INSERT INTO words (words) VALUES ('optimize')
+
 -- find_by_words --
 -- Passages of the owners, best first; words in headings count more.
 SELECT p.id, bm25(words, 2.0, 1.5, 1.0) AS score FROM words

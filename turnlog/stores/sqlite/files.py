@@ -16,6 +16,9 @@ from turnlog.stores.sqlite.statements import SQL
 PRIVATE = 0o600
 # What a broken database raises: a sentence of SQLite about it may be no UTF-8 either.
 UNUSABLE = (sqlite3.DatabaseError, OSError, UnicodeDecodeError)
+_AS_IT_OPENS = (
+    "use_wal", "sync_fully", "check_references", "overwrite_deleted", "keep_few_pages",
+)  # fmt: skip
 _COMPANIONS = ("", "-wal", "-shm")  # what SQLite keeps beside a database
 
 
@@ -123,7 +126,7 @@ def connect(path: Path) -> SqliteConnection:
     """A connection that writes: each commit is on disk before it is answered."""
     db = open_file(path)
     try:
-        for statement in ("use_wal", "sync_fully", "check_references", "keep_few_pages"):
+        for statement in _AS_IT_OPENS:
             db.execute(SQL[statement])
     except BaseException:
         db.close()

@@ -15,6 +15,10 @@ PRAGMA synchronous = FULL
 -- SQLite looks at REFERENCES only if it is told to.
 PRAGMA foreign_keys = ON
 
+-- overwrite_deleted --
+-- What is deleted is gone from the file, too. Some builds of SQLite do it unasked, others do not.
+PRAGMA secure_delete = ON
+
 -- keep_few_pages --
 -- At most 500 kB a connection: the system keeps the rest, and one that is read again takes 1 µs.
 PRAGMA cache_size = -500

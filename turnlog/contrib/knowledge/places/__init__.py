@@ -41,6 +41,10 @@ class Place(Protocol):
         """A step: write a passage, and the words that it is found by."""
         ...
 
+    def forget_words(self, db: Connection) -> None:
+        """A step: no index has a word any more of documents that were deleted."""
+        ...
+
     def by_words(self, db: Connection, owners: str, query: str, most: int) -> dict[int, float]:
         """A step: passages of these owners (a JSON list) that have words of the query, and how
         well each fits. More is better, and the size is that of BM25."""

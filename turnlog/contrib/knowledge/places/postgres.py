@@ -58,6 +58,9 @@ class PostgresPlace:
         length = sum(len(each.split()) for each in words.values())
         db.execute(SQL["keep_passage"], {**row, **words, "length": length})
 
+    def forget_words(self, db: Connection) -> None:
+        """PostgreSQL does that itself, with its autovacuum."""
+
     def by_words(self, db: Connection, owners: str, query: str, most: int) -> dict[int, float]:
         words = words_of(folded(query))
         if not words:

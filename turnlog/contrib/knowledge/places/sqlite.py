@@ -61,6 +61,9 @@ class SqlitePlace:
         (id,) = db.execute(SQL["keep_passage"], row).fetchone()
         db.execute(SQL["keep_words"], row | {"id": id, "title": title})
 
+    def forget_words(self, db: Connection) -> None:
+        db.execute(SQL["forget_words"])
+
     def by_words(self, db: Connection, owners: str, query: str, most: int) -> dict[int, float]:
         match = " OR ".join(f'"{word}"' for word in words_of(query))
         if not match:
