@@ -217,11 +217,14 @@ class FileLibrary:
 
     async def pages(self, user_id: str, file_id: str, wanted: Sequence[int]) -> list[Page]:
         file = await self.get(user_id, file_id)
-        if file.kind == "image":
-            raise BadInput("An image has no text.")
+        _refuse_image(file)
         check_pages(wanted, file.pages or 1)
         async with self.blobs.local(place_of(file), "text") as path:
             return await asyncio.to_thread(_read_pages, path, wanted)
+
+    async def text(self, file: File) -> list[Page]:
+        _refuse_image(file)
+        return await self.first_pages(file, file.text_length or 0)
 
     async def first_pages(self, file: File, most: int) -> list[Page]:
         """The pages from the first on, as many as have `most` characters together."""
@@ -242,6 +245,11 @@ class FileLibrary:
         await self.blobs.delete(place_of(file))
         await self._table.forget(user_id, file_id)
         self.on_deleted()
+
+
+def _refuse_image(file: File) -> None:
+    if file.kind == "image":
+        raise BadInput("An image has no text.")
 
 
 def check_pages(wanted: Sequence[int], pages: int) -> None:

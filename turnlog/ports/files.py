@@ -268,6 +268,10 @@ class Files(Protocol):
         """The text of these pages, from 1 on. Raises BadInput for one that is not there."""
         ...
 
+    async def text(self, file: File) -> list[Page]:
+        """All of them, however long they are. Raises BadInput for an image, which has none."""
+        ...
+
     async def extract(self, file: File, wanted: Sequence[int]) -> bytes:
         """A PDF of these pages of a PDF."""
         ...

@@ -6,6 +6,7 @@ from turnlog.app import create_app
 from turnlog.config import Settings
 from turnlog.contrib.knowledge.agent import knowledge_agent
 from turnlog.contrib.knowledge.shelves import Shelves, read_teams
+from turnlog.testing import made_files as made
 from turnlog.testing.apps import SECRET, as_user, client_of
 
 ALICE, BOB = as_user("alice"), as_user("bob")
@@ -70,6 +71,33 @@ async def test_an_upload_becomes_a_document_with_its_pages(library):
     assert (found.source, found.heading) == (f"file:{file}", "Hall")
     stolen = await http.post("/api/library", json={"fileId": file}, headers=BOB)
     assert stolen.status_code == 404
+
+
+async def test_a_file_with_more_text_than_is_given_out_at_once_becomes_a_document(
+    library, monkeypatch
+):
+    """A workbook with large sheets, say."""
+    monkeypatch.setattr("turnlog.files.library.MOST_TEXT", 20)
+    http, shelves = library
+    session = (await http.post("/api/sessions", headers=ALICE)).json()["id"]
+    upload = {"file": ("rules.pdf", made.pdf("Mind the step.", "No running.", "No smoking."))}
+    place = f"/api/sessions/{session}/files/pdf"
+    file = (await http.post(place, files=upload, headers=ALICE)).json()["fileId"]
+    added = await http.post("/api/library", json={"fileId": file}, headers=ALICE)
+    assert added.status_code == 202, added.text
+    await shelves.library.indexed()
+    found = await shelves.library.find(["user:alice"], "smoking", by="words")
+    assert [each.page for each in found] == [3]
+
+
+async def test_an_image_is_no_document(library):
+    http, _ = library
+    session = (await http.post("/api/sessions", headers=ALICE)).json()["id"]
+    upload = {"file": ("a.png", made.picture("PNG", (9, 9)))}
+    place = f"/api/sessions/{session}/files"
+    file = (await http.post(place, files=upload, headers=ALICE)).json()["fileId"]
+    refused = await http.post("/api/library", json={"fileId": file}, headers=ALICE)
+    assert (refused.status_code, refused.json()["detail"]) == (400, "An image has no text.")
 
 
 async def test_a_document_is_a_file_or_a_text(library):

@@ -4,11 +4,8 @@ import msgspec
 from starlette.responses import Response
 
 from turnlog.errors import BadInput, NotFound
-from turnlog.ports import File
 from turnlog.ports.library import Library, PageText
 from turnlog.transports.http.request import UserRequest, json_response
-
-AT_ONCE = 100  # pages that are read in one step
 
 
 class NewDocument(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -34,24 +31,14 @@ async def add(request: UserRequest) -> Response:
     title, source = given.title or "", "text"
     if given.file_id is not None:
         file = await request.backend.files.get(request.user.id, given.file_id)
-        pages = await _pages(request, file)
+        read = await request.backend.files.text(file)
+        # What is not a PDF has one page, or parts that no reader numbers.
+        pages = [(page.text, page.page if file.kind == "pdf" else None) for page in read]
         title, source = title or file.name, f"file:{file.id}"
     document = await _library(request).add(
         request.user.id, title, pages, source=source, team=given.team
     )
     return json_response(document, 202)
-
-
-async def _pages(request: UserRequest, file: File) -> list[PageText]:
-    """All its text. What is not a PDF has one page, and no number."""
-    wanted = range(1, (file.pages or 1) + 1)
-    pages: list[PageText] = []
-    for at in range(0, len(wanted), AT_ONCE):
-        read = await request.backend.files.pages(
-            request.user.id, file.id, wanted[at : at + AT_ONCE]
-        )
-        pages += [(page.text, page.page if file.kind == "pdf" else None) for page in read]
-    return pages
 
 
 async def get(request: UserRequest) -> Response:
