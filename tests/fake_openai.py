@@ -11,7 +11,7 @@ from aiohttp_server import listening
 
 
 class FakeOpenAI:
-    """Gives these answers: a text, or (tool, id, arguments)."""
+    """Gives these answers: a text, (tool, id, arguments), or a list of frames as they are."""
 
     path = "/v1/chat/completions"
 
@@ -28,7 +28,8 @@ class FakeOpenAI:
         self.requests.append(await request.json())
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)
-        for frame in self._frames(self.answers.pop(0)):
+        answer = self.answers.pop(0)
+        for frame in answer if isinstance(answer, list) else self._frames(answer):
             await response.write(frame)
         return response
 

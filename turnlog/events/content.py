@@ -13,6 +13,11 @@ Block = dict[str, Any]  # one content block of the Messages API, kept as it came
 Citation = dict[str, Any]  # one citation of the Messages API, with the blockIndex it is from
 
 
+def writable(text: str) -> str:
+    """The text with a question mark for half a surrogate pair, which no store can write."""
+    return text.encode(errors="replace").decode()
+
+
 class Sampling(Value, frozen=True, kw_only=True):
     """How a model is to pick its words, as far as it can be told."""
 

@@ -20,7 +20,7 @@ import msgspec
 
 from turnlog.errors import ToolError
 from turnlog.events.base import Event
-from turnlog.events.content import hash_of, idempotency_key
+from turnlog.events.content import hash_of, idempotency_key, writable
 from turnlog.events.kinds import ToolResult, ToolUse
 from turnlog.ports import ApprovalState, Standing, ToolOutput, ToolStarted
 from turnlog.ports.tools import CLIENT_RESULT
@@ -321,6 +321,6 @@ def _closed(
         result=value,
         success=error is None,
         duration=round((time.monotonic() - started) * 1000),
-        error=msgspec.UNSET if error is None else str(error).encode(errors="replace").decode(),
+        error=msgspec.UNSET if error is None else writable(str(error)),
         in_doubt=isinstance(error, InDoubt),
     )

@@ -9,17 +9,12 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event
-from turnlog.events.content import usage_of
+from turnlog.events.content import usage_of, writable
 
 _STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "content_filter": "refusal",
           "refusal": "refusal", "stop_sequence": "stop_sequence"}  # fmt: skip
 _THOUGHT = "thinking_tokens"
 _PROVIDERS = ("msg_", "chatcmpl-", "resp_")  # how ids begin that are a provider's, not LangChain's
-
-
-def writable(text: str) -> str:
-    """The text with a question mark for half a surrogate pair, which no store can write."""
-    return text.encode(errors="replace").decode()
 
 
 def writable_json(value: Any) -> Any:

@@ -23,10 +23,10 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from turnlog.engines.langgraph.calls import writable, writable_json
+from turnlog.engines.langgraph.calls import writable_json
 from turnlog.events import kinds as k
 from turnlog.events.clock import in_seconds
-from turnlog.events.content import TokenUsage, hash_of
+from turnlog.events.content import TokenUsage, hash_of, writable
 from turnlog.ports import ApprovalState
 
 ASKS = "interrupt"  # the name of a call that is made of an interrupt outside of any tool

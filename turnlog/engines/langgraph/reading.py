@@ -11,10 +11,11 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from msgspec import UNSET
 
-from turnlog.engines.langgraph.calls import ModelCall, writable
+from turnlog.engines.langgraph.calls import ModelCall
 from turnlog.engines.langgraph.pauses import Interrupted
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event
+from turnlog.events.content import writable
 from turnlog.events.handovers import is_reserved
 from turnlog.ports import Batch, CallStarted, Hidden, OpenCall, Output, SpeakerChanged
 

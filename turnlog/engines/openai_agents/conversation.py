@@ -7,6 +7,7 @@ import msgspec
 
 from turnlog.events import kinds as k
 from turnlog.events import numbers
+from turnlog.events.content import writable
 from turnlog.ports import UnreadableCall
 
 Json = dict[str, Any]
@@ -83,7 +84,7 @@ def blocks(
     for item in output:
         if item.type == "reasoning":
             parts = [*(item.summary or ()), *(getattr(item, "content", None) or ())]
-            text = "".join(part.text for part in parts)
+            text = writable("".join(part.text for part in parts))
             signature = getattr(item, "encrypted_content", None) or ""
             if text or signature:
                 thoughts.append(
@@ -91,9 +92,8 @@ def blocks(
                 )
                 at += 1
         elif item.type == "message":
-            text = "".join(
-                getattr(part, "text", "") or getattr(part, "refusal", "") for part in item.content
-            )
+            texts = (getattr(p, "text", "") or getattr(p, "refusal", "") for p in item.content)
+            text = writable("".join(texts))
             if text:
                 made.append({"type": "text", "text": text})
                 indexes.append(at)
@@ -102,7 +102,7 @@ def blocks(
             args, why = numbers.arguments(item.arguments or "{}")
             if why is not None:
                 unreadable.append(UnreadableCall(block=len(made), why=why))
-            about = {"id": item.call_id, "name": item.name, "input": args}
+            about = {"id": writable(item.call_id), "name": writable(item.name), "input": args}
             made.append({"type": "tool_use", **about})
             indexes.append(at)
             at += 1

@@ -12,28 +12,28 @@ from typing import Any, Literal
 import msgspec
 import openai
 from agents import FunctionTool, ModelSettings, ModelTracing
+from agents.exceptions import AgentsException
 from agents.models.openai_chatcompletions import OpenAIChatCompletionsModel
 from agents.models.openai_responses import OpenAIResponsesModel
 
-from turnlog.engines.openai_agents import conversation
-from turnlog.errors import EngineFailed
+from turnlog.engines.openai_agents import conversation, endings
+from turnlog.engines.openai_agents.failures import (
+    CUT,
+    PROVIDER,
+    TOO_MUCH,
+    UNREADABLE,
+    explained,
+    failed,
+)
 from turnlog.events import kinds as k
-from turnlog.events.content import usage_of
+from turnlog.events.content import usage_of, writable
 from turnlog.ports import CallOutput, CallStarted, Prompt
 
 FAKE = "__fake_id__"  # what the SDK calls every answer of a chat-completions model
-STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
+# By the reason that the provider gives: of the Responses API, of Chat Completions.
+STOPS = {"max_output_tokens": "max_tokens", "length": "max_tokens", "content_filter": "refusal"}
+_TEXT, _TEXT_A_TOKEN = 20_000, 32  # characters of an answer; a token has four of them
 Json = dict[str, Any]
-# fmt: off
-FAILURES: dict[type[Exception], tuple[str, str, bool]] = {
-    openai.RateLimitError:      ("rate_limited",    "The model is being asked too often.", True),
-    openai.AuthenticationError: ("invalid_key",     "The server's API key is not valid.", False),
-    openai.BadRequestError:     ("invalid_request", "The model did not accept this.", False),
-    openai.APIConnectionError:  ("unreachable",     "The model cannot be reached now.", True),
-    openai.OpenAIError:         ("provider_error",  "The model provider had an error.", True),
-}
-# fmt: on
-CUT = ("stream_cut", "The connection to the model broke in mid-answer.", True)
 
 
 def openai_model(
@@ -44,7 +44,7 @@ def openai_model(
     api: Literal["responses", "chat"] = "responses",
 ) -> "SdkModelAdapter":
     """A model at OpenAI or at any server that speaks its API."""
-    client = openai.AsyncOpenAI(base_url=base_url, api_key=api_key or "none")
+    client = endings.watched(openai.AsyncOpenAI(base_url=base_url, api_key=api_key or "none"))
     kinds: dict[str, Any] = {"responses": OpenAIResponsesModel, "chat": OpenAIChatCompletionsModel}
     return SdkModelAdapter(kinds[api](model=name, openai_client=client), name, client)
 
@@ -81,16 +81,21 @@ class SdkModelAdapter:
             conversation_id=None,
             prompt=None,
         )
-        reading = _Reading(self._name)
+        reading = _Reading(self._name, endings.awaited(), prompt.max_tokens)
         try:
             async with aclosing(stream) as events:
                 async for event in events:
                     if outputs := reading.take(event):
                         yield outputs
+                    if reading.over:  # the SDK fails after an answer that was cut short
+                        return
         except openai.OpenAIError as error:
-            raise _explained(error) from error
-        if not reading.over:
-            raise _failed(*CUT)
+            raise explained(error, begun=reading.begun) from error
+        except AgentsException as error:
+            raise failed(PROVIDER) from error
+        except ValueError as error:
+            raise failed(UNREADABLE) from error
+        raise failed(CUT)
 
 
 def _settings(prompt: Prompt) -> ModelSettings:
@@ -122,17 +127,22 @@ def _tool(spec: Any) -> Any:
 class _Reading:
     """One call's stream as our events."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, ending: endings.Ending, max_tokens: int) -> None:
         self._name = name
-        self._begun = False
+        self._ending = ending
+        self._room = _TEXT + _TEXT_A_TOKEN * max_tokens
         self._blocks: list[str] = []  # kinds, in order
         self._thought = ""
+        self.begun = False
         self.over = False
 
     def take(self, event: Any) -> list[CallOutput]:
+        self._room -= len(getattr(event, "delta", None) or "")
+        if self._room < 0:
+            raise failed(TOO_MUCH)
         begun: list[CallOutput] = []
-        if not self._begun:
-            self._begun = True
+        if not self.begun:
+            self.begun = True
             response = getattr(event, "response", None)
             name = getattr(response, "id", "") or ""
             name = "" if name == FAKE else name
@@ -143,13 +153,15 @@ class _Reading:
     def text(self, event: Any) -> list[CallOutput]:
         before = self._block("text")
         at = len(self._blocks) - 1
-        return [*before, k.MessageChunk(message_id="", content=event.delta, block_index=at)]
+        said = writable(event.delta)
+        return [*before, k.MessageChunk(message_id="", content=said, block_index=at)]
 
     def thought(self, event: Any) -> list[CallOutput]:
         before = self._block("thinking")
-        self._thought += event.delta
+        said = writable(event.delta)
+        self._thought += said
         at = len(self._blocks) - 1
-        return [*before, k.ThinkingChunk(message_id="", content=event.delta, block_index=at)]
+        return [*before, k.ThinkingChunk(message_id="", content=said, block_index=at)]
 
     def _block(self, kind: str) -> list[CallOutput]:
         """The end of the block before, and the beginning of this one, where it is new."""
@@ -169,18 +181,20 @@ class _Reading:
         return [k.ThinkingComplete(message_id="", content=text, block_index=at, duration=0)]
 
     def completed(self, event: Any) -> list[CallOutput]:
+        if self._ending.is_watched and self._ending.reason is None:
+            raise failed(CUT)
         self.over = True
         response = event.response
         closing = self._end_of_thought()
         thoughts, blocks, indexes, unreadable = conversation.blocks(response.output)
         reported = _reported(response.usage)
-        cut = getattr(response.incomplete_details, "reason", None) or ""
+        cut = getattr(response.incomplete_details, "reason", None) or self._ending.reason or ""
         calls = any(block["type"] == "tool_use" for block in blocks)
         message = k.Message(
             message_id="",
             blocks=blocks,
             block_indexes=indexes,
-            stop_reason="tool_use" if calls else STOPS.get(cut, "end_turn"),
+            stop_reason=STOPS.get(cut) or ("tool_use" if calls else "end_turn"),
             model=self._name,
             token_usage=usage_of(reported),
             reported=reported,
@@ -188,8 +202,7 @@ class _Reading:
         return [*closing, *unreadable, *thoughts, message]
 
     def failed(self, event: Any) -> list[CallOutput]:
-        self.over = True
-        raise _failed(*FAILURES[openai.OpenAIError])
+        raise failed(PROVIDER)
 
 
 _RULES: dict[str, Any] = {
@@ -215,11 +228,3 @@ def _reported(usage: Any) -> Json:
         "output_tokens": usage.output_tokens,
         "output_tokens_details": {"thinking_tokens": thought},
     }
-
-
-def _explained(error: openai.OpenAIError) -> EngineFailed:
-    return next(_failed(*row) for kind, row in FAILURES.items() if isinstance(error, kind))
-
-
-def _failed(code: str, sentence: str, again: bool) -> EngineFailed:
-    return EngineFailed(code, sentence, retryable=again)
