@@ -39,6 +39,16 @@ def test_it_has_no_wrong_types():
     assert checked.returncode == 0, checked.stdout
 
 
+def test_npm_pack_makes_what_the_package_promises(tmp_path):
+    package = json.loads((CLIENT / "package.json").read_text())
+    compiler = nodejs.package("typescript")
+    there = json.loads((compiler / "package.json").read_text())["version"]
+    assert package["devDependencies"] == {"typescript": there}  # or `npm pack` finds no tsc
+    command = [nodejs.node(), compiler / "bin" / "tsc", "-p", CLIENT, "--outDir", tmp_path / "dist"]
+    subprocess.run(command, check=True)
+    assert all((tmp_path / file).is_file() for file in package["exports"]["."].values())
+
+
 def test_it_knows_every_event():
     source = (CLIENT / "src" / "events.ts").read_text()
     assert all(f'  type: "{name}";' in source for name in event_types.SHOWN)

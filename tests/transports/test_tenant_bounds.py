@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
+import socketio
 import uvicorn
 from uvicorn.server import ServerState
 
@@ -12,6 +13,7 @@ from turnlog.events import kinds as k
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import SECRET, as_user, is_problem, served
 from turnlog.testing.office import office
+from turnlog.testing.tabs import serve_sockets, tab
 from turnlog.transports.access import limits as limits_module
 from turnlog.transports.access.limits import MINUTE, MOST_USERS, TAKEN, WriteLimits
 from turnlog.transports.http.app import WRITING
@@ -198,3 +200,46 @@ async def test_an_archived_session_takes_no_messages():
         await server.http.patch(path, json={"archived": False})
         accepted = await server.http.post(f"{path}/messages", json={"message": "Hello"})
         assert accepted.status_code == 202
+
+
+# how much at once
+
+ALICE = as_user("alice")
+
+
+async def test_a_user_has_so_many_streams_open_and_nobody_else_is_held_up():
+    async with office(secret=SECRET, connections_at_once=2) as desk:
+        session = (await desk.http.post("/api/sessions", headers=ALICE)).json()["id"]
+        path = f"/api/sessions/{session}/stream"
+        async with (
+            desk.http.stream("GET", path, headers=ALICE) as first,
+            desk.http.stream("GET", path, headers=ALICE) as second,
+        ):
+            assert (first.status_code, second.status_code) == (200, 200)
+            third = await desk.http.get(path, headers=ALICE)
+            other = await desk.http.get("/api/sessions", headers=as_user("bob"))
+
+        async def is_counted_no_more():
+            return (await desk.http.get("/api/sessions", headers=ALICE)).status_code == 200
+
+        await desk.until(is_counted_no_more)
+    assert "You have 2 connections open" in is_problem(third, 429, "too_many")
+    assert other.status_code == 200
+
+
+async def test_a_socket_is_one_of_them():
+    alice = {"auth": {"token": ALICE["authorization"].removeprefix("Bearer ")}}
+    async with (
+        office(secret=SECRET, connections_at_once=1) as desk,
+        serve_sockets(desk.app) as url,
+    ):
+        async with tab(url, **alice):
+            refused = await desk.http.get("/api/sessions", headers=ALICE)
+            with pytest.raises(socketio.exceptions.ConnectionError):
+                await socketio.AsyncClient(reconnection=False).connect(url, retry=False, **alice)
+
+        async def is_counted_no_more():
+            return (await desk.http.get("/api/sessions", headers=ALICE)).status_code == 200
+
+        await desk.until(is_counted_no_more)
+    assert is_problem(refused, 429, "too_many")

@@ -16,7 +16,7 @@ from turnlog.telemetry.metrics import Metrics
 from turnlog.tools.approval import Policy
 from turnlog.transports import wire
 from turnlog.transports.access.auth import Auth
-from turnlog.transports.access.limits import WriteLimits
+from turnlog.transports.access.limits import Connections, Limits, WriteLimits
 from turnlog.turns.answers.engines import Engines, Make
 from turnlog.turns.answers.summaries import Summaries
 from turnlog.turns.questions.limits import UserLimits
@@ -144,10 +144,11 @@ def user_limits(settings: Settings) -> UserLimits:
     )
 
 
-def write_limits(settings: Settings, store: Store) -> WriteLimits:
+def access_limits(settings: Settings, store: Store) -> Limits:
     """Where several nodes share a store, they count together."""
     shared = getattr(store, "shared_writes", None)
-    return WriteLimits(settings.most_writes, shared=shared)
+    writes = WriteLimits(settings.most_writes, shared=shared)
+    return Limits(writes, Connections(settings.most_connections))
 
 
 def user_files(settings: Settings, store: Store) -> FileLibrary:

@@ -12,13 +12,13 @@ from starlette.types import Receive, Scope, Send
 
 from turnlog.app import for_clients
 from turnlog.app.adapters import (
+    access_limits,
     approval_policy,
     authentication,
     leaving_files,
     summaries,
     user_files,
     user_limits,
-    write_limits,
 )
 from turnlog.app.doors import mcp_door
 from turnlog.app.registry import Roster
@@ -136,10 +136,10 @@ class Turnlog(RunsTurns):
         self._limits = settings.limits
         auth = authentication(settings)
         self._offer = tasks.offer(self.tasks)
-        writes = write_limits(settings, store)
-        self._door = mcp_door(self, agents, settings, self._offer, auth, writes)
+        limits = access_limits(settings, store)
+        self._door = mcp_door(self, agents, settings, self._offer, auth, limits.writes)
         self._asgi = http_app(
-            self, auth, self.lifespan, self._door, settings.origins, settings.metrics_token, writes
+            self, auth, self.lifespan, self._door, settings.origins, settings.metrics_token, limits
         )
         self._mcp = Sources(agents, settings.mcp, self._door.mint, self._asgi, settings.identity)
         assertions = Assertions(settings.assertion_key, settings.assertion_issuer)
@@ -154,7 +154,7 @@ class Turnlog(RunsTurns):
             unlisted=[read_file_tool(self._attachments)],
             assertions=assertions,
         )
-        self._sockets = Sockets(self, auth, settings.origins, writes)
+        self._sockets = Sockets(self, auth, settings.origins, limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan" and self._open is None and scope.get("root_path"):

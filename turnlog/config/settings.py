@@ -17,6 +17,7 @@ from turnlog.transports.access.jwks import Issuer
 from turnlog.webhooks.endpoint import Endpoint
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
+CONNECTIONS_A_TURN = 10  # tabs that watch it, and what they ask meanwhile
 WRITES_A_MESSAGE = 5  # a session, a file, an approval, a title: what comes with a message
 
 
@@ -50,6 +51,8 @@ class Settings:
     cors_origins: str = ""  # other sites whose pages may ask, with commas between them
     turn_timeout: float = 900.0  # seconds that one turn may take
     turns_at_once: int = 20  # of one user
+    # of one user: requests under way, streams and sockets of a node; default: 10 for each turn
+    connections_at_once: int | None = None
     messages_a_minute: int = 120  # of one user
     # of one user: everything that changes anything, messages too; default: 5 for each message
     writes_a_minute: int | None = None
@@ -118,6 +121,11 @@ class Settings:
     def most_writes(self) -> int:
         """A minute. Who may send more messages may change more."""
         return self.writes_a_minute or WRITES_A_MESSAGE * self.messages_a_minute
+
+    @property
+    def most_connections(self) -> int:
+        """At once. Who may run more turns may watch more."""
+        return self.connections_at_once or CONNECTIONS_A_TURN * self.turns_at_once
 
     @property
     def seals(self) -> Seals:
@@ -226,6 +234,7 @@ NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "turn_timeout": (float, 1, 86_400),
     "approval_timeout": (float, 1, 31_536_000),
     "turns_at_once": (int, 1, 100_000),
+    "connections_at_once": (int, 1, 1_000_000),
     "messages_a_minute": (int, 1, 1_000_000),
     "writes_a_minute": (int, 1, 1_000_000),
 }

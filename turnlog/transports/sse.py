@@ -32,6 +32,7 @@ HEAD = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 ALIVE = b": still here\n\n"
 WHEN_GONE = "turnlog.when_gone"  # in a scope's extensions: a WhenGone of our server
 REST = "turnlog.rest"  # in a scope: where an application leaves what it has not sent
+ENDS = "turnlog.ends"  # in a scope: what is called when all is sent, or nobody is there any more
 Live = AsyncGenerator[Sequence[LiveEvent], None]
 Follow = Callable[[Give | None], Live]
 Stream = Callable[[Receive, Send], Awaitable[None]]
@@ -40,14 +41,19 @@ WhenGone = Callable[[Callable[[], None] | None], bool]
 
 
 class Streams(Starlette):
-    """An application whose event streams go on when it has returned."""
+    """An application whose event streams go on when it has returned, and which knows their end."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         rest: list[Stream] = []
-        scope[REST] = rest
-        await super().__call__(scope, receive, send)
-        for stream in rest:
-            await stream(receive, send)
+        ends: list[Callable[[], None]] = []
+        scope[REST], scope[ENDS] = rest, ends
+        try:
+            await super().__call__(scope, receive, send)
+            for stream in rest:
+                await stream(receive, send)
+        finally:
+            for end in ends:
+                end()
 
 
 class EventStream(Response):

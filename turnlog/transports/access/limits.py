@@ -1,12 +1,15 @@
-"""How often one user may write. Messages have a limit of their own beside it.
+"""How often one user may write, and how much may be open for one user at once.
 
-A bucket for each user: it holds what may be done at once, and fills up again within a minute. Where
-several nodes share a store, the bucket is there, and a node takes some of it at once: so it asks
-the store for one write in twenty, and all nodes together let hardly more pass than one would.
+Messages have a limit of their own beside it. A bucket for each user holds what may be done at
+once, and fills up again within a minute. Where several nodes share a store, the bucket is there,
+and a node takes some of it at once: so it asks the store for one write in twenty, and all nodes
+together let hardly more pass than one would. Connections are counted by each node for itself.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
+from typing import NamedTuple
 
 from turnlog.errors import NotStored, TooMany
 from turnlog.ports import SharedWrites
@@ -15,6 +18,28 @@ MINUTE = 60.0
 MOST_USERS = 10_000  # that are remembered; whoever was quiet for a minute need not be
 TAKEN = 20  # a node takes this part of the bucket at once, and one write at least
 Bucket = tuple[float, float]  # what is left in it, and since when
+
+
+class Connections:
+    """Counts what each user has open here: requests under way, streams and sockets.
+
+    Without it one user could take every file that the process may have open.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._most = at_once
+        self._open: Counter[str] = Counter()
+
+    def open(self, user_id: str) -> None:
+        """One more. Raises TooMany, and counts nothing, above the limit."""
+        if self._open[user_id] >= self._most:
+            raise TooMany(f"You have {self._most} connections open. Close some first.", 5)
+        self._open[user_id] += 1
+
+    def close(self, user_id: str) -> None:
+        self._open[user_id] -= 1
+        if not self._open[user_id]:
+            del self._open[user_id]
 
 
 class WriteLimits:
@@ -77,3 +102,10 @@ class WriteLimits:
         quiet = [user for user, (_, at) in self._buckets.items() if at <= now - MINUTE]
         for user in quiet or [next(iter(self._buckets))]:
             del self._buckets[user]
+
+
+class Limits(NamedTuple):
+    """What one user may do here, beside turns and messages."""
+
+    writes: WriteLimits
+    connections: Connections

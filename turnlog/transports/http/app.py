@@ -1,6 +1,7 @@
 """The HTTP application, made from the table of routes. Errors are problem documents."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from hmac import compare_digest
 
 from starlette.applications import Starlette
@@ -19,7 +20,7 @@ from turnlog.transports import problem
 from turnlog.transports.access import tickets
 from turnlog.transports.access.auth import Auth
 from turnlog.transports.access.expiry import UntilExpiry
-from turnlog.transports.access.limits import WriteLimits
+from turnlog.transports.access.limits import Connections, Limits, WriteLimits
 from turnlog.transports.access.origins import Door
 from turnlog.transports.access.sign_in import SignIn
 from turnlog.transports.fitting import refuse_misspelt
@@ -28,7 +29,7 @@ from turnlog.transports.http.routes import MESSAGES, ROUTES, Handler, Route, Who
 from turnlog.transports.http.site import Site
 from turnlog.transports.mcp.door import McpDoor
 from turnlog.transports.mounting import route_path
-from turnlog.transports.sse import EventStream, Streams
+from turnlog.transports.sse import ENDS, EventStream, Streams
 
 WRITING = ("POST", "PATCH", "PUT", "DELETE")
 # So that a browser does nothing with an answer that we do not want.
@@ -52,10 +53,10 @@ def http_app(
     mcp: McpDoor,
     origins: Sequence[str] = (),
     metrics_token: str | None = None,
-    writes: WriteLimits | None = None,
+    limits: Limits | None = None,
 ) -> Starlette:
     """The ASGI application. `origins`: other sites whose pages may ask, none by default."""
-    guards = Guards(auth, metrics_token, writes or WriteLimits(600))
+    guards = Guards(auth, metrics_token, limits or Limits(WriteLimits(600), Connections(200)))
     by_path: dict[str, list[Route]] = {}
     for route in ROUTES:
         by_path.setdefault(route.path, []).append(route)
@@ -124,9 +125,9 @@ class Endpoint:
 class Guards:
     """Who may come in, for each `who` of the table. What it does not know, nobody may."""
 
-    def __init__(self, auth: Auth, metrics_token: str | None, writes: WriteLimits) -> None:
+    def __init__(self, auth: Auth, metrics_token: str | None, limits: Limits) -> None:
         self._auth = auth
-        self._writes = writes
+        self._writes, self._connections = limits
         self._metrics_token = metrics_token
         self._guards: dict[Who, Callable[[str], Awaitable[User]]] = {
             "none": self._anybody,
@@ -138,9 +139,16 @@ class Guards:
         }
 
     async def user(self, who: Who, request: Request, given: Tickets) -> User:
-        """By the token; or by a ticket, where a browser can send no token. Raises Unauthorized,
-        Forbidden, or TooMany where a user writes more than a user may.
+        """By the token; or by a ticket, where a browser can send no token. Counted until all is
+        sent. Raises Unauthorized, Forbidden, or TooMany where a user does more than a user may.
         """
+        user = await self._identified(who, request, given)
+        if user is not NOBODY:
+            self._connections.open(user.id)
+            request.scope[ENDS].append(partial(self._connections.close, user.id))
+        return user
+
+    async def _identified(self, who: Who, request: Request, given: Tickets) -> User:
         guard = self._guards[who]
         authorization = request.headers.get("authorization", "")
         asked = request.scope.get("query_string")

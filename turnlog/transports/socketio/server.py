@@ -20,7 +20,7 @@ from turnlog.events.cursor import parse
 from turnlog.ports import Backend, Decision, Question
 from turnlog.transports import problem
 from turnlog.transports.access.auth import Auth
-from turnlog.transports.access.limits import WriteLimits
+from turnlog.transports.access.limits import Limits
 from turnlog.transports.access.origins import Door, is_same_site, welcome
 from turnlog.transports.http.request import MOST_BYTES
 from turnlog.transports.socketio import packets, requests
@@ -39,10 +39,10 @@ class Sockets:
     """The Socket.IO server of one application: `async with sockets:`, then an ASGI app."""
 
     def __init__(
-        self, backend: Backend, auth: Auth, origins: Collection[str], writes: WriteLimits
+        self, backend: Backend, auth: Auth, origins: Collection[str], limits: Limits
     ) -> None:
         self._backend = backend
-        self._writes = writes
+        self._writes, self._connections = limits
         self._auth = auth
         self._clients: dict[Connection, Client] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -109,11 +109,12 @@ class Sockets:
             if self._auth.required and not isinstance(token, str):
                 raise Unauthorized("Connect with auth: {token}.")
             user = await self._auth.identify(f"Bearer {token}")
+            if not connection.is_open:  # it has gone in the meantime
+                return
+            self._connections.open(user.id)
         except TurnlogError as error:
             why = {"code": error.code, "detail": str(error)}
             await self._refuse(connection, "/", str(error), why)
-            return
-        if not connection.is_open:  # it has gone in the meantime
             return
         client = self._clients[connection] = Client(connection, user, self._parcels, self._spawn)
         self._backend.metrics.open_streams.add(1, "socketio")
@@ -136,6 +137,7 @@ class Sockets:
         client = self._clients.pop(connection, None)
         if client is not None:
             client.end()
+            self._connections.close(client.user.id)
             self._backend.metrics.open_streams.add(-1, "socketio")
 
     # requests
