@@ -6,6 +6,7 @@ import socket
 import pytest
 
 from turnlog.contrib.business_central import BusinessCentral
+from turnlog.contrib.business_central.client.sign_in import _read_grant
 from turnlog.contrib.business_central.sandbox import Failure, Sandbox
 from turnlog.errors import ToolError
 from turnlog.testing.business_central import erp_tools
@@ -214,3 +215,19 @@ async def test_an_unknown_company_is_reported_with_the_known_ones():
 async def test_without_a_company_setting_several_companies_are_an_error():
     async with erp_tools({"company": None}) as erp:
         assert "TURNLOG_BC_COMPANY to one of" in await erp.error("get_customer", number="10000")
+
+
+GRANT = b'{"access_token": "eyJ.secret", "expires_in": "3599"}'
+
+
+def test_a_sign_in_that_cannot_be_read_is_logged_without_its_token(caplog):
+    assert _read_grant(200, GRANT).expires_in == 3599
+    with pytest.raises(ToolError, match="could not sign in"):
+        _read_grant(200, GRANT.replace(b"3599", b"soon"))
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_sign_in_that_is_busy_is_nothing_for_an_administrator(status):
+    with pytest.raises(ToolError, match="cannot be reached"):
+        _read_grant(status, b"busy")

@@ -203,3 +203,11 @@ async def test_a_refusal_reaches_the_model_in_business_centrals_words(erp):
     assert "Nothing to change" in await erp.error(
         "update_customer", **await erp.current("customer", "10000")
     )
+
+
+async def test_a_name_that_looks_like_an_escaped_option_is_shown_as_it_is(erp):
+    """Half a surrogate pair cannot be written: one such record would cost the whole list."""
+    for word, name in (("Half", "Half _xD83D_"), ("Bell", "Bell _x0007_")):
+        await erp.result("create_customer", name=name)
+        (found,) = (await erp.result("find_customer", text=word))["customers"]
+        assert found["displayName"] == name

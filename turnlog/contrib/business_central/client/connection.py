@@ -169,7 +169,10 @@ class BusinessCentral:
         await self._request("POST", await self._url(f"{path}/Microsoft.NAV.{action}"))
 
     async def create_all(self, path: str, bodies: Sequence[Row]) -> list[ToolError | None]:
-        """Create all or none. Returns the error of each; after one error none exists."""
+        """Create all or none. Returns the error of each; after one error none exists.
+
+        Raises Uncertain where an answer is missing and none is an error.
+        """
         target = (await self._url(path)).removeprefix(f"{self._api}/")
         headers = {"Content-Type": "application/json"}
         requests = [
@@ -179,7 +182,13 @@ class BusinessCentral:
         batch = {"requests": requests}
         reply = await self._request("POST", f"{self._api}/$batch", body=batch, isolated=True)
         responses = {each.get("id"): each for each in reply["responses"]}
-        return [_refusal(responses.get(str(number)), body) for number, body in enumerate(bodies)]
+        refusals = [
+            _refusal(responses[str(number)], body) if str(number) in responses else None
+            for number, body in enumerate(bodies)
+        ]
+        if len(responses) < len(bodies) and not any(refusals):
+            raise lost(wrote=True)
+        return refusals
 
     # --- requests ---
 
@@ -314,8 +323,6 @@ async def _read_json(response: "aiohttp.ClientResponse") -> Any:
 
 
 def _refusal(response: Any, body: Row) -> ToolError | None:
-    if response is None:
-        return ToolError("Business Central did not answer for this one.")
     if response["status"] < 300:
         return None
     return failure(response["status"], response.get("body"), wrote=False, sent=body)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 100_000  # of an answer
 SCOPE = "https://api.businesscentral.dynamics.com/.default"
+TOO_MANY = 429
 MARGIN = 60.0  # seconds before its expiry in which a token is not used any more
 _log = logging.getLogger(__name__)
 
@@ -67,13 +69,14 @@ class SignIn:
 
 
 def _read_grant(status: int, raw: bytes) -> _Grant:
-    try:
-        if status == 200:
-            return msgspec.json.decode(raw, type=_Grant)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        pass
+    if status == 200:  # its body may hold a token, so it is not logged
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            return msgspec.json.decode(raw, type=_Grant, strict=False)  # some give "3599"
+        raw = b"(no token that can be read)"
     # Entra's reason (AADSTS…) is for the administrator, who reads the log.
     _log.warning("sign-in to Business Central failed: %d %s", status, raw[:200])
+    if status == TOO_MANY or status >= 500:
+        raise ToolError(UNREACHABLE)
     raise ToolError(
         "This server could not sign in to Business Central. An administrator has to check"
         " TURNLOG_BC_TENANT, TURNLOG_BC_CLIENT_ID and TURNLOG_BC_CLIENT_SECRET."

@@ -11,6 +11,7 @@ from turnlog.contrib.business_central.tools.master_data import (
     arguments,
     describe_changes,
     describe_fields,
+    second_one,
 )
 from turnlog.contrib.business_central.tools.records import (
     CurrentName,
@@ -180,7 +181,9 @@ class Customers:
 def _describe_create(args: dict[str, Any]) -> str:
     rest = {name: FIELDS[name] for name in FIELDS if name not in _IN_THE_HEADLINE}
     details = describe_fields(args, rest)
-    return f"Create customer {args['name']}{f' with {details}' if details else ''}"
+    word = "customer" if args.get("kind") != "Person" else "customer (a person)"
+    who = f"{word} {args['name']}{f' with {details}' if details else ''}"
+    return f"Create {who}{second_one(args)}"
 
 
 def _describe_update(args: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ all lines follow in one transaction. So a crash leaves nothing, an empty draft, 
 invoice, and we can tell these three apart.
 """
 
+from contextlib import suppress
 from datetime import date
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from turnlog.contrib.business_central.client.conditions import equals, one_of
 from turnlog.contrib.business_central.client.connection import BusinessCentral, Row
 from turnlog.contrib.business_central.client.failures import Conflict, Missing
 from turnlog.contrib.business_central.tools.items import ItemNumber
-from turnlog.contrib.business_central.tools.master_data import arguments
+from turnlog.contrib.business_central.tools.master_data import arguments, money, number
 from turnlog.contrib.business_central.tools.records import (
     Number,
     Result,
@@ -182,7 +183,8 @@ class Invoices:
     async def _remove_draft(self, empty: Row) -> bool:
         """Delete an empty draft. False if somebody has begun to work on it."""
         try:
-            await self._bc.delete(_path(empty["id"]), empty["@odata.etag"])
+            with suppress(Missing):  # somebody else has deleted it
+                await self._bc.delete(_path(empty["id"]), empty["@odata.etag"])
         except Conflict:
             return False
         return True
@@ -242,7 +244,7 @@ def _check_postable(row: Row, args: Row) -> None:
         "number": args["number"].strip().upper(),
         "customerName": args["customer_name"].strip(),
         "currencyCode": args["currency_code"].strip().upper(),
-        "totalAmountIncludingTax": round(args["total_including_tax"], 2),
+        "totalAmountIncludingTax": args["total_including_tax"],
     }
     for name, wanted in approved.items():
         actual = invoice.get(name, 0 if name.startswith("total") else "")
@@ -256,20 +258,22 @@ def _check_postable(row: Row, args: Row) -> None:
 def _describe_create(args: dict[str, Any]) -> str:
     lines = ", ".join(map(_describe_line, args["lines"]))
     customer = f"{args['customer_name']} ({args['customer_number']})"
-    return f"Create a draft sales invoice for {customer}: {lines}"
+    dated = f" of {args['invoice_date']}" if args.get("invoice_date") else ""
+    reference = args.get("customer_reference")
+    about = f", their order {reference}" if reference else ""
+    return f"Create a draft sales invoice{dated} for {customer}{about}: {lines}"
 
 
 def _describe_line(line: dict[str, Any]) -> str:
-    quantity = f"{line['quantity']:,.5f}".rstrip("0").rstrip(".")
-    text = f"{quantity} × {line['item_number']}"
+    text = f"{number(line['quantity'])} × {line['item_number']}"
     if line.get("unit_price") is not None:
-        text += f" at {line['unit_price']:,.2f}"
+        text += f" at {money(line['unit_price'])}"
     if line.get("discount_percent"):
-        text += f" less {line['discount_percent']:g} %"
+        text += f" less {number(line['discount_percent'])} %"
     return text
 
 
 def _describe_post(args: dict[str, Any]) -> str:
-    total = f"{args['total_including_tax']:,.2f} {args['currency_code']}"
+    total = f"{money(args['total_including_tax'])} {args['currency_code']}"
     customer = args["customer_name"]
     return f"Post sales invoice {args['number']} for {customer} — {total}"

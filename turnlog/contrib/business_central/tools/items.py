@@ -10,6 +10,9 @@ from turnlog.contrib.business_central.tools.master_data import (
     RecordKind,
     arguments,
     describe_changes,
+    describe_fields,
+    money,
+    second_one,
 )
 from turnlog.contrib.business_central.tools.records import (
     CurrentName,
@@ -63,6 +66,7 @@ FIELDS = {
     "unit_cost": "unitCost",
     "blocked": "blocked",
 }
+_IN_THE_HEADLINE = ("name", "unit_price")
 _CHANGEABLE = {name: field for name, field in FIELDS.items() if name not in ("number", "kind")}
 
 
@@ -148,7 +152,10 @@ class Items:
 
 
 def _describe_create(args: dict[str, Any]) -> str:
-    return f"Create item {args['name']} at {args['unit_price']:,.2f} each"
+    rest = {name: field for name, field in FIELDS.items() if name not in _IN_THE_HEADLINE}
+    details = describe_fields(args, rest)
+    item = f"{args['name']} at {money(args['unit_price'])} each"
+    return f"Create item {item} ({details}){second_one(args)}"
 
 
 def _describe_update(args: dict[str, Any]) -> str:

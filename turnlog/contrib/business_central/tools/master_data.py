@@ -6,6 +6,7 @@ ours on a customer or an item, so the record itself is the evidence: its name, i
 
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from turnlog.contrib.business_central.client.conditions import equals
@@ -149,10 +150,26 @@ def describe_fields(args: dict[str, Any], fields: dict[str, str]) -> str:
     return _describe(args, fields, " ")
 
 
+def second_one(args: dict[str, Any]) -> str:
+    """For a person, who should not take a second record of a name for the first."""
+    return ", even if there is one of this name" if args.get("allow_same_name") else ""
+
+
 def _describe(args: dict[str, Any], fields: dict[str, str], link: str) -> str:
     values = [(name, args[name]) for name in fields if args.get(name) is not None]
     return ", ".join(f"{name.replace('_', ' ')}{link}{_format(value)}" for name, value in values)
 
 
 def _format(value: Any) -> str:
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+    return money(value) if isinstance(value, float) else str(value)
+
+
+def number(value: float) -> str:
+    """For a person, with every digit that is written: 1,250.5."""
+    return f"{Decimal(repr(float(value))):,f}".removesuffix(".0")
+
+
+def money(value: float) -> str:
+    """The same with two decimals at least: 1,250.50, and 0.0625 as it is."""
+    whole, _, decimals = number(value).partition(".")
+    return f"{whole}.{decimals:0<2}"

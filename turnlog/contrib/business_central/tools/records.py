@@ -42,7 +42,7 @@ OPTIONS = ("kind", "blocked")  # arguments whose texts are options; an item's bl
 NOT_THERE = (
     "the connection to Business Central broke before it answered; the change is not there so far."
 )
-_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_ESCAPED = re.compile(r"_x00([2-7][0-9A-Fa-f])_")  # in options, which are plain ASCII
 
 
 def read_tool(function: Callable[..., Any]) -> Tool:
