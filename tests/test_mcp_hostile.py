@@ -1,12 +1,14 @@
 """An MCP server that answers what no honest one would: each answer is written here by hand."""
 
 import asyncio
+import gzip
 import json
 import os
 import sys
 import time
 from types import SimpleNamespace
 
+import httpx2
 import pytest
 
 from turnlog import Agent, McpServer, ToolContext
@@ -30,14 +32,16 @@ CONTEXT = ToolContext(user_id="u", session_id="s", turn_id="t", tool_use_id="c")
 class Hostile:
     """An ASGI app. `tools` is what it lists, `called` its whole answer to a call."""
 
-    def __init__(self, tools=(ECHO,), called=(200, "application/json", b"{}")):
-        self.tools = list(tools)
+    def __init__(self, tools=(ECHO,), called=(200, "application/json", b"{}"), **listing):
+        self.listing = {"tools": list(tools)} | listing
         self.called = called
+        self.asked = []
 
     async def __call__(self, scope, receive, send):
         body = (await receive())["body"]
         asked = json.loads(body) if body else {}
         status, kind, answer = self._answer(asked.get("method"), asked.get("id"))
+        self.asked.append(asked.get("method"))
         headers = [(b"content-type", kind.encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
@@ -48,7 +52,7 @@ class Hostile:
         if method == "tools/call":
             status, kind, body = self.called
             return status, kind, body.replace(b"ID", str(number).encode())
-        known = {"initialize": READY, "tools/list": {"tools": self.tools}}
+        known = {"initialize": READY, "tools/list": self.listing}
         error = {"code": -32601, "message": "There is none."}
         told = {"result": known[method]} if method in known else {"error": error}
         return 200, "application/json", json.dumps({"jsonrpc": "2.0", "id": number} | told).encode()
@@ -90,6 +94,17 @@ async def test_a_session_that_the_server_does_not_know_is_told():
         await answer_of(Hostile(called=(404, "text/plain", b"")))
 
 
+@pytest.mark.parametrize("kind", [JSON, "text/event-stream"])
+async def test_an_answer_that_is_packed_is_not_unpacked(kind):
+    """Packed twice, a gigabyte takes some kilobytes."""
+    headers = {"content-type": kind, "content-encoding": "gzip, gzip"}
+    packed = gzip.compress(gzip.compress(b"data: {}\n\n"))
+    answers = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=headers, content=packed))
+    asked = httpx2.Request("POST", "http://crm.example/mcp")
+    answer = await handshake._Bounded(answers).handle_async_request(asked)
+    assert answer.status_code == 502
+
+
 async def test_of_countless_parts_the_first_are_read():
     parts = b", ".join([b'{"type": "text", "text": "x"}'] * 20_000)
     text = await answer_of(Hostile(called=(200, JSON, HEAD + b'{"content": [' + parts + b"]}}")))
@@ -111,6 +126,13 @@ async def test_of_countless_tools_the_first_are_looked_at(monkeypatch):
     many = [ECHO | {"name": f"t{n}"} for n in range(20_000)]
     assert len(await tools_of(Hostile(many))) == MOST_TOOLS
     assert len(looked_at) == handshake.MOST_LISTED
+
+
+async def test_pages_that_are_too_large_together_are_cut_off():
+    large = {"name": "large", "inputSchema": OBJECT, "description": "x" * 3_000_000}
+    hostile = Hostile([large], nextCursor="more")
+    await tools_of(hostile)
+    assert hostile.asked.count("tools/list") == 3
 
 
 MIXED = [n if n % 2 else str(n) for n in range(4_000)]

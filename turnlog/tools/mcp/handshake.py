@@ -81,14 +81,16 @@ async def watch(client: Client, changed: Callable[[], None]) -> None:
 
 
 async def list_tools(client: Client, most_pages: int = 20) -> list[types.Tool]:
-    """Every page; a server whose pages never end is cut off."""
+    """Every page; a server whose pages never end, or are too large together, is cut off."""
     found: list[types.Tool] = []
     cursor: str | None = None
+    room = MOST_BYTES
     for _ in range(most_pages):
         page = await client.list_tools(cursor=cursor)
         found += page.tools
         cursor = page.next_cursor
-        if cursor is None:
+        room -= len(page.model_dump_json())
+        if cursor is None or room < 0:
             break
     return found
 
@@ -129,9 +131,12 @@ class _Bounded(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
             response = await self._inner.handle_async_request(request)
-            if response.headers.get("content-type", "").startswith("text/event-stream"):
+            if not response.headers.get("content-type", "").startswith("text/event-stream"):
+                return await _read(response)
+            if "content-encoding" not in response.headers:
                 return response
-            return await _read(response)
+            await response.aclose()
+            return failed("AnswerPacked")  # unpacked, it would have no bound
         except httpx2.HTTPError as error:
             return failed(type(error).__name__)
 
