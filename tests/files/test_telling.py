@@ -141,6 +141,22 @@ async def test_files_come_before_the_text_and_are_told_again_as_they_were(folder
         assert all(b["citations"] == {"enabled": True} for b in after if b["type"] == "document")
 
 
+async def test_the_same_content_under_two_names_is_one_file_of_a_message(folder):
+    """Its user has sent two files, and cannot know that they have one id."""
+    copy = folder / "photo (1).png"
+    copy.write_bytes(made.picture())
+    async with scripted_app(Reply("A.")) as (app, sim):
+        session = (await app.create_session("local")).id
+        for _ in range(2):  # the second time as a client that lost the answer
+            files = [folder / "photo.png", copy]
+            turn = await app.run_turn("?", session_id=session, files=files, request_id="r")
+        await app.rest()
+        assert kinds(sim) == ["image", "text"]
+        (file,) = turn.events[0].files
+        assert file["name"] == copy.name
+        assert (await app.files.get("local", file["id"])).uses == 1
+
+
 async def test_a_pdf_beyond_the_limits_is_told_by_the_page(folder):
     pages = [f"Page {n} says {n * 7}." for n in range(1, 61)]
     pages[1] = " "

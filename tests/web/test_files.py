@@ -33,9 +33,12 @@ async def test_files_are_attached_sent_and_seen_again(browser, tmp_path):
         await one.page.locator(".chips").get_by_text("1 kB").wait_for()  # the server has it
         await one.page.reload()  # the draft keeps its files
         await one.page.get_by_role("button", name="Remove blue.png").wait_for()
+        copy = picture() | {"name": "copy.png"}  # the same content is the same file
+        await one.page.locator("input[type=file]").set_input_files([copy])
+        await one.page.get_by_role("button", name="Remove blue.png").wait_for(state="detached")
         await one.ask("What is it?")
         await one.ended()
-        await one.page.get_by_role("button", name="Open blue.png").click()
+        await one.page.get_by_role("button", name="Open copy.png").click()
         shown = one.page.locator(".drawer img")
         await shown.wait_for()
         assert (await shown.get_attribute("src")).startswith("blob:")
@@ -80,7 +83,7 @@ async def test_files_that_are_attached_together_before_the_first_message_are_in_
 
 async def test_many_files_at_once_wait_for_their_turn_and_all_arrive(browser, tmp_path):
     texts = [
-        {"name": f"{n}.txt", "mimeType": "text/plain", "buffer": b"Terms of 2026."}
+        {"name": f"{n}.txt", "mimeType": "text/plain", "buffer": b"Terms of %d." % (2000 + n)}
         for n in range(9)
     ]
     async with office(data=str(tmp_path)) as here, tab(browser, here.url) as one:

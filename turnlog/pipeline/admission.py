@@ -86,8 +86,6 @@ def _admit_together(files: Sequence[File], limits: Limits) -> None:
 def _check_file_ids(ids: Sequence[str]) -> None:
     if len(ids) > MOST_FILES:
         raise TooLarge(f"A message may have {MOST_FILES} files; this one has more.")
-    if len(set(ids)) < len(ids):
-        raise BadInput("'fileIds' names a file twice.")
 
 
 def _check_sampling(sampling: Sampling) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal, Protocol
 
+from msgspec.structs import force_setattr
+
 from turnlog.errors import TooMany
 from turnlog.events.base import Value
 from turnlog.events.content import Sampling
@@ -22,6 +24,11 @@ class Question(Value, frozen=True, kw_only=True):
     message_id: str | None = None  # made by our side, where a protocol shows it first
     client_tools: list[dict[str, Any]] = []  # that the client runs: name, description, parameters
     roles: list[str] = []  # of whoever asks, as far as agents are for roles; set by the server
+
+    def __post_init__(self) -> None:
+        """A file counts once: who attaches the same content under two names is given one id."""
+        if len(self.file_ids) > 1:
+            force_setattr(self, "file_ids", list(dict.fromkeys(self.file_ids)))
 
 
 class Waiting(Value, frozen=True, kw_only=True):

@@ -92,7 +92,7 @@ async def with_files(
     if session_id:
         await backend.store.get_session(user.id, session_id)
     ids = [each.file_id or await _kept(backend, user, session_id, each) for each in sent]
-    return msgspec.structs.replace(question, file_ids=list(dict.fromkeys(ids)))
+    return msgspec.structs.replace(question, file_ids=ids)
 
 
 def kind_of(head: bytes) -> FileKind:

@@ -101,7 +101,7 @@ async function begin(outbox: Outbox, state: Observable<Upload[]>, file: File): P
     const sessionId = outbox.sessionId ?? (await enterRoom()).id;
     const tell = (progress: number): void => change({ progress, state: progress < 1 ? "uploading" : "reading" });
     const attached = await inLine(() => send(sessionId, file, tell, removed.signal));
-    outbox.draft.update((draft) => ({ ...draft, files: [...draft.files, attached] }));
+    outbox.draft.update((draft) => ({ ...draft, files: [...draft.files.filter((one) => one.id !== attached.id), attached] })); // the same content is one file
     drop(state, upload);
   } catch (error) {
     change({ state: "failed", why: sentence(error) }); // of one that was removed nothing is listed

@@ -17,6 +17,7 @@ MOST_DRAINED = 100_000_000
 MOST_BESIDE = 65_536  # bytes of other parts
 MOST_PARTS = 100
 NO_FILE = "The body must be multipart/form-data with a part named 'file'."
+TWO_FILES = "The body has two parts named 'file'. Send one file at a time."
 TOO_MUCH = "There is more beside the file than the server reads."
 CUT = "The body did not arrive as a whole."
 
@@ -113,7 +114,9 @@ class Form:
         self._header = (bytearray(), bytearray())
         if field.lower() == b"content-disposition":
             _, options = parse_options_header(value)
-            if options.get(b"name") == b"file" and not self._found:
+            if options.get(b"name") == b"file":
+                if self._found:  # the second would be lost
+                    raise BadInput(TWO_FILES)
                 self.name = options.get(b"filename", b"").decode("utf-8", "replace")
                 self._is_file = self._found = True
 
