@@ -103,22 +103,36 @@ async def test_who_decides_for_another_sees_what_is_needed_and_no_more():
 
 
 async def test_the_log_says_who_might_decide_and_who_did():
-    async with office(PAY, DONE, secret=SECRET, approver="others") as desk:
+    async with office(PAY, DONE, secret=SECRET, approver="role:finance") as desk:
         session, _ = await desk.asked(headers=ALICE)
-        (shown,) = await desk.pending(BOB)
-        await desk.answer(shown, BOB, args={"amount": 3}, reason="Less.")
+        (shown,) = await desk.pending(FAY)
+        await desk.answer(shown, FAY, args={"amount": 3}, reason="Less.")
         await desk.rest()
         kept = await desk.kept(session)
         (asked,) = [e for e in kept if isinstance(e, k.ApprovalRequested)]
         (decided,) = [e for e in kept if isinstance(e, k.ApprovalResolved)]
         assert (asked.may_decide, decided.decided_by, decided.args) == (
-            "others",
-            "bob",
+            "role:finance",
+            "fay",
             {"amount": 3},
         )
         assert desk.world.paid == [("Bob", 3)]
         (proof,) = [(await desk.http.get(f"/api/sessions/{session}/verify", headers=ALICE)).json()]
         assert proof["ok"]
+
+
+@pytest.mark.parametrize("rule", ["others", "others:finance"])
+async def test_under_four_eyes_nobody_decides_alone_what_runs(rule):
+    """Whoever changes the arguments is the only one who has seen them."""
+    async with office(PAY, DONE, secret=SECRET, approver=rule) as desk:
+        session, _ = await desk.asked(headers=ALICE)
+        (shown,) = await desk.pending(FAY)
+        is_problem(await desk.answer(shown, FAY, args={"amount": 5000}), 403, "forbidden")
+        kept = await desk.kept(session)
+        assert [e.tried_by for e in kept if isinstance(e, k.DecisionRefused)] == ["fay"]
+        assert (await desk.answer(shown, FAY, args={"amount": 5})).status_code == 200
+        await desk.rest()
+        assert desk.world.paid == [("Bob", 5)]
 
 
 async def test_the_second_of_two_deciders_is_too_late():

@@ -141,6 +141,8 @@ async def test_who_asked_may_not_decide_where_four_eyes_are_wanted(browser, requ
             await mine.page.get_by_text("Waits for somebody else with the role finance").wait_for()
             await pictures.check(mine, "four-eyes", request, among=pictures.FEW)
             await signed_in(other, mint(SECRET, "ben", roles=["finance"]), "/approvals")
+            await other.page.get_by_text("anna asked for this").wait_for()
+            assert not await other.page.get_by_role("button", name="Change city: Lyon").is_enabled()
             await other.page.get_by_role("button", name="Approve").click()
             await mine.ended()
         assert here.made == [("Atelier Rhône", "Lyon", 30000)]

@@ -12,6 +12,7 @@ from turnlog.ports.consent import (
     ApprovalRule,
     check_approver,
     check_rule,
+    may_change,
     may_decide,
     rules_of,
 )
@@ -130,6 +131,7 @@ __all__ = [
     "Leaving",
     "Line",
     "LiveEvent",
+    "may_change",
     "may_decide",
     "Model",
     "MOST_IN_LINE",

@@ -32,6 +32,12 @@ def may_decide(rule: str, asker: str, user: User) -> bool:
     return is_approver(rule) and _APPROVERS[who](user, asker, role)
 
 
+def may_change(rule: str) -> bool:
+    """Whether who decides may change the arguments. Under four eyes, only two would have seen what
+    runs: those of the one who changed it."""
+    return rule.partition(":")[0] != "others"
+
+
 def rules_of(user: User, *, is_asker: bool) -> list[str]:
     """Every rule by which the user may decide, for stores that look for them. Not of an admin."""
     kinds = ("role",) if is_asker else ("role", "others")

@@ -28,7 +28,7 @@ from turnlog.events.content import hash_of
 from turnlog.events.ids import new_id
 from turnlog.pipeline.admission import check_texts
 from turnlog.pipeline.parts import PartsFor
-from turnlog.ports import Approval, Decision, Store, Turn, User
+from turnlog.ports import Approval, Decision, Store, Turn, User, may_change
 from turnlog.turns.people.edits import check_edit
 from turnlog.turns.running_turns import RunningTurns
 from turnlog.turns.server_event import SERVER, server_envelope
@@ -82,9 +82,10 @@ class Decisions:
         try:
             _refuse_late(approval)
             if decision.args is not None:
+                _refuse_change(approval, decision.args)
                 await self._check_edit(asker, approval, decision.args)
             await self._resolve_anywhere(asker, approval, _resolved(user.id, approval, decision))
-        except AlreadyDecided as refused:
+        except (AlreadyDecided, Forbidden) as refused:
             await self._record_refusal(user.id, approval, str(refused))
             raise
         return await self._store.get_approval(asker, approval_id)
@@ -243,6 +244,11 @@ def _refuse_late(approval: Approval) -> None:
     _refuse_decided(approval)
     if approval.expires_at <= now():
         raise AlreadyDecided("This has expired. Ask the assistant again.")
+
+
+def _refuse_change(approval: Approval, args: dict[str, Any]) -> None:
+    if hash_of(args) != approval.args_hash and not may_change(approval.may_decide):
+        raise Forbidden("Two people must agree on one call. Reject it, and say what to change.")
 
 
 def _resolved(user_id: str, approval: Approval, decision: Decision) -> k.ApprovalResolved:

@@ -18,11 +18,11 @@ const seenOpen = new Set<string>();
 const answeredHere = new Set<string>();
 const handsFocus = new Set<string>(); // those whose buttons had the focus when they were answered
 
-export const ApprovalCard = memo(function ApprovalCard({ approval, over = false }: { approval: Approval; over?: boolean }): ReactNode {
+export const ApprovalCard = memo(function ApprovalCard({ approval, over = false, fixed = false }: { approval: Approval; over?: boolean; fixed?: boolean }): ReactNode {
   const [elsewhere, setElsewhere] = useState(false);
   if (approval.decision) return <Answered approval={approval} />;
   if (over || elsewhere) return <p className="approval-line muted">{elsewhere ? "Answered in another window." : "Cancelled by Stop. Nothing was written."}</p>;
-  return <Open approval={approval} taken={() => setElsewhere(true)} />;
+  return <Open approval={approval} fixed={fixed} taken={() => setElsewhere(true)} />;
 });
 
 function Answered({ approval }: { approval: Approval }): ReactNode {
@@ -41,7 +41,8 @@ function Answered({ approval }: { approval: Approval }): ReactNode {
   );
 }
 
-function Open({ approval, taken }: { approval: Approval; taken: () => void }): ReactNode {
+/** `fixed`: its arguments cannot be changed. */
+function Open({ approval, fixed, taken }: { approval: Approval; fixed: boolean; taken: () => void }): ReactNode {
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [rejecting, setRejecting] = useState(false);
   const [reason, setReason] = useState("");
@@ -111,7 +112,7 @@ function Open({ approval, taken }: { approval: Approval; taken: () => void }): R
         {json ? (
           <Json value={args ?? approval.args} whole />
         ) : (
-          <ArgumentFields args={approval.args} fields={fields} texts={texts} disabled={sending !== null || !mine} change={(name, text) => setTexts((now) => ({ ...now, [name]: text }))} />
+          <ArgumentFields args={approval.args} fields={fields} texts={texts} disabled={sending !== null || !mine || fixed} change={(name, text) => setTexts((now) => ({ ...now, [name]: text }))} />
         )}
         {rejecting && (
           <input type="text" name="reason" className="reason" autoFocus value={reason} placeholder="Why not? The model is told." aria-label="Reason" onChange={(event) => setReason(event.target.value)} />

@@ -2,6 +2,7 @@
 import { useEffect, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Approval } from "../fold/screen";
+import { marked } from "../markdown/links";
 import { config } from "../wire/config";
 import { useValue } from "../wire/observable";
 import { list } from "../wire/sessions";
@@ -32,10 +33,14 @@ export function ApprovalsPage(): ReactNode {
           {open.map((each) => (
             <article key={each.id}>
               <p className="inbox-head">
-                <Link href={`/s/${each.sessionId}`}>{sessions.find((one) => one.id === each.sessionId)?.title ?? "Session"}</Link>
+                {each.sessionId ? (
+                  <Link href={`/s/${each.sessionId}`}>{sessions.find((one) => one.id === each.sessionId)?.title ?? "Session"}</Link>
+                ) : (
+                  <span>{marked(each.askedBy)} asked for this</span>
+                )}
                 <time dateTime={each.createdAt}>{exact(each.createdAt)}</time>
               </p>
-              <ApprovalCard approval={asApproval(each)} />
+              <ApprovalCard approval={asApproval(each)} fixed={isFourEyes(each)} />
             </article>
           ))}
         </div>
@@ -44,13 +49,16 @@ export function ApprovalsPage(): ReactNode {
   );
 }
 
+/** Two people agree on the same call: the second cannot change it. */
+const isFourEyes = (each: Pending): boolean => each.mayDecide.startsWith("others");
+
 function asApproval(each: Pending): Approval {
   const agent = config.get()?.agents.find((one) => one.tools?.some((tool) => tool.name === each.toolName));
   return {
     kind: "approval",
     key: each.id,
     agent: { id: agent?.id ?? "", name: agent?.name ?? "An agent" },
-    toolUseId: each.toolUseId,
+    toolUseId: each.toolUseId ?? "",
     toolName: each.toolName,
     args: each.args,
     description: each.description,

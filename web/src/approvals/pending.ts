@@ -8,16 +8,15 @@ import { stringify } from "../wire/json";
 
 export interface Pending {
   id: string;
-  sessionId: string;
-  turnId: string;
-  toolUseId: string;
+  sessionId?: string; // not of somebody else's
+  toolUseId?: string;
   toolName: string;
   args: Record<string, unknown>;
   description: string;
   createdAt: string;
   expiresAt: string;
-  approvers?: string;
-  askedBy?: string;
+  askedBy: string;
+  mayDecide: string;
   costSoFarUsd?: number | null;
 }
 
