@@ -193,6 +193,7 @@ async def test_the_rows_come_as_csv(billed):
         assert [Decimal(row["cost_usd"]) for row in rows] == [FIRST, SECOND]
         assert [row["tools"] for row in rows] == ["wait", ""]
         assert {row["session_id"] for row in rows} == {session}
+        assert {"service_tier", "geo", "speed"} <= rows[0].keys()  # they make a call dearer
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)"])
@@ -256,8 +257,9 @@ async def test_a_turn_with_an_unknown_cost_says_so_everywhere():
         assert costs == [float(FIRST), None, None]
         told = exact(await bill(server, f"sessions/{session}"))
         assert (told["estimated_cost_usd"], told["known_cost_usd"]) == (None, FIRST)
-        models = {row["model"]: row["cost_usd"] for row in told["by_model"]}
-        assert models == {"claude-sonnet-5-5": FIRST, "nobody": None}
+        for rows in (told["by_model"], told["by_day_and_model"]):
+            costs = {row["model"]: row["cost_usd"] for row in rows}
+            assert costs == {"claude-sonnet-5-5": FIRST, "nobody": None}
 
 
 async def test_the_same_request_again_is_told_the_same_cost_and_pays_once():

@@ -17,7 +17,7 @@ export interface DayPart {
   day: string;
   agent?: string;
   model?: string;
-  cost_usd: number;
+  known_cost_usd: number;
 }
 
 export interface Bill {
@@ -72,12 +72,12 @@ export interface Series {
 export function series(bill: Bill, by: "agent" | "model", range: Range): Series {
   const rows = by === "agent" ? bill.by_day_and_agent : bill.by_day_and_model;
   const sums = new Map<string, number>();
-  for (const row of rows) sums.set(row[by]!, (sums.get(row[by]!) ?? 0) + Number(row.cost_usd));
+  for (const row of rows) sums.set(row[by]!, (sums.get(row[by]!) ?? 0) + Number(row.known_cost_usd));
   const names = [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name);
   const days = daysOf(range).map((day) => {
     const mine = rows.filter((row) => row.day === day);
     const parts = names
-      .map((name) => ({ name, usd: Number(mine.find((row) => row[by] === name)?.cost_usd ?? 0) }))
+      .map((name) => ({ name, usd: Number(mine.find((row) => row[by] === name)?.known_cost_usd ?? 0) }))
       .filter((part) => part.usd > 0);
     return { day, parts, usd: parts.reduce((sum, part) => sum + part.usd, 0) };
   });

@@ -48,14 +48,16 @@ class UserSums(_Sums, frozen=True, kw_only=True):
 class DayAndAgent(_Snake, frozen=True, kw_only=True):
     day: str
     agent: str
-    cost_usd: Decimal
+    cost_usd: Decimal | None
+    known_cost_usd: Decimal
     tokens: int
 
 
 class DayAndModel(_Snake, frozen=True, kw_only=True):
     day: str
     model: str
-    cost_usd: Decimal
+    cost_usd: Decimal | None
+    known_cost_usd: Decimal
     tokens: int
 
 

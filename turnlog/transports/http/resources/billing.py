@@ -17,7 +17,6 @@ from turnlog.projections.billing.calendar import day_of, moment, zone
 from turnlog.transports.http.request import UserRequest, json_response
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what makes a spreadsheet calculate
-_LEFT_OUT = ("cost_picousd", "geo", "speed")
 
 
 async def session(request: UserRequest) -> Response:
@@ -120,7 +119,13 @@ def _by_day(charges: Sequence[Charge], where: tzinfo, by: str) -> list[dict[str,
     bills = grouped(charges, lambda charge: f"{day(charge)} {name(charge)}")
     rows = ((both.partition(" "), bill) for both, bill in bills.items())
     return [
-        {"day": each[0], by: each[2], "cost_usd": usd(bill.picousd), "tokens": bill.total_tokens}
+        {
+            "day": each[0],
+            by: each[2],
+            "cost_usd": bill.cost_usd,
+            "known_cost_usd": usd(bill.picousd),
+            "tokens": bill.total_tokens,
+        }
         for each, bill in rows
     ]
 
@@ -139,7 +144,7 @@ def _csv(charges: Iterable[Charge], where: tzinfo) -> Response:
 
 def as_csv(charges: Iterable[Charge], where: tzinfo) -> str:
     """One line for each part of each call, the costs to the last digit."""
-    names = [name for name in Charge._fields if name not in _LEFT_OUT]
+    names = [name for name in Charge._fields if name != "cost_picousd"]
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["day", *names, "cost_usd"])
