@@ -293,6 +293,9 @@ async def test_bob_sees_nothing_of_alices():
                     await attempt
             models = [model.id async for model in bob.models.list()]
             assert models == ["turnlog", "waiter", "other"]
+            assert [(await bob.models.retrieve(name)).id for name in models] == models
+            with pytest.raises(openai.NotFoundError, match="There is no model"):
+                await bob.models.retrieve("gpt-5")
             with pytest.raises(openai.NotFoundError, match="There is no model"):
                 await bob.responses.create(model="gpt-5", input="Hi")
         assert (await server.http.get("/v1/models")).status_code == 401

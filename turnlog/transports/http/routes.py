@@ -231,6 +231,8 @@ ROUTES: tuple[Route, ...] = (
 
     Route("GET",   "/v1/models", "user", completions.models,
           "OpenAI's API: our agents as models.", "{object, data}"),
+    Route("GET",   "/v1/models/{model_id}", "user", completions.model,
+          "OpenAI's API: one of them.", "{id, object, created, owned_by}"),
     Route("POST",  "/v1/chat/completions", "user", completions.create,
           "OpenAI's API: an answer to messages.", "A completion, or its chunks.",
           body=completions.NewCompletion, example=completions.EXAMPLE),

@@ -48,8 +48,17 @@ class NewCompletion(msgspec.Struct, kw_only=True):
 
 async def models(request: UserRequest) -> Response:
     names = [asking.DEFAULT, *asking.agents(request)]
-    rows = [{"id": n, "object": "model", "created": 0, "owned_by": "turnlog"} for n in names]
-    return json_response({"object": "list", "data": rows})
+    return json_response({"object": "list", "data": [_model(name) for name in names]})
+
+
+async def model(request: UserRequest) -> Response:
+    name = request.id("model_id")
+    asking.agent_of(request, name)  # or there is no such model
+    return json_response(_model(name))
+
+
+def _model(name: str) -> Json:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "turnlog"}
 
 
 async def create(request: UserRequest) -> Response:
