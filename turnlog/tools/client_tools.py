@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from turnlog.errors import BadInput, ToolError
+from turnlog.errors import BadInput, EngineFailed, ToolError
+from turnlog.events.handovers import is_reserved
 from turnlog.ports import ASKER, ToolSpec
 from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.tools.tool import Tool
@@ -33,14 +34,18 @@ def check(tools: Sequence[ClientTool]) -> None:
     for name in names:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise BadInput(f"{name!r} is no name for a tool: take letters, digits, _ and -.")
+        if is_reserved(name):  # its calls would be hidden from everybody
+            raise BadInput(f"{name!r} is no name for a tool: agents hand over by such names.")
     if len(set(names)) < len(names):
         raise BadInput("Two of the client's tools have the same name.")
 
 
 def made(tools: Sequence[ClientTool], taken: Sequence[Tool]) -> list[Tool]:
-    """Those whose name the agent's own tools do not have."""
-    names = {tool.name for tool in taken}
-    return [_made(tool) for tool in tools if tool["name"] not in names]
+    """Raises EngineFailed where the agent has a tool of that name: who runs it would be unclear."""
+    for name in {tool.name for tool in taken} & {tool["name"] for tool in tools}:
+        sentence = f"{name!r} is a tool of this server. Give yours another name."
+        raise EngineFailed("tool_taken", sentence)
+    return [_made(tool) for tool in tools]
 
 
 def _made(tool: ClientTool) -> Tool:
