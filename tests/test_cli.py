@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import socket
 import sys
 
@@ -174,7 +175,7 @@ def test_a_folder_without_a_database_is_reported_and_not_created(capsys, tmp_pat
 def test_an_unknown_session_is_reported(capsys, data, command):
     code, out, err = run(capsys, command, "nowhere", data)
     assert (code, out) == (1, "")
-    assert err.startswith("turnlog: There is no session 'nowhere'. `turnlog heads` lists")
+    assert err.startswith("turnlog: There is no session 'nowhere'. `turnlog sessions` lists")
 
 
 # serve
@@ -259,3 +260,11 @@ def test_help_describes_every_command(capsys):
     output = capsys.readouterr().out
     assert "Prove one session or all of them" in output
     assert "Start the server" in output
+
+
+def test_sessions_are_listed_with_what_replay_needs(capsys, data):
+    code, out, _ = run(capsys, "sessions", data)
+    assert code == 0
+    (line,) = out.splitlines()
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d  s  alice ", line)
+    assert run(capsys, "sessions", data, "--user=nobody")[1] == "There is no session.\n"

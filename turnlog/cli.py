@@ -17,6 +17,7 @@ from turnlog.commands import (
     lint,
     new,
     serve,
+    sessions,
     stored,
     webhooks,
 )
@@ -24,7 +25,8 @@ from turnlog.commands.shared import Work, say
 from turnlog.errors import BadInput, ConfigError, TurnlogError
 
 COMMANDS = (
-    serve, new, chat, doctor, stored, backup, archive, copy, lint, diagnose, bill, webhooks,
+    serve, new, chat, doctor, sessions, stored, backup, archive, copy, lint, diagnose, bill,
+    webhooks,
 )  # fmt: skip
 
 

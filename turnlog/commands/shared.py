@@ -17,7 +17,7 @@ from turnlog.ports import Store
 Work = Callable[[argparse.Namespace], int]
 Add = Callable[[Work], argparse.ArgumentParser]  # makes a command of a function
 
-SESSIONS_ARE_LISTED = "`turnlog heads` lists the sessions of a data folder."
+SESSIONS_ARE_LISTED = "`turnlog sessions` lists those that there are."
 
 
 def say(line: str, to: Any = None) -> None:
