@@ -262,6 +262,14 @@ def test_help_describes_every_command(capsys):
     assert "Start the server" in output
 
 
+@pytest.mark.parametrize("command", ["verify", "heads", "sessions", "bill", "migrate", "archive"])
+def test_who_looks_at_a_store_needs_no_secret_of_a_webhook(capsys, data, tmp_path, command):
+    secret = 'url = "https://x.example"\nsecret = "${PAGER_SECRET}"\n'
+    (tmp_path / "turnlog.toml").write_text(f"[webhooks.pager]\n{secret}")
+    assert run(capsys, command, data)[0] == 0
+    assert "'PAGER_SECRET' is not set" in run(capsys, "serve", data)[2]
+
+
 def test_sessions_are_listed_with_what_replay_needs(capsys, data):
     code, out, _ = run(capsys, "sessions", data)
     assert code == 0

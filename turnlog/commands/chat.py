@@ -31,7 +31,7 @@ def chat(args: argparse.Namespace) -> int:
     """Talk in the terminal: streaming, approvals, stop."""
     if args.data is not None:
         os.environ["TURNLOG_DATA"] = args.data
-    return asyncio.run(_talk(args, settings_of(args)))
+    return asyncio.run(_talk(args, settings_of(args, whole=True)))
 
 
 async def _talk(args: argparse.Namespace, settings: Settings) -> int:

@@ -22,7 +22,7 @@ def copy(args: argparse.Namespace) -> int:
     from turnlog.stores.sql.store import SqlStore
     from turnlog.stores.urls import keep_archives, open_store
 
-    settings = load()
+    settings = load(whole=False)
 
     async def run() -> int:
         async with (

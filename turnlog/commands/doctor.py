@@ -56,7 +56,7 @@ def doctor(args: argparse.Namespace) -> int:
     """Check configuration, database, model access, MCP servers, clock and disk; 1 if bad."""
     if args.data is not None:
         os.environ["TURNLOG_DATA"] = args.data
-    settings_of(args)  # they are checked before anything is loaded
+    settings_of(args, whole=True)  # they are checked before anything is loaded
     app = load_app(args.app)
     return asyncio.run(_examine(Subject(app, app.settings, args.data)))
 

@@ -24,7 +24,7 @@ def serve(args: argparse.Namespace) -> int:
     flags = {"TURNLOG_HOST": args.host, "TURNLOG_PORT": args.port, "TURNLOG_DATA": args.data}
     flags["TURNLOG_KEEP_RAW"] = args.keep_raw
     os.environ |= {name: str(value) for name, value in flags.items() if value is not None}
-    settings = settings_of(args)
+    settings = settings_of(args, whole=True)
     if args.reload:
         from turnlog.commands.reloading import run_again_and_again
 
@@ -78,7 +78,7 @@ def token(args: argparse.Namespace) -> int:
     from turnlog.ports.user import LONGEST_ROLE, is_role
     from turnlog.tokens import mint
 
-    settings = load()
+    settings = load(whole=False)
     if settings.auth_issuer is not None:
         raise ConfigError(f"{settings.auth_issuer} makes the tokens here: sign in there.")
     if settings.auth_secret is None:

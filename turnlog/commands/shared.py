@@ -30,13 +30,14 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def settings_of(args: argparse.Namespace) -> Settings:
+def settings_of(args: argparse.Namespace, *, whole: bool = False) -> Settings:
     """The settings, with the --data folder of the command line.
 
+    `whole`: for what answers people; who looks at a store needs no secret of a webhook.
     Raises ConfigError where `database_url` names the store already: whoever names a copy by
     --data must not be told about another database.
     """
-    settings = load(data=args.data)
+    settings = load(data=args.data, whole=whole)
     if args.data is not None and settings.database_url is not None:
         raise ConfigError(
             "--data and the setting 'database_url' both say where the database is. Leave one out."

@@ -34,12 +34,21 @@ ENVIRONMENT = {f"{_PREFIX}{name.upper()}": name for name in NAMES if name not in
 
 
 def load(
-    env: Mapping[str, str] = os.environ, file: Path = Path("turnlog.toml"), **arguments: Any
+    env: Mapping[str, str] = os.environ,
+    file: Path = Path("turnlog.toml"),
+    *,
+    whole: bool = True,
+    **arguments: Any,
 ) -> Settings:
-    """The settings: from these arguments, else the environment, else the file."""
+    """The settings: from these arguments, else the environment, else the file.
+
+    `whole`: with the servers and addresses that a server talks to, whose secrets must be there.
+    """
     from_file = _from_file(file)
     tables = [from_file.get(name, {}) for name in ("mcp", "webhooks")]
     _refuse_unknown(env, _referred(tables))
+    if not whole:
+        from_file = {n: v for n, v in from_file.items() if n not in ("agents", "mcp", "webhooks")}
     named = from_file | _from_environment(env)
     named |= {name: value for name, value in arguments.items() if value is not None}
     agents = entries(named.pop("agents", {}), file.parent)
