@@ -131,7 +131,7 @@ async def test_a_function_is_told_who_acts_by_name(hint):
     [
         (int, "user_id", "make it str"),
         (list[str], "user_id", "make it str"),
-        (str, "tenant_id", "nothing to fill 'tenant_id' with"),
+        (str, "tenant_id", "nothing to fill 'tenant_id' with; say so: identity="),
     ],
 )
 def test_a_parameter_that_cannot_be_filled_is_refused(hint, name, why):

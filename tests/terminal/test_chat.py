@@ -14,7 +14,7 @@ from turnlog.commands.chat import Keyboard
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.terminal.chat import Chat, plain
-from turnlog.testing.apps import client_of, scripted_app
+from turnlog.testing.apps import SECRET, client_of, scripted_app
 
 notes = []
 
@@ -221,3 +221,10 @@ async def test_the_command_talks_to_a_server_that_runs(tmp_path):
         await store.close()
     code, _, err = await run_command(tmp_path, "--url", "http://127.0.0.1:9")
     assert (code, err) == (2, "turnlog: Nobody answers at http://127.0.0.1:9.\n")
+
+
+@pytest.mark.slow
+async def test_a_server_with_users_asks_for_a_token_file(tmp_path):
+    async with scripted_app(auth_secret=SECRET) as (app, _), client_of(app) as http:
+        code, _, err = await run_command(tmp_path, "--url", str(http.base_url), typed="Hi\n")
+    assert code == 2 and "Name a file that holds a token: --token-file." in err

@@ -56,6 +56,9 @@ async def _talk(args: argparse.Namespace, settings: Settings) -> int:
             talk.end()
             return 130
         except ServerError as error:
+            if error.status == 401:
+                why = f"The server at {url} does not let you in: {error}"
+                raise ConfigError(f"{why} Name a file that holds a token: --token-file.") from error
             where = f" {SESSIONS_ARE_LISTED}" if args.session and error.status == 404 else ""
             raise ConfigError(f"{error}{where}") from error
         finally:

@@ -129,7 +129,8 @@ class Identity:
             for name, inner in _properties(part).items():
                 source = self.source(name)
                 if source == WITHHELD and name in part.get("required", ()):
-                    yield name, f"the server knows nothing to fill {name!r} with"
+                    say = f"say so: identity={{{name!r}: '=acme'}}, or 'model' if it may choose"
+                    yield name, f"the server knows nothing to fill {name!r} with; {say}"
                 elif source and source != WITHHELD and not places.at([inner]).takes_text:
                     yield name, f"{name!r} is filled by the server: make it str"
 
