@@ -61,4 +61,4 @@ def test_a_project_of_ones_own_runs_on_the_wheel_alone(environment, tmp_path):
     assert where.startswith(str(environment.parent))
     run(environment / "turnlog", "new", "desk")
     tests = run(environment / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "desk")
-    assert "3 passed" in tests
+    assert "4 passed" in tests

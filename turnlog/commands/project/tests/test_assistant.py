@@ -2,8 +2,9 @@
 
 import asyncio
 
-from assistant import AGENTS, find_tickets
+from assistant import AGENTS, TICKETS, find_tickets
 
+from turnlog import Decision
 from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import scripted_app
 
@@ -29,3 +30,17 @@ def test_a_person_is_asked_before_a_ticket_is_closed():
             return await app.run_turn("Close ticket 7")
 
     assert len(asyncio.run(turn()).waiting) == 1
+
+
+def test_a_ticket_is_closed_when_the_person_allows_it():
+    async def turn():
+        script = (Reply(ToolCall("close_ticket", {"ticket": 7})), Reply("It is closed."))
+        async with scripted_app(*script, agents=AGENTS) as (app, _):
+            run = app.run_turn("Close ticket 7", user_id="alice")
+            async for event in run:
+                if event.type == "approval_requested":
+                    await app.answer_approval("alice", event.approval_id, Decision(approved=True))
+            return run.result
+
+    assert asyncio.run(turn()).text == "It is closed."
+    assert TICKETS[7]["state"] == "closed"
