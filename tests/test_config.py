@@ -199,3 +199,8 @@ def test_half_a_provider_is_refused(named, why):
         refuse_open_door(Settings(**named))
     with pytest.raises(ConfigError, match=why):
         create_app(settings=Settings(**named), store=MemoryStore())
+
+
+def test_a_time_of_a_key_that_is_not_there_is_refused():
+    with pytest.raises(ConfigError, match="TURNLOG_SEAL_KEY_SINCE needs TURNLOG_SEAL_KEY"):
+        refuse_open_door(Settings(seal_key_since="2026-11-18T09:00:00Z"))

@@ -64,7 +64,7 @@ def newer_database(folder):
 
 
 BROKEN = {
-    file_in_the_way: "cannot be used: .*--data",
+    file_in_the_way: "There is a file of that name: name a folder with --data",
     no_database: "cannot be used: file is not a database. Restore turnlog.db",
     spoiled_pages: "cannot be used: .*Restore turnlog.db",
     newer_database: "schema 9999.*Install that version",

@@ -136,6 +136,10 @@ class Settings:
             raise ConfigError("TURNLOG_SEAL_KEY is too short: use 32 random characters or more.")
         if self.old_seal_keys and self.seal_key is None:
             raise ConfigError("TURNLOG_OLD_SEAL_KEYS needs TURNLOG_SEAL_KEY, the key of today.")
+        if self.seal_key_since and self.seal_key is None:
+            raise ConfigError(
+                "TURNLOG_SEAL_KEY_SINCE needs TURNLOG_SEAL_KEY: since when is it used?"
+            )
         try:
             since = self.seal_key_since and in_utc(self.seal_key_since)
         except (ValueError, OverflowError):

@@ -36,7 +36,9 @@ def make_private(path: Path) -> None:
 def unusable(folder: Path, error: Exception) -> StoreUnusable:
     """What a person is told whose database cannot be opened, and what to do."""
     why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    if isinstance(error, OSError) or "readonly" in why or "unable to open" in why:
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        advice = "There is a file of that name: name a folder with --data."
+    elif isinstance(error, OSError) or "readonly" in why or "unable to open" in why:
         advice = "Make the folder writable for this user, or name another one with --data."
     elif "locked" in why:
         advice = "Another program holds it: end that one first."
