@@ -1,15 +1,24 @@
 """Tools of a graph run where nobody sees it: what is open when the turn ends may have been done."""
 
 import asyncio
+import shutil
+from contextlib import asynccontextmanager
 
 import pytest
-from graphs import USER, app_of, check, hidden, talk
+from graphs import USER, app_of, check, claude, hidden, talk
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
+from turnlog import Settings, create_app
+from turnlog.ports import Decision
+from turnlog.projections.proof import prove
+from turnlog.simulator import Reply, ToolCall
 from turnlog.testing.apps import kept_events
+from turnlog.testing.golden.people import until_at_rest
 
 pytestmark = pytest.mark.slow  # imports LangChain
 
@@ -80,3 +89,85 @@ async def test_a_write_is_in_doubt_when_the_graph_fails_and_the_log_is_proven():
         assert (await results(app, session.id))["send_mail"].in_doubt
         assert [each.tool_name for each in await app.store.list_doubts(USER)] == ["send_mail"]
         await check(app, session.id, live)
+
+
+# what runs when a graph goes on after a person was asked
+
+MONEY = ToolCall("send_money", {"amount": 5}, "toolu_money")
+LETTER = ToolCall("send_letter", {"to": "Ada"}, "toolu_letter")
+BOTH = ["send_money", "send_letter"]
+# fmt: off
+GOING_ON = {  # (what the middleware asks about, whether it is allowed, what the model says)
+    "two that were asked about at once":    (BOTH, True, [Reply(MONEY, LETTER)]),
+    "one beside one that was refused":      (BOTH[1:], False, [Reply(MONEY, LETTER)]),
+    "one that came after what was allowed": (BOTH[1:], True, [Reply(LETTER), Reply(MONEY)]),
+}
+# fmt: on
+
+
+class GoingOn:
+    """An app of a graph that has gone on, and now sends money."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.sent = []
+        self.begun = asyncio.Event()
+
+    def app(self, folder):
+        return create_app(graph=self.graph, settings=Settings(data=str(folder)))
+
+    @asynccontextmanager
+    async def sending(self, asked, approved, replies):
+        @tool
+        async def send_money(amount: int) -> str:
+            """Sends it."""
+            self.sent.append(amount)
+            self.begun.set()
+            await asyncio.Event().wait()
+
+        @tool
+        async def send_letter(to: str) -> str:
+            """Sends it."""
+            self.sent.append(to)
+            return "sent"
+
+        people = HumanInTheLoopMiddleware(interrupt_on=dict.fromkeys(asked, True))
+        async with claude(*replies) as model:
+            self.graph = create_agent(model, tools=[send_money, send_letter], middleware=[people])
+            async with (app := self.app(self.folder)):
+                self.session, self.live = await talk(app, "Go.")
+                (question,) = [e for e in self.live if e["type"] == "approval_requested"]
+                await app.answer_approval(
+                    USER, question["approvalId"], Decision(approved=approved)
+                )  # fmt: skip
+                await self.begun.wait()
+                yield app
+                await app.stop_turn(USER, self.session.id)
+
+
+@pytest.mark.parametrize("case", GOING_ON.values(), ids=GOING_ON)
+async def test_a_graph_that_went_on_and_is_stopped_leaves_its_writes_in_doubt(tmp_path, case):
+    going_on = GoingOn(tmp_path)
+    async with going_on.sending(*case) as app:
+        await app.stop_turn(USER, going_on.session.id)
+        await until_at_rest(app, going_on.session.id, going_on.live, is_over)
+        assert (await results(app, going_on.session.id))["send_money"].in_doubt
+
+
+@pytest.mark.parametrize("case", GOING_ON.values(), ids=GOING_ON)
+async def test_a_graph_that_went_on_and_died_sends_nothing_again(tmp_path, case):
+    going_on = GoingOn(tmp_path / "alive")
+    async with going_on.sending(*case):
+        sent = [*going_on.sent]
+        shutil.copytree(tmp_path / "alive", tmp_path / "dead")  # as a kill leaves it
+    async with (app := going_on.app(tmp_path / "dead")):
+        async with asyncio.timeout(30):
+            while (await kept_events(app.store, going_on.session.id))[-1].type != "error":
+                await asyncio.sleep(0.01)
+        assert going_on.sent == sent
+        assert (await results(app, going_on.session.id))["send_money"].in_doubt
+        assert prove(await app.store.evidence(going_on.session.id)).problems == []
+
+
+def is_over(more):
+    return bool(more) and more[-1]["type"] == "complete"

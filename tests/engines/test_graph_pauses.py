@@ -139,7 +139,7 @@ async def test_calls_that_may_have_begun_in_a_process_that_died_are_in_doubt_and
 ):
     """While it ran, or after a person had allowed a call and before its result was kept."""
     call = OpenCall(call=s.used("toolu_p", "pay"), agent=Agent("graph").ref)
-    pause = k.EnginePaused(engine="langgraph", state="") if paused else None
+    pause = k.EnginePaused(engine="langgraph", state="…") if paused else None
     standing = Standing(started={"toolu_p"} if paused else set())
     team = SimpleNamespace(agents={"graph": Agent("graph")})
     ask = Ask(

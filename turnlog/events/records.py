@@ -39,10 +39,10 @@ class TurnResumed(Internal, frozen=True, kw_only=True, tag="turn_resumed"):
 
 
 class EnginePaused(Internal, frozen=True, kw_only=True, tag="engine_paused"):
-    """An engine that owns its loop waits for people. With this state any process goes on."""
+    """An engine that owns its loop waits for people. With this state any process goes on, once."""
 
     engine: str
-    state: str  # as that engine writes it
+    state: str  # as that engine writes it; empty: it has gone on, and runs
 
 
 class HistoryAnchored(Internal, frozen=True, kw_only=True, tag="history_anchored"):

@@ -104,8 +104,9 @@ def _internal(event: Event) -> tuple[str, str]:
             return "unfounded", f"{claim}  [{why}]"
         case k.AgentChanged(from_=before, to=to, reason=reason):
             return "speaks", f"{to} after {before}" + (f": {reason}" if reason else "")
-        case k.EnginePaused(engine=engine):
-            return "paused", f"{engine} waits for a person; its state is kept"
+        case k.EnginePaused(engine=engine, state=state):
+            how = "waits for a person; its state is kept" if state else "goes on"
+            return "paused", f"{engine} {how}"
         case k.TurnResumed():
             return "resumed", "the process had died; another one goes on"
     return _history(event) or (event.type, as_text(event.shown()))

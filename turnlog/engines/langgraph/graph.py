@@ -47,6 +47,7 @@ from turnlog.speaking.speakers import Batches
 _log = logging.getLogger(__name__)
 STEPS_A_CALL = 4  # of a graph
 INTERRUPTED = "The server stopped while the graph ran. Please ask again."
+_GONE_ON = k.EnginePaused(engine="langgraph", state="")
 
 
 class GraphEngine:
@@ -93,8 +94,8 @@ class GraphEngine:
             saver, thread, asked = unpacked(ask.paused.state)
             decided = {call: each for call, each in asked.items() if _is_decided(call, ask)}
             run = _Run(_resume(decided, ask), saver, thread, asked)
-            if starting := _starting(decided, opened, ask):
-                yield Batch(starting)
+            ask.standing.unseen = _unseen(opened, ask)
+            yield Batch([*_starting(decided, opened, ask), _GONE_ON], root.ref)
             for batch in _own_results(decided, opened, ask):
                 yield batch
         else:
@@ -187,9 +188,10 @@ class _Run:
 
 
 def _may_go_on(ask: Ask) -> bool:
-    """Whether it waits for people, and nothing that they decided on has begun."""
+    """Whether it waits for people, and nobody has gone on with it."""
     open_ids = {each.call.tool_use_id for each in ask.open_calls}
-    return ask.paused is not None and not (open_ids & ask.standing.started)
+    is_paused = ask.paused is not None and ask.paused.state != _GONE_ON.state
+    return is_paused and not (open_ids & ask.standing.started)
 
 
 def _is_decided(call: str, ask: Ask) -> bool:
