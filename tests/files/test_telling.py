@@ -9,6 +9,7 @@ from PIL import Image
 
 from turnlog.errors import TooMany
 from turnlog.events.kinds import UserMessageSent
+from turnlog.files.sweep import place_of
 from turnlog.files.telling import NO_TEXT
 from turnlog.projections.history import attachments
 from turnlog.projections.history.attachments import (
@@ -209,6 +210,15 @@ async def test_a_deleted_file_is_told_as_that(folder):
         await app.run_turn("And?", session_id=first.session_id)
         assert kinds(sim) == ["text", "text", "text"]
         assert "has deleted it" in blocks(sim)[0]["text"]
+
+
+async def test_a_file_whose_bytes_are_lost_is_not_said_to_be_deleted(folder, caplog):
+    async with scripted_app(Reply("A.")) as (app, sim):
+        file = await app.files.add("local", "s", folder / "birds.pdf")
+        await app.files.blobs.delete(place_of(file))
+        await app.run_turn("What is it?", files=[file.id])
+        assert "Its content is not there any more" in blocks(sim)[0]["text"]
+        assert f"file {file.id} has a row, and no content" in caplog.text
 
 
 async def test_a_file_of_somebody_else_ends_it_at_once(folder):

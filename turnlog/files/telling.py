@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -16,11 +17,13 @@ from turnlog.projections.history.attachments import (
     MOST_PICTURES,
     MOST_TEXT,
     cut_off,
+    lost,
     missing,
     named,
     shown_in_part,
 )
 
+_log = logging.getLogger(__name__)
 MOST_KEPT = 64_000_000  # characters of blocks that are kept for the next call
 NO_TEXT = "[This page has no text.]"
 # How a file is told for once, where no reader has the time to make it.
@@ -61,7 +64,8 @@ class Telling:
             self._made.move_to_end(key)
             return self._made[key]
         except NotFound:
-            return [_text(missing(told.facts))]
+            _log.warning("file %s has a row, and no content", file.id)
+            return [_text(lost(told.facts))]
         except (Unreadable, TooMany):
             if told.form not in PLAINER:
                 raise

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 BATCH = 64  # passages that are indexed in one step
 CANDIDATES = 40  # of each ranking
 CLAIMED = 30.0  # seconds without a step after which another process may go on
-LOOK_AGAIN = 5.0  # seconds, where other servers may die in the middle of a document
+LOOK_AGAIN = 5.0  # seconds, where a document waits, or may: of a server that died, or a full disk
 
 
 class Library:
@@ -155,8 +155,10 @@ class Library:
                     self._idle.set()  # nor was anything added since that look
             except TurnlogError as error:  # the database is away: it is looked for again
                 _log.warning("documents cannot be indexed now: %s", type(error).__name__)
+                self._untidy = True
+            is_done = self._idle.is_set() and not self._place.shared
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_AGAIN if self._place.shared else None):
+                async with asyncio.timeout(None if is_done else LOOK_AGAIN):
                     await self._wake.wait()
 
     async def _is_waiting(self) -> bool:

@@ -197,6 +197,11 @@ def missing(facts: Facts) -> str:
     return f"[The file {facts['name']!r} was attached here. The user has deleted it.]"
 
 
+def lost(facts: Facts) -> str:
+    """A file whose bytes are gone, and nobody knows why."""
+    return f"[The file {facts['name']!r} was attached here. Its content is not there any more.]"
+
+
 def shown_in_part(facts: Facts, last: int) -> str:
     """What follows the pictures of a scan."""
     return (

@@ -70,7 +70,7 @@ def _cannot_be_open(turn: Turn, kept: Sequence[Stamped], log: Sequence[Stamped])
 
 def _began_otherwise(turn: Turn, first: Stamped) -> Iterator[str]:
     """When it began and for which request, as far as the log says so."""
-    if turn.started_at and not -1 <= _seconds(turn.started_at, first.envelope.time) < AT_ONCE:
+    if turn.started_at and not -1 <= seconds_from(turn.started_at, first.envelope.time) < AT_ONCE:
         yield f"turns {turn.id}: started_at not as the log has it"
     event = first.event
     told = event.request_id if isinstance(event, k.UserMessageSent) else UNSET
@@ -98,7 +98,7 @@ def session_mismatches(
 ) -> Iterator[str]:
     """`erased`: types of events of which some are gone, so that nothing can be counted."""
     session = evidence.session
-    if log and _seconds(log[0].envelope.time, session.created_at) > AT_ONCE:
+    if log and seconds_from(log[0].envelope.time, session.created_at) > AT_ONCE:
         yield f"sessions {session.id}: created_at is after its first event"
     moves = [entry.event.anchor for entry in log if isinstance(entry.event, k.HistoryAnchored)]
     anchor = moves[-1] if moves else 0
@@ -120,7 +120,7 @@ def difference(wanted: Row | None, found: Row | None) -> str:
     return f"{', '.join(names)} not as the log has it"
 
 
-def _seconds(moment: str, later: str) -> float:
+def seconds_from(moment: str, later: str) -> float:
     """Between the two; without end where one of them is no time, because somebody changed it."""
     try:
         return seconds_between(moment, later)

@@ -10,7 +10,7 @@ from turnlog.events.base import Stamped
 from turnlog.events.content import hash_of, idempotency_key
 from turnlog.ports import Evidence
 from turnlog.projections import tables
-from turnlog.projections.proof.rows import difference
+from turnlog.projections.proof.rows import AT_ONCE, difference, seconds_from
 
 Row = dict[str, Any]
 BEGUN = ("in_doubt", "happened", "did_not_happen")  # of a call that surely has a row
@@ -70,8 +70,8 @@ def _runs(user_id: str, log: Sequence[Stamped]) -> dict[str, Row]:
 
 
 def _is_in_time(row: Row, tool: str, times: Mapping[str, str]) -> bool:
-    """Whether the call began after it was asked for."""
-    return str(row["created_at"]) >= times[tool]
+    """Whether the call began after it was asked for, by clocks that may differ."""
+    return seconds_from(row["created_at"], times[tool]) <= AT_ONCE
 
 
 def _is_hashed(row: Row) -> bool:
