@@ -252,6 +252,8 @@ CUT = {
         *(f"DELETE FROM {table} WHERE session_id IN {ALICES}" for table in
           ("events", "tool_runs", "approvals", "usage", "message_citations", "turns")),
         "DELETE FROM sessions WHERE user_id = 'alice'"),
+    "the newest read of an auditor taken off": unlocked(
+        "DELETE FROM audit_reads WHERE number = (SELECT max(number) FROM audit_reads)"),
     "an answer reworded by who has the key": unlocked(
         "UPDATE events SET body = CAST(replace(body, 'I pay', 'I see') AS BLOB)",
         lambda db: resealed(db, Seals(KEY))),

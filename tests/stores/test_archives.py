@@ -198,7 +198,8 @@ class Archives(Archived):
 
         def answers():
             assert [main(command) for command in COMMANDS] == [0] * len(COMMANDS)
-            return capsys.readouterr().out
+            lines = capsys.readouterr().out.splitlines()
+            return [line for line in lines if not line.startswith("audit_reads")]  # it grows
 
         asyncio.run(fill())
         before = answers()

@@ -10,6 +10,8 @@ from turnlog.errors import ConfigError, NotStored, StoreUnusable
 from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Evidence, Store
 
+TRAIL = "audit_reads"  # in the place of a session: the trail of what auditors read
+
 
 def verify(args: argparse.Namespace) -> int:
     """Prove one session or all of them; 1 when anything is off."""
@@ -38,7 +40,7 @@ def verify(args: argparse.Namespace) -> int:
         broken = [each async for each in _file_problems(args, store)]
         for problem in broken:
             say(problem)
-        flaws = [] if args.session else [*_gone(ids, kept), *await _flaws(store)]
+        flaws = [] if args.session else [*_gone(ids, kept), *await _flaws(store, kept)]
         for flaw in flaws:
             say(f"store  {flaw}")
         verdict = "ok" if not bad else f"{bad} not ok"
@@ -68,9 +70,9 @@ async def _evidence(store: Store, session_id: str, only: str | None) -> Evidence
         return None
 
 
-async def _flaws(store: Store) -> list[str]:
+async def _flaws(store: Store, kept: Mapping[str, tuple[int, str]]) -> list[str]:
     try:
-        return await store.audit.flaws()
+        return [*await store.audit.flaws(), *await _unlike_trail(store, kept)]
     except StoreUnusable as error:
         return [str(error)]
 
@@ -97,12 +99,14 @@ async def _file_problems(args: argparse.Namespace, store: Store) -> AsyncIterato
 
 
 def heads(args: argparse.Namespace) -> int:
-    """Print the newest number and seal of every session, for an auditor to keep elsewhere."""
+    """Print the newest number and seal of every session and of the auditors' trail, to be kept."""
 
     async def run(store: Store) -> int:
         for session_id in await store.session_ids():
             for row in (await store.evidence(session_id)).log[-1:]:
                 say(f"{session_id} {row.seq} {row.seal.hex()}")
+        for number, seal in list((await _trail(store)).items())[-1:]:
+            say(f"{TRAIL} {number} {seal.hex()}")
         return 0
 
     return with_store(args, run)
@@ -123,12 +127,30 @@ def _unlike_head(evidence: Evidence, kept: Mapping[str, tuple[int, str]]) -> lis
     from turnlog.projections.proof import unlike_head
 
     head = kept.get(evidence.session.id)
-    problem = unlike_head(evidence.log, *head) if head else None
+    seals = {row.seq: row.seal for row in evidence.log}
+    problem = unlike_head(seals, *head) if head else None
     return [f"head: {problem}"] if problem else []
 
 
+async def _unlike_trail(store: Store, kept: Mapping[str, tuple[int, str]]) -> list[str]:
+    """The same of what auditors have read: its newest rows could be taken off unseen."""
+    from turnlog.projections.proof import unlike_head
+
+    head = kept.get(TRAIL)
+    problem = unlike_head(await _trail(store), *head) if head else None
+    return [f"{TRAIL}: {problem}"] if problem else []
+
+
+async def _trail(store: Store) -> dict[int, bytes]:
+    """The seals of what auditors have read, by number."""
+    from turnlog.stores.sql.store import SqlStore
+
+    assert isinstance(store, SqlStore)  # one in memory cannot be looked at from here
+    return {row["number"]: bytes(row["seal"]) for row in await store.audit.trail()}
+
+
 def _gone(ids: Collection[str], kept: Mapping[str, tuple[int, str]]) -> list[str]:
-    gone = sorted(kept.keys() - set(ids))
+    gone = sorted(kept.keys() - {*ids, TRAIL})
     return [f"the session {id!r} is gone, which was there when the heads were kept" for id in gone]
 
 

@@ -1,7 +1,7 @@
 """The chain: numbers without a gap, seals that hold, and heads that were kept."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from turnlog.errors import UnknownEvent
 from turnlog.events import kinds as k
@@ -68,11 +68,10 @@ def changed(rows: Sequence[Record], owner: str, seals: Seals) -> Iterator[str]:
         seal, oldest = row.seal, max(oldest, form or 1)
 
 
-def unlike_head(rows: Sequence[Record], seq: int, seal: str) -> str | None:
+def unlike_head(seals: Mapping[int, bytes], seq: int, seal: str) -> str | None:
     """What is wrong where an auditor kept this head; more rows may have come since."""
-    row = next((row for row in rows if row.seq == seq), None)
-    if row is None:
+    if seq not in seals:
         return f"number {seq} is gone, which was there when the heads were kept"
-    if row.seal.hex() != seal:
+    if seals[seq].hex() != seal:
         return f"number {seq} is not what it was when the heads were kept"
     return None
