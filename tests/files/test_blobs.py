@@ -59,9 +59,11 @@ async def test_a_bucket_that_is_not_there_is_told_at_the_start(bucket, tmp_path)
 async def silent_storage(tmp_path, monkeypatch):
     """It takes requests, and never answers."""
 
+    connections = []
+
     async def say_nothing(reader, writer):
+        connections.append(writer)
         await reader.read()
-        writer.close()
 
     server = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
     address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -72,6 +74,9 @@ async def silent_storage(tmp_path, monkeypatch):
     monkeypatch.setattr("turnlog.stores.files.s3.SILENCE", 1)
     async with server:
         yield S3Blobs("bucket", "", FolderBlobs(tmp_path / "files"))
+        for connection in connections:
+            connection.close()
+            await connection.wait_closed()
 
 
 async def test_a_storage_that_says_nothing_is_given_up_soon(silent_storage):

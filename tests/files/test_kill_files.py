@@ -13,10 +13,11 @@ import pytest
 from turnlog.cli import main
 from turnlog.errors import BadInput, NotFound
 from turnlog.files.library import FileLibrary, FileLimits
-from turnlog.files.sweep import place_of
+from turnlog.files.sweep import MOST_UNFINISHED, place_of
 from turnlog.files.workers import Workers
 from turnlog.simulator import Reply, SimulatedClaude
 from turnlog.stores.files.folder import FolderBlobs
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import made_files as made
 from turnlog.testing.server import serving
@@ -200,6 +201,21 @@ async def test_the_sweep_removes_what_no_row_knows_and_ends_what_was_being_delet
     assert [each.id for each in await store.files.every(limit=9)] == [kept.id]
     stored = [each.place async for each in files.blobs.every()]
     assert stored == [place_of(kept)]
+
+
+async def test_an_empty_database_removes_nothing_of_what_belongs_to_another(
+    library, tmp_path, caplog
+):
+    """The wrong `database_url` beside the right `files_url` emptied a whole bucket."""
+    files, _ = library
+    for n in range(MOST_UNFINISHED + 1):
+        (tmp_path / f"{n}.txt").write_text(str(n))
+        await files.add("ann", "s", tmp_path / f"{n}.txt")
+    other = FileLibrary(MemoryStore().files, files.blobs, Workers(1), FileLimits(), alone=True)
+    async with other:
+        await other.swept()
+    assert len([each async for each in files.blobs.every()]) == MOST_UNFINISHED + 1
+    assert "9 files that this database does not know" in caplog.text
 
 
 @pytest.mark.parametrize("step", ["has", "put"])

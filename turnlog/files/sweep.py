@@ -10,6 +10,7 @@ from turnlog.ports import Blobs, File, FileTable
 _log = logging.getLogger(__name__)
 ABANDONED = 3600.0  # seconds after which no other server is in the middle of an upload
 AT_ONCE = 500  # rows
+MOST_UNFINISHED = 8  # uploads that a killed server leaves where there are hardly any files
 
 
 def place_of(file: File) -> str:
@@ -60,7 +61,15 @@ class Sweep:
                 await self._blobs.delete(place_of(file))
                 await self._table.forget(file.user_id, file.id)
             known.add(place_of(file))
-        for place in stored:
-            if place not in known and place not in (self._coming or ()):
+        unknown = [place for place in stored if place not in known]
+        if len(unknown) > max(MOST_UNFINISHED, len(known)):
+            _log.error(
+                "%s holds %d files that this database does not know, and %d that it does:"
+                " nothing is removed there. Is it the place of another database?",
+                self._blobs.url, len(unknown), len(known),
+            )  # fmt: skip
+            return
+        for place in unknown:
+            if place not in (self._coming or ()):
                 _log.info("bytes of a file that was never finished are removed")
                 await self._blobs.delete(place)

@@ -3,6 +3,7 @@
 import msgspec
 
 MOST_DOCUMENTS = 2_000  # of one owner
+MOST_PASSAGES = 250_000  # the same: some hundred megabytes of text
 MOST_CHARACTERS = 20_000_000  # of one document
 
 

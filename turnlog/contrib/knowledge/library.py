@@ -20,7 +20,7 @@ import msgspec
 from turnlog.contrib.knowledge import embedding, steps
 from turnlog.contrib.knowledge.document import MOST_CHARACTERS, Found
 from turnlog.contrib.knowledge.meaning import Meaning
-from turnlog.contrib.knowledge.passages import Page, Passage, passages
+from turnlog.contrib.knowledge.passages import LONGEST, Page, Passage, passages
 from turnlog.contrib.knowledge.places import Place
 from turnlog.contrib.knowledge.places.sqlite import SqlitePlace
 from turnlog.contrib.knowledge.ranking import combined
@@ -76,7 +76,8 @@ class Library:
 
         The same text under the same title is there once: adding it again gives that one.
         """
-        if sum(len(page.text) for page in pages) > MOST_CHARACTERS:
+        length = sum(len(page.text) for page in pages)
+        if length > MOST_CHARACTERS:
             raise TooLarge(f"A document has at most {MOST_CHARACTERS:,} characters.")
         content = msgspec.json.encode([[_storable(page.text), page.number] for page in pages])
         row = {
@@ -84,6 +85,7 @@ class Library:
             "owner": owner,
             "title": _storable(title),
             "source": _storable(source),
+            "passages": length // LONGEST + 1,  # at least, until they are counted
             "sha256": hashlib.sha256(content).hexdigest(),
             "added_at": now(),
             "added_by": by,

@@ -3,7 +3,7 @@
 -- keep_document --
 -- A document that waits to be indexed; nothing if the owner has it already.
 INSERT INTO documents (id, owner, title, source, sha256, state, done, passages, added_at, added_by, content)
-VALUES (:id, :owner, :title, :source, :sha256, 'waiting', 0, 0, :added_at, :added_by, :content)
+VALUES (:id, :owner, :title, :source, :sha256, 'waiting', 0, :passages, :added_at, :added_by, :content)
 ON CONFLICT (owner, sha256, title) DO NOTHING
 
 -- same_document --
@@ -22,8 +22,8 @@ SELECT id, owner, title, source, state, done, passages, error, added_at, added_b
 FROM documents WHERE owner IN ({owners}) ORDER BY added_at DESC, id
 
 -- count_documents --
--- How many an owner has.
-SELECT count(*) FROM documents WHERE owner = :owner
+-- How many an owner has, and their passages.
+SELECT count(*), coalesce(sum(passages), 0) FROM documents WHERE owner = :owner
 
 -- claim --
 -- The oldest that nobody is at work on. For the server itself, whoever owns it.
@@ -60,7 +60,7 @@ WHERE id = :id AND claimed_by = :me AND state = 'waiting' RETURNING id
 
 -- finish --
 -- It can be found from now on, or never; its content is needed no more.
-UPDATE documents SET state = :state, error = :error, content = NULL
+UPDATE documents SET state = :state, error = :error, passages = done, content = NULL
 WHERE id = :id AND claimed_by = :me AND state = 'waiting' RETURNING owner
 
 -- touch_shelf --

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from turnlog.contrib.knowledge.document import MOST_DOCUMENTS, Found
+from turnlog.contrib.knowledge.document import MOST_DOCUMENTS, MOST_PASSAGES, Found
 from turnlog.contrib.knowledge.places import Place, Row
 from turnlog.errors import NotFound, TooLarge
 from turnlog.ports.library import Document
@@ -31,14 +31,16 @@ def listed(values: Collection[Any]) -> str:
 # documents
 
 
-def add(db: Connection, sql: SQL, row: Mapping[str, str]) -> Document:
+def add(db: Connection, sql: SQL, row: Mapping[str, Any]) -> Document:
     db.lock(f"library of {row['owner']}")
-    (count,) = db.execute(sql["count_documents"], {"owner": row["owner"]}).fetchone()
+    count, passages = db.execute(sql["count_documents"], {"owner": row["owner"]}).fetchone()
     same = {name: row[name] for name in ("owner", "sha256", "title")}
     kept = db.execute(sql["same_document"], same).fetchone()
     if kept is None:
         if count >= MOST_DOCUMENTS:
             raise TooLarge(f"There are {MOST_DOCUMENTS:,} documents already: delete some first.")
+        if passages + row["passages"] > MOST_PASSAGES:
+            raise TooLarge("There is too much in the documents already: delete some first.")
         db.execute(sql["keep_document"], row)
         kept = db.execute(sql["same_document"], same).fetchone()
     return _document(kept)
