@@ -104,6 +104,11 @@ def test_the_check_is_right_and_finds_most(false, true, least, capsys):
     assert recall >= least, missed
 
 
+def test_a_greeting_is_no_request_for_ideas():
+    """The greeting of spec 002, and its failure mode: context confusion."""
+    assert flagged(Row("hello, how are you?", "", "Fine! Here are your tasks:\\n- Buy milk"))
+
+
 def test_the_tables_are_as_large_as_promised():
     assert len(rows("unfounded")) >= 60
     assert len(rows("founded")) >= 80

@@ -13,7 +13,7 @@ _GO_AHEAD, _THANKS = Phrases(w.GO_AHEAD), Phrases(w.THANKS).words
 _WORDS, _WRITINGS = Phrases(w.ASKS_FOR_WORDS).words, Phrases(w.WRITINGS).words
 _OWN, _IDEAS, _GREETINGS = (
     Phrases(w.ONES_OWN),
-    Phrases(w.ASKS_FOR_IDEAS),
+    Phrases(w.ASKS_FOR_IDEAS, but=w.GREETINGS),  # "How are you?" asks for none
     Phrases(w.GREETINGS),
 )
 _ALL, _AFTER_ALL = Phrases(w.ALL_OF_THEM).words, Phrases(w.AFTER_ALL_OF_THEM)

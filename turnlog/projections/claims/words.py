@@ -244,7 +244,8 @@ STATES = (  # of records that only a tool can know
 UNASKED = "by the way|btw|just so you know|fyi|reminder|übrigens"
 GREETINGS = (
     "hello|hi|hey|good morning|good evening|good afternoon|greetings|howdy|thanks|thank you|"
-    "hallo|guten morgen|guten tag|guten abend|moin|servus|danke|how are you|what 's up"
+    "hallo|guten morgen|guten tag|guten abend|moin|servus|danke|how are you|what 's up|"
+    "how is it going|how 's it going|wie geht es|wie geht 's"
 )
 YOURS = "your|deine|deinen|ihre|ihren|eure"
 LIST_IS = "are|is|include|includes|sind|ist|lauten"
