@@ -252,3 +252,7 @@ def test_cache_savings_are_reads_at_full_price_less_extra_costs():
     assert usd(PriceBook().savings(part, NOW)) == Decimal("0.02625")
     unread = part._replace(read_tokens=0, write_5m_tokens=0, write_1h_tokens=1000)
     assert usd(PriceBook().savings(unread, NOW)) == Decimal("-0.003")
+    dearer, cheaper = part._replace(geo="us"), part._replace(service_tier="batch")
+    assert usd(PriceBook().savings(dearer, NOW)) == Decimal("0.02625") * Decimal("1.1")
+    assert usd(PriceBook().savings(cheaper, NOW)) == Decimal("0.02625") / 2
+    assert PriceBook().savings(part._replace(speed="fast"), NOW) == 0  # nobody knows

@@ -54,14 +54,19 @@ class Price(NamedTuple):
 
 def cost(part: UsagePart, price: Price) -> int | None:
     """Picodollars, exact. None if the price says nothing about this kind of call."""
+    tokens = _factored(_tokens(part, price.for_prompt(part.prompt_tokens)), part)
+    return None if tokens is None else tokens + part.web_searches * price.web_search
+
+
+def _factored(picousd: int, part: UsagePart) -> int | None:
+    """The price of tokens where and how fast they were made; None where nobody knows it."""
     try:
         factors = SERVICE_TIERS[part.service_tier], GEOS[part.geo], SPEEDS[part.speed]
     except KeyError:
         return None
-    picousd = _tokens(part, price.for_prompt(part.prompt_tokens))
     for numerator, denominator in factors:
         picousd = picousd * numerator // denominator  # divides evenly: see DECIMALS
-    return picousd + part.web_searches * price.web_search
+    return picousd
 
 
 def _tokens(part: UsagePart, rates: Rates) -> int:
@@ -76,10 +81,11 @@ def _tokens(part: UsagePart, rates: Rates) -> int:
 
 def savings(part: UsagePart, price: Price) -> int:
     """What the cache saved, in picodollars: the price of fresh input for what was read, less what
-    reads and writes cost. Below zero if writes were never read."""
+    reads and writes cost. Below zero if writes were never read; 0 where nobody knows."""
     rates = price.for_prompt(part.prompt_tokens)
-    return (
+    saved = (
         part.read_tokens * (rates.input - rates.read)
         + part.write_5m_tokens * (rates.input - rates.write_5m)
         + part.write_1h_tokens * (rates.input - rates.write_1h)
     )
+    return _factored(saved, part) or 0
