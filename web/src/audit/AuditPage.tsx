@@ -9,12 +9,11 @@ import { MissingSession } from "../ui/MissingPage";
 import { exportLog } from "../ui/SessionList";
 import { FilterBar, type Chosen } from "./FilterBar";
 import { Inspector } from "./Inspector";
-import { FILTERS, load, MOST, summary, turnSums, type LogEvent } from "./log";
+import { FILTERS, load, MOST, searchable, turnSums, type LogEvent } from "./log";
 import { ReplayBar } from "./ReplayBar";
 import { useReplay } from "./replay";
 import { Timeline } from "./Timeline";
 import { count } from "../ui/format";
-import { stringify } from "../wire/json";
 
 interface Proof {
   ok: boolean;
@@ -75,7 +74,7 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
 function fits(event: LogEvent, { filter, agent, text }: Chosen): boolean {
   if (!FILTERS[filter](event) || (agent && event.agent.id !== agent)) return false;
   const wanted = text.trim().toLowerCase();
-  return !wanted || event.eventId === wanted || event.type.includes(wanted) || summary(event).toLowerCase().includes(wanted) || stringify(event).toLowerCase().includes(wanted);
+  return !wanted || event.eventId === wanted || event.type.includes(wanted) || searchable(event).includes(wanted);
 }
 
 function ProofPill({ proof }: { proof: Proof }): ReactNode {

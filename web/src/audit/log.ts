@@ -73,6 +73,15 @@ export function summary(event: LogEvent): string {
   return known ? known(event) : line(Object.fromEntries(Object.entries(event).filter(([name]) => !ENVELOPE.has(name))));
 }
 
+const texts = new WeakMap<LogEvent, string>();
+
+/** All that is written in it, in small letters. Made once: a log is long, and somebody types. */
+export function searchable(event: LogEvent): string {
+  const text = texts.get(event) ?? `${summary(event)}\n${stringify(event)}`.toLowerCase();
+  texts.set(event, text);
+  return text;
+}
+
 /** At the right of a row: how long, or how much. */
 export function measure(event: LogEvent): string {
   if (typeof event["duration"] === "number") return duration(event["duration"]);

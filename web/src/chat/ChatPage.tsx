@@ -28,6 +28,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
   const session = useSession(id);
   const state = useValue(connection);
   const [once, setOnce] = useState<number | null>(null);
+  const [sent, setSent] = useState(0);
   const budget = useBudget(id, `${shown.screen.turns.length} ${isBusy}`);
   const fill = useCallback((text: string) => outbox.write(text), [outbox]);
   const again = chat.again;
@@ -37,7 +38,10 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
     const message = outbox.take(once);
     setOnce(null);
     if (isBusy || sending) outbox.enqueue(message);
-    else void outbox.send(message);
+    else {
+      setSent(sent + 1);
+      void outbox.send(message);
+    }
   };
   const restore = (): void => void change(id, { archived: false }).catch(() => {});
   const stop = useCallback(() => void post(`/api/sessions/${id}/stop`).catch(() => {}), [id]);
@@ -55,7 +59,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
     <Frame header={<Header sessionId={id} session={session} shown={shown} />} embedded={embedded} active={id}>
       <SessionContext value={id}>
         <ActionsContext value={actions}>
-          <Transcript conversation={chat.conversation} shown={shown}>
+          <Transcript conversation={chat.conversation} shown={shown} sent={sent}>
             {shown.status === "loading" && <p className="muted loading" role="status">Loading…</p>}
             {shown.status === "failed" && <p className="bad" role="alert">This session could not be loaded. <button type="button" className="button small" onClick={() => location.reload()}>Reload</button></p>}
             {pending && (

@@ -4,6 +4,7 @@ import { ArrowUp, Square } from "lucide-react";
 import { config } from "../wire/config";
 import { useValue } from "../wire/observable";
 import type { Outbox } from "../wire/outbox";
+import { directionOf } from "../ui/direction";
 import { count } from "../ui/format";
 import { AttachButton } from "../files/AttachButton";
 import { useBigPaste } from "../files/BigPaste";
@@ -79,7 +80,7 @@ export function Composer(props: Props): ReactNode {
           ref={field}
           value={draft.text}
           rows={1}
-          dir="auto"
+          dir={directionOf(draft.text)}
           onChange={(event) => outbox.write(event.target.value)}
           onKeyDown={press}
           onPaste={paste}

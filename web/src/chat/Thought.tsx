@@ -28,7 +28,7 @@ export function Thought({ id, thought, live }: Props): ReactNode {
         {label}
       </button>
       {open && (
-        <div className="thought-text" ref={text} tabIndex={0} role="region" aria-label="Thought">
+        <div className="thought-text" dir="auto" ref={text} tabIndex={0} role="region" aria-label="Thought">
           {thought.content}
         </div>
       )}

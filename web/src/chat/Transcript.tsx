@@ -15,16 +15,18 @@ const AHEAD = 600; // px from the top at which the page above is loaded
 interface Props {
   conversation: Conversation | null;
   shown: Shown;
+  sent: number; // how often the user has sent something from here
   children?: ReactNode; // below the last row
 }
 
-export function Transcript({ conversation, shown, children }: Props): ReactNode {
+export function Transcript({ conversation, shown, sent, children }: Props): ReactNode {
   const box = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => rowsOf(shown.screen.turns), [shown.screen.turns]);
   const virtual = useVirtual(rows.length);
   const { follows, toEnd, pin } = useFollowing(box, rows);
   const shifting = useAnchor(box, rows, follows, virtual);
   useLayoutEffect(pin);
+  useLayoutEffect(() => void (sent && toEnd()), [sent, toEnd]); // what one has just written is in view
   useEffect(() => {
     const element = box.current;
     if (!element || !conversation) return;

@@ -25,7 +25,13 @@ export function useFollowing(box: RefObject<HTMLElement | null>, marker: unknown
     const element = box.current;
     if (element && state.current) element.scrollTop = element.scrollHeight;
   }, [box]);
-  useLayoutEffect(pin, [pin, marker]);
+  useLayoutEffect(() => {
+    pin();
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(pin); // a list that draws only what is in view has measured its new rows by now
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [pin, marker]);
   useEffect(() => {
     const element = box.current;
     if (!element) return;
