@@ -86,3 +86,19 @@ async def test_a_person_decides(decision, paid):
         seen = await run(str(bureau.http.base_url), session, "Pay", decision)
         assert bureau.world.paid == paid
         assert seen["events"][-1]["type"] == "complete"
+
+
+async def test_a_number_that_javascript_cannot_hold_is_given_back_as_it_came():
+    beyond = 9007199254740993
+    pays = Reply(ToolCall("pay", {"amount": beyond}))
+    async with office(pays, Reply("Done.")) as bureau:
+        session = await bureau.session()
+        seen = await run(str(bureau.http.base_url), session, "Pay", "same")
+        assert bureau.world.paid == [("Eve", beyond)]
+        (asked,) = [each for each in seen["events"] if each["type"] == "approval_requested"]
+        assert asked["args"]["amount"] == beyond
+
+
+def test_the_client_and_the_web_ui_read_numbers_alike():
+    page = CLIENT.parents[1] / "web" / "src" / "wire" / "json.ts"
+    assert (CLIENT / "src" / "json.ts").read_text() == page.read_text()

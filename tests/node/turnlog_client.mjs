@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 const [source, url, session, message, decide] = process.argv.slice(2);
-const { Turnlog } = await import(source);
+const { stringify, Turnlog } = await import(source);
 const client = new Turnlog({ url });
 const events = [];
 const options = {};
@@ -16,8 +16,9 @@ for await (const event of client.ask(session, message, options)) {
   if (decide && event.type === "approval_requested") {
     const [approval] = await client.approvals();
     if (decide === "approve") await client.approve(approval.id, { amount: 2 });
+    else if (decide === "same") await client.approve(approval.id, { ...approval.args, to: "Eve" });
     else await client.reject(approval.id, "too much");
   }
 }
 const page = await client.messages(session);
-console.log(JSON.stringify({ events, kept: page.events }));
+console.log(stringify({ events, kept: page.events }));

@@ -2,6 +2,7 @@
 import { Asking, MOST_FAILURES, pause, type Request } from "./asking.ts";
 import type { TurnlogEvent } from "./events.ts";
 import { frames } from "./frames.ts";
+import { parse, stringify } from "./json.ts";
 
 export interface Settings {
   url: string;
@@ -159,7 +160,7 @@ export class Turnlog {
     const form = new FormData();
     form.append("file", file, name);
     const path = `${session(sessionId)}/files${uploadRoute(head)}`;
-    return (await this.#send(path, { method: "POST", body: form })).json() as never;
+    return parse(await (await this.#send(path, { method: "POST", body: form })).text());
   }
 
   #decide(approvalId: string, decision: object): Promise<Approval> {
@@ -169,10 +170,10 @@ export class Turnlog {
   async #json<T>(method: string, path: string, body?: unknown): Promise<T> {
     const init: RequestInit = { method };
     if (body !== undefined) {
-      init.body = JSON.stringify(body);
+      init.body = stringify(body);
       init.headers = { "content-type": "application/json" };
     }
-    return (await (await this.#send(path, init)).json()) as T;
+    return parse<T>(await (await this.#send(path, init)).text());
   }
 
   async *#stream(request: Request): AsyncGenerator<TurnlogEvent> {
@@ -180,7 +181,7 @@ export class Turnlog {
     const init: RequestInit = { headers };
     if (request.body !== undefined) {
       init.method = "POST";
-      init.body = JSON.stringify(request.body);
+      init.body = stringify(request.body);
       headers["content-type"] = "application/json";
     }
     const response = await this.#send(request.path, init);

@@ -1,5 +1,6 @@
 // Server-sent events, read from bytes.
 import type { TurnlogEvent } from "./events.ts";
+import { parse } from "./json.ts";
 
 /** The events of one connection until it ends or breaks. */
 export async function* frames(body: ReadableStream<Uint8Array>): AsyncGenerator<TurnlogEvent> {
@@ -14,7 +15,7 @@ export async function* frames(body: ReadableStream<Uint8Array>): AsyncGenerator<
       rest = parts.pop() ?? "";
       for (const frame of parts) {
         const data = frame.split("\n").find((line) => line.startsWith("data: "));
-        if (data) yield JSON.parse(data.slice(6)) as TurnlogEvent;
+        if (data) yield parse<TurnlogEvent>(data.slice(6));
       }
     }
   } finally {

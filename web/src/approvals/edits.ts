@@ -1,6 +1,6 @@
 /** Arguments that a person may change, each by its type. */
 import type { Schema } from "../wire/config";
-import { isNumber, numberOf, parse, stringify } from "../wire/json";
+import { isNumber, parse, stringify, type Digits } from "../wire/json";
 
 export type Args = Record<string, unknown>;
 export type FieldKind = "text" | "number" | "flag" | "choice" | "json";
@@ -63,4 +63,13 @@ export function edited(args: Args, fields: Field[], texts: Record<string, string
 
 export function changed(args: Args, texts: Record<string, string>): string[] {
   return Object.keys(texts).filter((name) => texts[name] !== shown(args[name]));
+}
+
+/** What a person typed; null where it is no number. Commas may only part thousands. */
+export function numberOf(typed: string): number | Digits | null {
+  const plain = typed.trim().replace(/^\+/, "");
+  const text = /^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(plain) ? plain.replaceAll(",", "") : plain;
+  const [whole, sign, before = "", after = "", power = ""] = /^(-?)(\d*)\.?(\d*)((?:[eE][+-]?\d+)?)$/.exec(text) ?? [];
+  if (whole === undefined || before + after === "") return null;
+  return parse(`${sign}${before.replace(/^0+(?=\d)/, "") || "0"}${after && `.${after}`}${power}`);
 }

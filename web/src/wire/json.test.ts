@@ -1,9 +1,9 @@
 /** What a person sees of a number and what is sent back is what came. */
 import { expect, test } from "vitest";
-import { edited, fieldsOf, shown } from "../approvals/edits";
+import { edited, fieldsOf, numberOf, shown } from "../approvals/edits";
 import { small, summary } from "../tools/body";
 import { number } from "../ui/format";
-import { Digits, numberOf, parse, stringify } from "./json";
+import { Digits, parse, stringify } from "./json";
 
 const KEPT = ["9007199254740993", "-9223372036854775809", "123456789012345678901234567890", "1000000000000000000000", "0.1000000000000000055", "12345678901234.123456789", "1e400", "1e-400", "1.00000000000000000001E+5"];
 
@@ -80,4 +80,14 @@ test("a result with such a number is a record, and rows are rows", () => {
 test("it counts as the nearest number", () => {
   const cost = parse<number>("0.1000000000000000055");
   expect([cost + 1, cost < 1, Math.max(cost, 0)]).toEqual([1.1, true, 0.1]);
+});
+
+test("a text of many millions of characters beside such a number is read", () => {
+  const long = `${"x".repeat(20_000_000)}${'\\"'.repeat(1_000_000)}`;
+  const value = parse<[string, Digits]>(`["${long}",9007199254740993]`);
+  expect([value[0].length, String(value[1])]).toEqual([21_000_000, "9007199254740993"]);
+});
+
+test("who writes JSON without knowing of it loses no digit either", () => {
+  expect(JSON.stringify({ id: parse("9007199254740993") })).toBe('{"id":"9007199254740993"}');
 });
