@@ -8,7 +8,8 @@ from web.browser import NARROW, WIDE, chromium, offences, tab
 from web.office import ANSWER, CREATE, PARALLEL, USER, office
 
 from turnlog.ports import Decision, Question
-from turnlog.simulator import Reply
+from turnlog.simulator import Reply, ToolCall, Usage
+from turnlog.tools.tool import tool
 from web import pictures
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
@@ -81,6 +82,40 @@ async def what_was_sent_is_what_was_shown(one, request):
     await one.page.get_by_text("10 values, all the same").wait_for()
     assert await one.page.get_by_role("tab", name="Diff 0").count() == 1
     await pictures.check(one, "difference", request, among=pictures.FEW)
+
+
+async def test_the_chart_has_its_scale_in_view_and_readable_at_every_width(browser):
+    says = Reply("Hello.", usage=Usage(input_tokens=20_000, output_tokens=3_000))
+    async with office(says) as here, tab(browser, here.url) as one:
+        await here.app.run_turn("Hi", session_id=await here.session(), user_id=USER)
+        await one.go("/usage")
+        for width, height in (WIDE, (820, 1100), NARROW):
+            await one.page.set_viewport_size({"width": width, "height": height})
+            await one.page.locator(".bars .bar").first.wait_for()
+            await pictures.fits(one.page)
+            for label in (one.page.locator(".bars text"), one.page.locator(".bar")):
+                box = await label.first.bounding_box()
+                assert box["x"] >= 0 and box["x"] + box["width"] <= width
+            assert (await one.page.locator(".bars text").first.bounding_box())["height"] >= 11
+
+
+async def test_a_wide_table_of_a_tool_has_all_its_columns(browser):
+    @tool(writes=False)
+    async def list_items() -> dict:
+        """Items."""
+        return {"value": [{f"field{n}": n for n in range(14)}], "total": 412}
+
+    says = Reply(ToolCall("list_items")), Reply("Here.")
+    async with office(*says, more=[list_items]) as here, tab(browser, here.url) as one:
+        await one.go(f"/s/{await here.session()}")
+        await one.ask("List")
+        await one.ended()
+        await one.page.get_by_role("button", name="List items").click()
+        await one.page.locator(".pairs").get_by_text("412").wait_for()
+        assert await one.page.get_by_role("columnheader").count() == 12
+        await one.page.get_by_role("button", name="Show all 14 columns").click()
+        assert await one.page.get_by_role("columnheader").count() == 14
+        await pictures.fits(one.page)
 
 
 async def test_the_slider_marks_what_was_asked_and_decided(browser):

@@ -21,6 +21,7 @@ export function SignInDialog(): ReactNode {
       {offer.kind === "code" ? (
         <>
           <p className="muted">Your organisation’s sign-in page opens. What you have written stays here.</p>
+          {failed && <p className="bad" role="alert">{failed}</p>}
           <div className="actions">
             <button type="button" className="button primary" onClick={go}>
               Sign in…
@@ -28,14 +29,13 @@ export function SignInDialog(): ReactNode {
           </div>
         </>
       ) : (
-        <TokenForm fail={setFailed} />
+        <TokenForm failed={failed} fail={setFailed} />
       )}
-      {failed && <p className="bad" role="alert">{failed}</p>}
     </Dialog>
   );
 }
 
-function TokenForm({ fail }: { fail: (why: string) => void }): ReactNode {
+function TokenForm({ failed, fail }: { failed: string; fail: (why: string) => void }): ReactNode {
   const [text, setText] = useState("");
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
@@ -56,7 +56,8 @@ function TokenForm({ fail }: { fail: (why: string) => void }): ReactNode {
       <p className="muted">
         Paste the token that the operator gave you (<code>turnlog token --user NAME</code>). It stays in this tab.
       </p>
-      <input type="password" autoComplete="off" value={text} onChange={(event) => setText(event.target.value)} aria-label="Token" placeholder="Token" />
+      <input type="password" autoComplete="off" value={text} onChange={(event) => setText(event.target.value)} aria-label="Token" placeholder="Token" aria-invalid={failed !== ""} />
+      {failed && <p className="bad small-text" role="alert">{failed}</p>}
       <div className="actions">
         <button type="submit" className="button primary" disabled={!text.trim()}>
           Sign in

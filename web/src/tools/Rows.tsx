@@ -1,11 +1,12 @@
-/** A table of records: the first twenty, sortable, numbers at the right. */
+/** A table of records: the first twenty rows and twelve columns, sortable, numbers at the right. */
 import { useMemo, useState, type ReactNode } from "react";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { inWords } from "../wire/config";
 import { count, number } from "../ui/format";
 import { isNumber, stringify } from "../wire/json";
 
-const FIRST = 20;
+const FIRST = 20; // rows
+const WIDE = 12; // columns
 
 interface Props {
   rows: Record<string, unknown>[];
@@ -13,8 +14,10 @@ interface Props {
   name: string;
 }
 
-export function Rows({ rows, columns, name }: Props): ReactNode {
+export function Rows({ rows, columns: known, name }: Props): ReactNode {
   const [all, setAll] = useState(false);
+  const [wide, setWide] = useState(false);
+  const columns = wide ? known : known.slice(0, WIDE);
   const [order, setOrder] = useState<{ column: string; up: boolean } | null>(null);
   const sorted = useMemo(() => (order ? sort(rows, order.column, order.up) : rows), [rows, order]);
   const press = (column: string): void =>
@@ -51,6 +54,11 @@ export function Rows({ rows, columns, name }: Props): ReactNode {
       {rows.length > FIRST && !all && (
         <button type="button" className="button ghost small" onClick={() => setAll(true)}>
           Show all {count(rows.length)}
+        </button>
+      )}
+      {known.length > WIDE && !wide && (
+        <button type="button" className="button ghost small" onClick={() => setWide(true)}>
+          Show all {count(known.length)} columns
         </button>
       )}
     </>

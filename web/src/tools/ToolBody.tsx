@@ -15,18 +15,14 @@ export function ToolBody({ value, name }: { value: unknown; name: string }): Rea
   const body = useMemo(() => bodyOf(value), [value]);
   switch (body.kind) {
     case "rows":
-      return <Rows rows={body.rows} columns={body.columns} name={name} />;
-    case "record":
       return (
-        <dl className="pairs">
-          {Object.entries(body.record).map(([key, each]) => (
-            <div key={key}>
-              <dt>{inWords(key)}</dt>
-              <dd>{each === null ? "—" : String(each)}</dd>
-            </div>
-          ))}
-        </dl>
+        <>
+          <Pairs record={body.beside} />
+          <Rows rows={body.rows} columns={body.columns} name={name} />
+        </>
       );
+    case "record":
+      return <Pairs record={body.record} />;
     case "text":
       return <p className="plain-text">{body.text || "(empty)"}</p>;
     case "json":
@@ -34,6 +30,21 @@ export function ToolBody({ value, name }: { value: unknown; name: string }): Rea
     case "large":
       return <Large text={body.text} bytes={body.size} rows={body.rows} value={value} name={name} />;
   }
+}
+
+function Pairs({ record }: { record: Record<string, unknown> }): ReactNode {
+  const pairs = Object.entries(record);
+  if (pairs.length === 0) return null;
+  return (
+    <dl className="pairs">
+      {pairs.map(([name, value]) => (
+        <div key={name}>
+          <dt>{inWords(name)}</dt>
+          <dd>{value === null ? "—" : String(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
 
 interface LargeProps {

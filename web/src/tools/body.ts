@@ -3,7 +3,7 @@ import { inWords } from "../wire/config";
 import { isNumber, parse, stringify } from "../wire/json";
 
 export type Body =
-  | { kind: "rows"; rows: Record<string, unknown>[]; columns: string[]; total: number }
+  | { kind: "rows"; rows: Record<string, unknown>[]; columns: string[]; beside: Record<string, unknown> }
   | { kind: "record"; record: Record<string, unknown> }
   | { kind: "text"; text: string }
   | { kind: "json"; value: unknown }
@@ -41,7 +41,7 @@ function parsedJson(text: string): unknown {
 }
 
 export function small(value: unknown, found = rowsIn(value)): Body {
-  if (found && found.length > 0) return { kind: "rows", rows: found, columns: columnsOf(found), total: found.length };
+  if (found && found.length > 0) return { kind: "rows", rows: found, columns: columnsOf(found), beside: besideOf(value) };
   if (isRecord(value) && Object.keys(value).length <= 40 && Object.values(value).every(isPlain)) {
     return { kind: "record", record: value };
   }
@@ -65,8 +65,14 @@ export function rowsIn(value: unknown): Record<string, unknown>[] | null {
 }
 
 function columnsOf(rows: Record<string, unknown>[]): string[] {
-  const names = new Set(rows.slice(0, 50).flatMap((row) => Object.keys(row)));
-  return [...names].filter((name) => !name.startsWith("@")).slice(0, 12);
+  const names = new Set(rows.flatMap((row) => Object.keys(row)));
+  return [...names].filter((name) => !name.startsWith("@"));
+}
+
+/** What comes with the rows: how many there are in all, whether there are more. */
+function besideOf(value: unknown): Record<string, unknown> {
+  if (!isRecord(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([name, each]) => !Array.isArray(each) && !name.startsWith("@")));
 }
 
 function sizeOf(value: unknown): number {
@@ -85,6 +91,7 @@ export function summary(args: Record<string, unknown>, value: unknown): string {
 }
 
 export function brief(value: unknown, most = 40): string {
-  const text = typeof value === "string" ? value : stringify(value);
+  const isList = Array.isArray(value) && value.length > 0 && value.every(isPlain);
+  const text = typeof value === "string" ? value : isList ? value.slice(0, most).map(String).join(", ") : stringify(value);
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }

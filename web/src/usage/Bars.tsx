@@ -3,24 +3,28 @@ import type { ReactNode } from "react";
 import { money } from "../ui/format";
 import { axisLabel, roundUp, type Series } from "./bill";
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 190, 60, 22, 10];
+const [HEIGHT, LEFT, BOTTOM, TOP] = [190, 60, 22, 10];
+const [NARROWEST, LABEL] = [6, 64]; // px of a day, and of its name below
 
 interface Props {
   series: Series;
   colourOf: (name: string) => string;
+  width: number; // px that there are
 }
 
-export function Bars({ series, colourOf }: Props): ReactNode {
+export function Bars({ series, colourOf, width }: Props): ReactNode {
   const most = roundUp(Math.max(...series.days.map((day) => day.usd), 0));
-  const step = (WIDTH - LEFT) / Math.max(1, series.days.length);
+  const days = Math.max(1, series.days.length);
+  const right = Math.max(width, LEFT + days * NARROWEST);
+  const step = (right - LEFT) / days;
   const bar = Math.min(22, step * 0.66);
   const y = (usd: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - usd / most);
-  const every = Math.ceil(series.days.length / 6);
+  const every = Math.ceil(LABEL / step);
   return (
-    <svg className="bars" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label="Cost by day. The tables below have the numbers.">
+    <svg className="bars" width={right} height={HEIGHT} role="img" aria-label="Cost by day. The tables below have the numbers.">
       {[0, 0.25, 0.5, 0.75, 1].map((part) => (
         <g key={part}>
-          <line x1={LEFT} x2={WIDTH} y1={y(most * part)} y2={y(most * part)} className="grid-line" />
+          <line x1={LEFT} x2={right} y1={y(most * part)} y2={y(most * part)} className="grid-line" />
           <text x={LEFT - 8} y={y(most * part) + 4} textAnchor="end">
             {axisLabel(most * part, most)}
           </text>

@@ -3,15 +3,15 @@ import { useEffect, useState, type ReactNode } from "react";
 import { useSearchParams } from "wouter";
 import { Download } from "lucide-react";
 import { amount, share } from "../chat/budget";
-import { config, me } from "../wire/config";
+import { agentName, me } from "../wire/config";
 import { get, request, sentence } from "../wire/http";
 import { useValue } from "../wire/observable";
 import { Frame } from "../ui/Frame";
 import { count, money } from "../ui/format";
 import { saveAs } from "../ui/save";
 import { useShortcuts } from "../ui/shortcuts";
-import { Bars } from "./Bars";
-import { lastDays, query, series, sum, type Bill, type Range } from "./bill";
+import { lastDays, query, sum, type Bill, type Range } from "./bill";
+import { Chart } from "./Chart";
 import { RangeMenu } from "./RangeMenu";
 import { footnote, SumTable } from "./Tables";
 
@@ -47,7 +47,7 @@ export default function UsagePage(): ReactNode {
           <h1 className="title">Usage<span className="wide-only"> and cost</span>{!all && user !== who?.id && ` of ${user}`}</h1>
           <RangeMenu range={range} set={setRange} />
           <button type="button" className="button" onClick={() => void save()} disabled={!bill}>
-            <Download aria-hidden /> <span className="wide-only">Download </span>CSV
+            <Download aria-hidden /> <span><span className="wide-only">Download </span>CSV</span>
           </button>
         </>
       }
@@ -71,10 +71,6 @@ export default function UsagePage(): ReactNode {
       </div>
     </Frame>
   );
-}
-
-function agentName(id: string): string {
-  return config.get()?.agents.find((agent) => agent.id === id)?.name ?? id;
 }
 
 function Budgets({ bill }: { bill: Bill }): ReactNode {
@@ -102,7 +98,7 @@ function Figures({ bill, range }: { bill: Bill; range: Range }): ReactNode {
       {figures.map(([name, value, more]) => (
         <div className="figure" key={name}>
           <span>{name}</span>
-          <p><b>{value}</b> {more}</p>
+          <p><b>{value}</b> <span>{more}</span></p>
         </div>
       ))}
     </div>
@@ -112,46 +108,4 @@ function Figures({ bill, range }: { bill: Bill; range: Range }): ReactNode {
 function short(tokens: number): string {
   if (tokens >= 1_000_000) return `${(tokens / 1_000_000).toFixed(2)} M`;
   return tokens >= 100_000 ? `${Math.round(tokens / 1000)} k` : count(tokens);
-}
-
-/** On a phone the chart is wider than the page: the newest days are in view. */
-function toTheNewest(box: HTMLDivElement | null): (() => void) | undefined {
-  if (!box) return undefined;
-  const resized = new ResizeObserver(() => (box.scrollLeft = box.scrollWidth));
-  resized.observe(box);
-  return () => resized.disconnect();
-}
-
-interface ChartProps {
-  bill: Bill;
-  range: Range;
-  by: "agent" | "model";
-  setBy: (by: "agent" | "model") => void;
-}
-
-function Chart({ bill, range, by, setBy }: ChartProps): ReactNode {
-  const shown = series(bill, by, range);
-  const colourOf = (name: string): string => `a${(shown.names.indexOf(name) % 6) + 1}`;
-  return (
-    <figure className="chart">
-      <figcaption>
-        <h2>Cost by day</h2>
-        <span className="legend">
-          {shown.names.slice(0, 6).map((name) => (
-            <span key={name}><i className={colourOf(name)} />{by === "agent" ? agentName(name) : name}</span>
-          ))}
-        </span>
-        <span className="tabs" role="group" aria-label="Split by">
-          {(["agent", "model"] as const).map((each) => (
-            <button key={each} type="button" className={by === each ? "chip on" : "chip"} aria-pressed={by === each} onClick={() => setBy(each)}>
-              {each === "agent" ? "Agent" : "Model"}
-            </button>
-          ))}
-        </span>
-      </figcaption>
-      <div className="bars-scroll" ref={toTheNewest} tabIndex={0} role="region" aria-label="Chart">
-        <Bars series={shown} colourOf={colourOf} />
-      </div>
-    </figure>
-  );
 }

@@ -92,3 +92,7 @@ export function inWords(name: string): string {
 export function agentIndex(id: string): number {
   return config.get()?.agents.findIndex((agent) => agent.id === id) ?? -1;
 }
+
+export function agentName(id: string): string {
+  return config.get()?.agents.find((agent) => agent.id === id)?.name ?? id;
+}
