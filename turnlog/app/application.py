@@ -1,6 +1,5 @@
 """The application: a Backend for transports, an ASGI app, and a library."""
 
-import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import tzinfo
@@ -15,12 +14,12 @@ from turnlog.app.adapters import (
     access_limits,
     approval_policy,
     authentication,
-    leaving_files,
     summaries,
     user_files,
     user_limits,
 )
 from turnlog.app.doors import mcp_door
+from turnlog.app.engines import provider
 from turnlog.app.registry import Roster
 from turnlog.app.turn_run import RunsTurns
 from turnlog.assertions import Assertions
@@ -49,7 +48,7 @@ from turnlog.ports.backend import OnLine, unheard
 from turnlog.ports.library import Library
 from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
-from turnlog.stores.raw_ledger import RawAnswers, keeping_raw
+from turnlog.stores.raw_ledger import RawAnswers
 from turnlog.telemetry.metrics import Metrics
 from turnlog.tools import client_tools
 from turnlog.tools.agents.listing import Row
@@ -131,7 +130,6 @@ class Turnlog(RunsTurns):
         self.estimates = Estimates(store, self._parts_for, self._budgets, self._book.rate)
         self._decisions = Decisions(store, self._turns, self._parts_for)
         self._healer = Healer(self._turns)
-        self._sim_key = secrets.token_hex(16)  # nobody else talks to the embedded simulation
         self._open: AsyncExitStack | None = None
         self._limits = settings.limits
         auth = authentication(settings)
@@ -204,20 +202,11 @@ class Turnlog(RunsTurns):
 
     @asynccontextmanager
     async def _answering(self, store: Store | None = None) -> AsyncIterator[None]:
-        """The engines, and the simulated Claude where there is no real one. `store`: it is open."""
-        async with AsyncExitStack() as stack:
-            base_url = self.settings.base_url
-            if self.settings.simulated:
-                from turnlog.simulator import SimulatedClaude
-
-                sim = SimulatedClaude(keep=10, key=self._sim_key)
-                base_url = await stack.enter_async_context(sim.serve())
-            key = self._sim_key if self.settings.simulated else self.settings.api_key or "none"
-            raw = await stack.enter_async_context(keeping_raw(self.settings))
-            provider = leaving_files(self.settings, key, base_url, store, self.files)
-            left = await stack.enter_async_context(provider)
-            args = (key, base_url, self.settings, self.metrics, raw, left)
-            await stack.enter_async_context(self._engines.opened(*args))
+        """The engines are open. `store`: it is open, too."""
+        async with (
+            provider(self.settings, self.metrics, self.files, store) as claude,
+            self._engines.opened(claude),
+        ):
             yield
 
     async def end_turns(self) -> None:

@@ -4,16 +4,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from turnlog.app.adapters import (
-    ENGINES,
-    NEEDS,
-    bus_for,
-    graph_agent,
-    graph_engine,
-    installed,
-    limit_all_nodes,
-)
+from turnlog.app.adapters import bus_for, limit_all_nodes
 from turnlog.app.application import Connection, Turnlog
+from turnlog.app.engines import ENGINES, NEEDS, graph_agent, graph_engine, installed
 from turnlog.app.registry import agents_of, with_agents
 from turnlog.config import Settings, load
 from turnlog.errors import ConfigError

@@ -68,11 +68,11 @@ class Engines:
         return self._open[name]
 
     @asynccontextmanager
-    async def opened(self, *args: Any) -> AsyncIterator[None]:
-        """Those that ship are made with these arguments, and the default one gets ready at once."""
+    async def opened(self, provider: Any) -> AsyncIterator[None]:
+        """Those that ship are made for this provider, and the default one gets ready at once."""
         async with AsyncExitStack() as stack:
             shipped = [name for name in self._known if name not in self._given]
-            made = {n: self._known[n](*args, soon=n == self.default) for n in shipped}
+            made = {n: self._known[n](provider, soon=n == self.default) for n in shipped}
             for name, engine in {**made, **self._given}.items():
                 await engine.open()
                 stack.push_async_callback(engine.close)
