@@ -23,14 +23,14 @@ def mcp_door(
 ) -> McpDoor:
     """Raises ConfigError for what cannot be offered. `inside`: what turns of this process get."""
     offered = AppOffer(agents, approval_policy(settings), inside)
-    asked = _asked(settings, [agent.id for agent in agents], offered)
+    names = _asked(settings, [agent.id for agent in agents], offered)
     return McpDoor(
         offered,
         auth,
         settings.origins,
         inside,
         writes,
-        agents=AgentTools(backend, asked) if asked else None,
+        agents=AgentTools(backend, names) if names else None,
         is_open=settings.serve_mcp,
     )
 

@@ -27,10 +27,10 @@ async def examine(
     answers = {"model": await _within(_model(settings, answering, engines))}
     await mcp.__aenter__()
     try:
-        found = await mcp.examine(LOCAL_USER)
+        servers = await mcp.examine(LOCAL_USER)
     finally:
         await mcp.__aexit__()
-    answers |= {f"mcp {name}": answer for name, answer in found.items()}
+    answers |= {f"mcp {name}": answer for name, answer in servers.items()}
     for connection in app._connections:
         if hasattr(connection, "examine"):
             name = type(connection).__name__

@@ -52,8 +52,8 @@ def _tools(path: str, agent_id: str) -> Sequence[Tool]:
     if not hasattr(loaded, name):
         why = modules.lacks(loaded, name)
         raise ConfigError(f"agents.{agent_id}: the tool {path!r} is not there. {why}")
-    found: Any = getattr(loaded, name)
-    tools = list(found) if isinstance(found, list | tuple) else [found]
+    value: Any = getattr(loaded, name)
+    tools = list(value) if isinstance(value, list | tuple) else [value]
     for tool in tools:
         if not isinstance(tool, Tool):
             raise ConfigError(f"agents.{agent_id}: {path!r} is not a tool: decorate it with @tool.")

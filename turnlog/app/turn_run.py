@@ -145,9 +145,9 @@ class TurnRun(Coroutine[Any, Any, TurnResult]):
         if isinstance(turn, TurnResult):
             return turn
         is_at_rest = app._turns.is_at_rest
-        tell = self._on_event
-        told = (lambda entry: tell(TurnEvent(entry))) if tell is not None else None
-        events = await app._following.events(user_id, turn, is_at_rest, told)
+        on_event = self._on_event
+        on_entry = (lambda entry: on_event(TurnEvent(entry))) if on_event is not None else None
+        events = await app._following.events(user_id, turn, is_at_rest, on_entry)
         await app._turns.rest(turn.turn_id)
         return app._outcome(turn, events)
 

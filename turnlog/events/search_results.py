@@ -30,11 +30,11 @@ def blocks_of(result: Any, most: int) -> list[Block] | None:
     if not isinstance(result, dict) or result.get("type") != "search_results":
         return None
     try:
-        found = msgspec.convert(result, SearchResults)
+        search = msgspec.convert(result, SearchResults)
     except msgspec.ValidationError:
         return None
     blocks: list[Block] = []
-    for each in found.results:
+    for each in search.results:
         texts = [text for text in each.content if text.strip()]
         most -= sum(map(len, texts))
         if most < 0:

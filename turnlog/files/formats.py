@@ -64,11 +64,11 @@ WANTED: dict[FileKind, str] = {
 
 def recognize(head: bytes, name: str, wanted: FileKind) -> str:
     """The media type of a file that begins like this. Raises Unreadable where it is another one."""
-    found = media_type(head, name)
-    if found is None or FORMATS[found].kind != wanted:
-        what = FORMATS[found].words if found else "something else"
+    media = media_type(head, name)
+    if media is None or FORMATS[media].kind != wanted:
+        what = FORMATS[media].words if media else "something else"
         raise Unreadable(f"This must be {WANTED[wanted]}; what is in the file is {what}.")
-    return found
+    return media
 
 
 def media_type(head: bytes, name: str) -> str | None:

@@ -110,11 +110,11 @@ class FileLibrary:
     async def add(self, user_id: str, session_id: str, path: Path) -> File:
         """A file of this machine, whatever kind it is. Raises what `receive` raises."""
         with await asyncio.to_thread(path.open, "rb") as file:
-            found = media_type(file.read(HEAD), path.name)
-            if found is None:
+            media = media_type(file.read(HEAD), path.name)
+            if media is None:
                 raise Unreadable(f"{path.name!r} is no file of a kind that is taken.")
             file.seek(0)
-            kind = FORMATS[found].kind
+            kind = FORMATS[media].kind
             return await self.receive(Upload(user_id, session_id, kind, path.name, _pieces(file)))
 
     async def _keep(self, upload: Upload, spooled: "_Spooled", folder: Path) -> File:
@@ -261,20 +261,20 @@ def check_pages(wanted: Sequence[int], pages: int) -> None:
 
 def _read_pages(path: Path, wanted: Sequence[int]) -> list[Page]:
     """Line by line, up to the last one wanted."""
-    found: dict[int, str] = {}
+    pages: dict[int, str] = {}
     left, room = set(wanted), MOST_TEXT
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if number in left:
                 text = msgspec.json.decode(line, type=str)
                 room -= len(text)
-                if room < 0 and found:
+                if room < 0 and pages:
                     raise TooLarge(f"Pages 1 to {number - 1} are as many as are given out at once.")
-                found[number] = text
+                pages[number] = text
                 left.discard(number)
             if not left:
                 break
-    return [Page(number, found[number]) for number in wanted if number in found]
+    return [Page(number, pages[number]) for number in wanted if number in pages]
 
 
 def _first_pages(path: Path, most: int) -> list[Page]:

@@ -204,8 +204,8 @@ class _Team:
     def _log_tools(self, agent: Agent, tools: ToolBox) -> None:
         """What the agent may call, where the start of the turn did not say it."""
         names = [spec.name for spec in tools.specs]
-        said = agent.tool_names if agent.id == self._parts.session.agent_id else None
-        if names != said:
+        known = agent.tool_names if agent.id == self._parts.session.agent_id else None
+        if names != known:
             facts = {"agent": agent.id, "tools": ",".join(names)}
             _log.info("agent has tools", extra={"facts": facts})
 

@@ -100,10 +100,10 @@ class Notices:
         self, event: Event, user_id: str, place: tuple[str, str], key: str, at: str
     ) -> list[Notice]:
         rule = RULES.get(type(event))
-        said = rule(event) if rule else None
-        if said is None:
+        notice = rule(event) if rule else None
+        if notice is None:
             return []
-        kind, facts = said
+        kind, facts = notice
         where = {"sessionId": place[0], "turnId": place[1], "userId": user_id}
         body = _encode({"type": kind, "timestamp": at, "data": where | facts}).decode()
         return [

@@ -55,6 +55,6 @@ def _used(events: Sequence[Event]) -> tuple[TokenUsage, Decimal | None]:
 
 
 def _open_approvals(events: Sequence[Event]) -> list[str]:
-    asked = [event.approval_id for event in events if isinstance(event, k.ApprovalRequested)]
+    questions = [event.approval_id for event in events if isinstance(event, k.ApprovalRequested)]
     decided = {event.approval_id for event in events if isinstance(event, k.ApprovalResolved)}
-    return [approval for approval in asked if approval not in decided]
+    return [approval for approval in questions if approval not in decided]

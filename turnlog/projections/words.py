@@ -60,11 +60,11 @@ def result(value: Any) -> str:
 
 def decision(event: k.ApprovalResolved, asked: Asked) -> str:
     """Who decided, why, and what they changed."""
-    said = f"by {event.decided_by}"
+    words = f"by {event.decided_by}"
     question = asked.get(event.approval_id)
     if isinstance(event.args, dict):
-        said += f", changed: {changes(question.args if question else {}, event.args)}"
-    return said + (f": {event.reason}" if event.reason else "")
+        words += f", changed: {changes(question.args if question else {}, event.args)}"
+    return words + (f": {event.reason}" if event.reason else "")
 
 
 def changes(before: Args, after: Args) -> str:

@@ -66,10 +66,10 @@ def request(call: ToolUse, tool: Tool, approval_id: str, policy: Policy) -> Appr
 def description(tool: Tool, args: dict[str, Any]) -> str:
     """One line for a person. The arguments are the model's words: they may not break out of it."""
     try:
-        said = _described(tool, _with_defaults(tool, args))
+        text = _described(tool, _with_defaults(tool, args))
     except Exception:  # the tool's own words do not fit these arguments
-        said = _plainly(tool.name, args)
-    return _one_line(said, LONGEST_DESCRIPTION)
+        text = _plainly(tool.name, args)
+    return _one_line(text, LONGEST_DESCRIPTION)
 
 
 def _with_defaults(tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
@@ -94,10 +94,10 @@ def _described(tool: Tool, args: dict[str, Any]) -> str:
 
 
 def _plainly(name: str, args: dict[str, Any]) -> str:
-    told = ", ".join(
+    arguments = ", ".join(
         f"{_words(key)} {_one_line(_text(value), LONGEST_VALUE)}" for key, value in args.items()
     )
-    return _words(name).capitalize() + (f": {told}" if told else "")
+    return _words(name).capitalize() + (f": {arguments}" if arguments else "")
 
 
 def _words(name: str) -> str:

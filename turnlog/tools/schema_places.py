@@ -133,10 +133,10 @@ def _inner(key: str, value: Any) -> Iterable[Schema]:
 
 
 def _at(reference: str, root: Schema) -> Schema:
-    found = root
+    place = root
     for step in reference.removeprefix("#").split("/")[1:]:
-        found = _dict(found).get(step.replace("~1", "/").replace("~0", "~"))
-    return found if reference.startswith("#") else None
+        place = _dict(place).get(step.replace("~1", "/").replace("~0", "~"))
+    return place if reference.startswith("#") else None
 
 
 def _each(value: Any) -> list[Any]:

@@ -206,9 +206,9 @@ def tool(
     def make(function: Callable[..., Any]) -> Tool:
         declaration.check_function(function)
         called = name or function.__name__
-        found = judge(called) if writes is None else Judgement(writes, f"it says writes={writes}")
+        verdict = judge(called) if writes is None else Judgement(writes, f"it says writes={writes}")
         rights = Identity(identity or {})
-        return _make(function, called, rights, rules | found._asdict() | {"timeout": timeout})
+        return _make(function, called, rights, rules | verdict._asdict() | {"timeout": timeout})
 
     return make if function is None else make(function)
 

@@ -16,15 +16,15 @@ _NO_CHOICE = re.compile(r"Invalid enum value .+ - at `\$\.(\w+)`", re.DOTALL)
 
 def misfit(error: Exception, kind: Any) -> str:
     """The error of a decoder in a sentence: with the nearest field, or the allowed values."""
-    said = f"{error}."
+    problem = f"{error}."
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        return said
+        return problem
     if unknown := _UNKNOWN.fullmatch(str(error)):
         known = kind.__struct_encode_fields__
-        return f"{said}{did_you_mean(unknown[1], known)} There are: {', '.join(known)}."
+        return f"{problem}{did_you_mean(unknown[1], known)} There are: {', '.join(known)}."
     if choice := _NO_CHOICE.fullmatch(str(error)):
-        return f"{said}{_allowed(kind, choice[1])}"
-    return said
+        return f"{problem}{_allowed(kind, choice[1])}"
+    return problem
 
 
 def refuse_misspelt(names: Collection[str], known: Collection[str]) -> None:

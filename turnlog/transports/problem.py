@@ -54,8 +54,8 @@ def response(
 
 async def of(request: Request, error: Exception) -> Response:
     """For any error."""
-    told = explained if isinstance(error, errors.TurnlogError) else unexplained
-    return await told(request, error)
+    explain = explained if isinstance(error, errors.TurnlogError) else unexplained
+    return await explain(request, error)
 
 
 async def explained(request: Request, error: Exception) -> Response:

@@ -202,17 +202,17 @@ class Following:
         """While nothing comes from other nodes: what they keep, and when a turn of theirs ends."""
         position = after.position
         newest = await self._store.newest_turn(user_id, session_id)
-        told = newest.id if newest and newest.state not in OPEN else None
+        ended_id = newest.id if newest and newest.state not in OPEN else None
         while self._bus.away is not None:
             log = await self._store.read(user_id, session_id, after=position, limit=FEW)
             shown = [entry for entry in log if not entry.envelope.internal]
             position = log[-1].position if log else position
             newest = await self._store.newest_turn(user_id, session_id)
-            if newest and newest.state not in OPEN and newest.id != told and len(log) < FEW:
-                told = newest.id
+            if newest and newest.state not in OPEN and newest.id != ended_id and len(log) < FEW:
+                ended_id = newest.id
                 first = newest.first_seq - 1
                 whole = await self._store.read(user_id, session_id, after=first)
-                turn = [entry for entry in whole if entry.turn_id == told]
+                turn = [entry for entry in whole if entry.turn_id == ended_id]
                 if not any(isinstance(entry.event, Error) for entry in turn):
                     shown.append(completed_again(turn))
             yield [LiveEvent(entry, self._encode(entry)) for entry in shown]

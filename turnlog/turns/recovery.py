@@ -86,17 +86,17 @@ def _mend(state: TurnState, pending: Sequence[Approval], erased: Collection[str]
     and what people are asked. Of a call that may be the one whose result was erased nothing more
     is said, because a call has one result.
     """
-    asked = {each.tool_use_id: each for each in pending}
-    sure = asked.keys() | state.standing.started
+    approvals = {each.tool_use_id: each for each in pending}
+    sure = approvals.keys() | state.standing.started
     state.standing.approvals = {
         call: ApprovalState(approval_id=each.id, args=each.args, args_hash=each.args_hash)
-        for call, each in asked.items()
+        for call, each in approvals.items()
     }
     if "tool_result" in erased:
         for call in state.open_calls.keys() - sure:
             del state.open_calls[call]
     for call in sure - state.open_calls.keys():
-        name = asked[call].tool_name if call in asked else UNNAMED
+        name = approvals[call].tool_name if call in approvals else UNNAMED
         use = k.ToolUse(tool_use_id=call, tool_name=name, args={})
         state.open_calls[call] = OpenCall(call=use, agent=state.agent)
 

@@ -92,14 +92,14 @@ class _Made(NamedTuple):
 
 async def _summarized(leaving: Sequence[Stamped], opening: Opening, mover: Mover) -> _Made:
     """The summary, or why there is none."""
-    asked = Leaving(
+    request = Leaving(
         agent_id=mover.speaker,
         model=mover.model,
         prompt=lambda: mover.prompt_of(leaving, opening),
         text=lambda: digest(opening, leaving),
     )
     try:
-        summary = await mover.summarizer.summarize(asked, mover.guard)
+        summary = await mover.summarizer.summarize(request, mover.guard)
     except TurnlogError as failure:
         return _Made(problem=(failure.code, str(failure)))
     except Exception:  # a bug, here or in a model of somebody's own: not worth a turn

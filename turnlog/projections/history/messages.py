@@ -57,15 +57,15 @@ def tell(
     `opening`: None: that of the log. `fully` follows from the log. See `History` for the rest,
     and `mended` for `ended`.
     """
-    told = History(
+    history = History(
         speaker,
         prefix=prefix,
         opening=opening_of(log) if opening is None else opening,
         forgotten=_last_move(log) if thoughts else math.inf,
     )
-    told.add(log, files)
+    history.add(log, files)
     fully = was_mended_in_full(log)
-    return told.telling(files, to_be_answered=to_be_answered, fully=fully, ended=ended)
+    return history.telling(files, to_be_answered=to_be_answered, fully=fully, ended=ended)
 
 
 class History:
@@ -175,8 +175,8 @@ class History:
                 continue
             match entry.envelope.event:
                 case k.UserMessageSent(content=content, message_id=message_id):
-                    said = {"type": "text", "text": content}
-                    add(messages, "user", [*files.get(message_id, ()), said])
+                    text = {"type": "text", "text": content}
+                    add(messages, "user", [*files.get(message_id, ()), text])
                 case k.Message() as message:
                     add(messages, "assistant", self._blocks_of(message, entry, running))
                 case k.ToolResult() as result:
@@ -294,10 +294,10 @@ def answer_blocks(message: k.Message, calls: Iterable[k.ToolUse]) -> list[Block]
 def result_block(result: k.ToolResult) -> Block:
     """A tool's result as the model is told it."""
     block: Block = {"type": "tool_result", "tool_use_id": result.tool_use_id}
-    found = blocks_of(result.result, MOST_OF_A_RESULT) if result.success else None
-    if found is not None:
+    sources = blocks_of(result.result, MOST_OF_A_RESULT) if result.success else None
+    if sources is not None:
         notes = [{"type": "text", "text": f"[{result.note}]"}] if result.note else []
-        return block | {"content": [*found, *notes]}
+        return block | {"content": [*sources, *notes]}
     text = as_text(result.result if result.success else result.error or "")
     if len(text) > MOST_OF_A_RESULT:
         text = f"{text[:MOST_OF_A_RESULT]}\n[cut off here: {len(text)} characters in all]"

@@ -44,8 +44,8 @@ def plain(messages: Sequence[ApiMessage]) -> Plain | None:
         if message["role"] != expected or not is_whole:
             return None
         if expected == "user":
-            said = _after_results(content, are_open) if are_open else content
-            if said is None or not _are_words(said):
+            words = _after_results(content, are_open) if are_open else content
+            if words is None or not _are_words(words):
                 return None
             if not are_open:
                 last_turn, settled = index, len(calls)

@@ -12,12 +12,12 @@ from turnlog.events.usage import parts_of
 
 
 def unpaired_tools(log: Sequence[Stamped], running: set[str]) -> Iterator[str]:
-    asked = {entry.event.tool_use_id: entry for entry in log if isinstance(entry.event, k.ToolUse)}
+    calls = {entry.event.tool_use_id: entry for entry in log if isinstance(entry.event, k.ToolUse)}
     answered = {entry.event.tool_use_id for entry in log if isinstance(entry.event, k.ToolResult)}
-    for tool, entry in asked.items():
+    for tool, entry in calls.items():
         if tool not in answered and entry.turn_id not in running:
             yield f"{tool} was asked for and has no result"
-    yield from (f"{tool} has a result and was not asked for" for tool in answered - asked.keys())
+    yield from (f"{tool} has a result and was not asked for" for tool in answered - calls.keys())
 
 
 def orphan_approvals(log: Sequence[Stamped], running: set[str]) -> Iterator[str]:

@@ -73,8 +73,8 @@ def _began_otherwise(turn: Turn, first: Stamped) -> Iterator[str]:
     if turn.started_at and not -1 <= seconds_from(turn.started_at, first.envelope.time) < AT_ONCE:
         yield f"turns {turn.id}: started_at not as the log has it"
     event = first.event
-    told = event.request_id if isinstance(event, k.UserMessageSent) else UNSET
-    if told is not UNSET and told != turn.request_id:
+    request_id = event.request_id if isinstance(event, k.UserMessageSent) else UNSET
+    if request_id is not UNSET and request_id != turn.request_id:
         yield f"turns {turn.id}: request_id not as the log has it"
 
 

@@ -19,27 +19,27 @@ BEGUN = ("in_doubt", "happened", "did_not_happen")  # of a call that surely has 
 def mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
     """A call that began was asked for, allowed with these arguments, and ended as the log says."""
     runs = _runs(evidence.session.user_id, log)
-    asked = {
+    times = {
         entry.event.tool_use_id: entry.envelope.time
         for entry in log
         if isinstance(entry.event, k.ToolUse)
     }
-    found = {row["tool_use_id"]: row for row in evidence.tables["tool_runs"]}
-    for tool, row in found.items():
+    rows = {row["tool_use_id"]: row for row in evidence.tables["tool_runs"]}
+    for tool, row in rows.items():
         if tool not in runs:
             yield f"tool_runs {tool}: it began and was not asked for"
         elif runs[tool]["args_hash"] != row["args_hash"]:
             yield f"tool_runs {tool}: it began without being allowed"
         elif any(row[name] != value for name, value in runs[tool].items()):
             yield f"tool_runs {tool}: {difference(runs[tool], row)}"
-        elif not _is_in_time(row, tool, asked):
+        elif not _is_in_time(row, tool, times):
             yield f"tool_runs {tool}: created_at is before its call"
         if not _is_hashed(row):
             yield f"tool_runs {tool}: args not as they were hashed"
         elif row["idempotency_key"] != idempotency_key(row["session_id"], tool, row["args_hash"]):
             yield f"tool_runs {tool}: idempotency_key not as it was made"
     begun = [tool for tool, run in runs.items() if run["status"] in BEGUN]
-    yield from (f"tool_runs {tool}: the row is missing" for tool in begun if tool not in found)
+    yield from (f"tool_runs {tool}: the row is missing" for tool in begun if tool not in rows)
 
 
 def _runs(user_id: str, log: Sequence[Stamped]) -> dict[str, Row]:
@@ -86,15 +86,16 @@ def _allowed_hashes(log: Sequence[Stamped]) -> dict[str, str]:
     hashes = {
         e.tool_use_id: hash_of(e.args) for entry in log if isinstance(e := entry.event, k.ToolUse)
     }
-    asked = {e.approval_id: e for entry in log if isinstance(e := entry.event, k.ApprovalRequested)}
-    hashes |= {question.tool_use_id: "" for question in asked.values()}
+    requests = [entry.event for entry in log if isinstance(entry.event, k.ApprovalRequested)]
+    questions = {request.approval_id: request for request in requests}
+    hashes |= {question.tool_use_id: "" for question in questions.values()}
     for entry in log:
         if (
             isinstance(e := entry.event, k.ApprovalResolved)
             and e.approved
-            and e.approval_id in asked
+            and e.approval_id in questions
         ):
-            hashes[asked[e.approval_id].tool_use_id] = e.args_hash
+            hashes[questions[e.approval_id].tool_use_id] = e.args_hash
     return hashes
 
 

@@ -101,10 +101,10 @@ async def call(
     """Not `client.call_tool`: it refuses a result that breaks the server's own output schema,
     and a model that is told of a failure does again what was done.
     """
-    asked = types.CallToolRequestParams(
+    params = types.CallToolRequestParams(
         name=name, arguments=arguments, _meta=cast(types.RequestParamsMeta, meta) or None
     )
-    request = types.CallToolRequest(params=asked)
+    request = types.CallToolRequest(params=params)
     return await client.session.send_request(request, types.CallToolResult)
 
 

@@ -87,13 +87,13 @@ class SignIn:
 
 async def _asked(issuer: Issuer) -> _Endpoints:
     try:
-        found = await get_json(issuer.discovery, _Endpoints)
+        endpoints = await get_json(issuer.discovery, _Endpoints)
     except Exception as error:
         raise Unauthorized(_AWAY) from error
-    named = (found.authorization_endpoint, found.token_endpoint)
-    if found.issuer != issuer.name or not all(map(keeps_secrets, named)):
+    named = (endpoints.authorization_endpoint, endpoints.token_endpoint)
+    if endpoints.issuer != issuer.name or not all(map(keeps_secrets, named)):
         raise Unauthorized(_AWAY)
-    return found
+    return endpoints
 
 
 async def _post(url: str, form: dict[str, str]) -> _Tokens:

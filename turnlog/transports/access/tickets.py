@@ -49,12 +49,12 @@ async def issue(tickets: Tickets, user: User, path: str) -> Issued:
 
 async def use(tickets: Tickets, text: str, path: str) -> User:
     """Whose ticket it is. It opens nothing any more, also where it was for another path."""
-    found = None
+    ticket = None
     if text.isascii() and len(text) <= MOST_TICKET:
-        found = await tickets.take_ticket(_digest(text))
-    if found is None or found.path != path:
+        ticket = await tickets.take_ticket(_digest(text))
+    if ticket is None or ticket.path != path:
         raise Unauthorized("The ticket is used, expired, or for another path. Get a new one.")
-    return msgspec.json.decode(found.holder, type=User)
+    return msgspec.json.decode(ticket.holder, type=User)
 
 
 def _digest(text: str) -> str:

@@ -151,8 +151,8 @@ class Guards:
     async def _identified(self, who: Who, request: Request, given: Tickets) -> User:
         guard = self._guards[who]
         authorization = request.headers.get("authorization", "")
-        asked = request.scope.get("query_string")
-        text = request.query_params.get(tickets.QUERY) if asked else None
+        query = request.scope.get("query_string")
+        text = request.query_params.get(tickets.QUERY) if query else None
         if text is not None and not authorization and (who, request.method) == ("user", "GET"):
             return await tickets.use(given, text, route_path(request.scope))
         user = await guard(authorization)

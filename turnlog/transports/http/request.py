@@ -103,8 +103,8 @@ def decoded(raw: bytes, kind: type[A], *, exact: bool = False) -> A:
     """
     body = raw or b"{}"
     try:
-        found: A = numbers.decode(body, kind) if exact else msgspec.json.decode(body, type=kind)
-        return found
+        value: A = numbers.decode(body, kind) if exact else msgspec.json.decode(body, type=kind)
+        return value
     except msgspec.ValidationError as error:
         raise BadInput(f"The body does not fit: {misfit(error, kind)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

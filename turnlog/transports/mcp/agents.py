@@ -104,13 +104,13 @@ class AgentTools:
         try:
             while True:
                 waits = await self._told(caller, user, turn, before)
-                asked = await self._to_ask(caller, user, waits)
-                if not asked:
+                questions = await self._to_ask(caller, user, waits)
+                if not questions:
                     return await self._result(caller, user, turn, waits)
                 if caller.asks_with_result:
-                    return caller.questions(asked, f"{turn.session_id}_{turn.first_seq}")
+                    return caller.questions(questions, f"{turn.session_id}_{turn.first_seq}")
                 before = await telling.last_number(self._backend, user.id, turn.session_id)
-                if not await self._decided(caller, user, turn, asked[0]):
+                if not await self._decided(caller, user, turn, questions[0]):
                     return await self._result(caller, user, turn, waits)
         except asyncio.CancelledError:
             self._later(self._backend.stop_turn(user.id, turn.session_id))
@@ -228,14 +228,14 @@ class AgentTools:
         state = await self._state(user, turn, record, waits)
         open_ = waits.open if waits is not None else ()
         notes = [WAITS.format(a.description, a.approval_id, turn.session_id) for a in open_]
-        said = [message.content for message in record.messages if message.content]
+        texts = [message.content for message in record.messages if message.content]
         error = record.error.error if record.error else ""
-        text = "\n\n".join([*said, *notes, *([error] if error else [])])
+        text = "\n\n".join([*texts, *notes, *([error] if error else [])])
         facts: dict[str, Any] = {
             "session": turn.session_id,
             "turn": turn.turn_id,
             "status": state,
-            "text": "\n\n".join(said),
+            "text": "\n\n".join(texts),
             "approvals": [_approval(approval) for approval in open_],
             "citations": [c for message in record.messages for c in message.citations],
         }

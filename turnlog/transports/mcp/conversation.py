@@ -58,7 +58,7 @@ class Conversation:
 
     def questions(self, approvals: list[ApprovalRequested], state: str) -> m.InputRequiredResult:
         """The result of a call that needs answers first."""
-        asked: dict[str, Any] = {
+        requests: dict[str, Any] = {
             approval.approval_id: m.ElicitRequest(
                 params=m.ElicitRequestFormParams(
                     message=approval.description, requested_schema=SCHEMA
@@ -66,7 +66,7 @@ class Conversation:
             )
             for approval in approvals
         }
-        return m.InputRequiredResult(input_requests=asked, request_state=state)
+        return m.InputRequiredResult(input_requests=requests, request_state=state)
 
     async def ask(self, approval: ApprovalRequested) -> Decision | None:
         """Ask on the stream of the call. None: the person did not decide."""
@@ -84,8 +84,8 @@ class Conversation:
 
 
 def _decisions(answers: Mapping[str, Any]) -> dict[str, Decision]:
-    found = {name: _decision(answer) for name, answer in answers.items()}
-    return {name: decision for name, decision in found.items() if decision is not None}
+    decisions = {name: _decision(answer) for name, answer in answers.items()}
+    return {name: decision for name, decision in decisions.items() if decision is not None}
 
 
 def _decision(answer: Any) -> Decision | None:

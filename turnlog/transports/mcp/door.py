@@ -99,9 +99,9 @@ class McpDoor:
             return {"type": "http.request", "body": b"", "more_body": False}
 
         headers = [(b"accept", b"application/json"), (SESSION.encode(), session_id.encode())]
-        asked = {**scope, "method": "DELETE", "headers": headers}
+        request = {**scope, "method": "DELETE", "headers": headers}
         with self._sessions.request(scope[USER].id, session_id) as session:
-            await server.handle(asked, nothing, _unheard)
+            await server.handle(request, nothing, _unheard)
             self._sessions.ended(session)
 
     async def _watch(self, method: str, session: OpenSession, send: Send, message: Message) -> None:

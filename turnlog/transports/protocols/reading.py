@@ -71,14 +71,14 @@ class TurnRecord:
 def turns(entries: Sequence[Stamped]) -> list[TurnRecord]:
     """The turns of a page, oldest first. One whose question is above the page is left out."""
     records: dict[str, TurnRecord] = {}
-    told = s.Story()
+    story = s.Story()
     for entry in entries:
         event, envelope = entry.event, entry.envelope
         if isinstance(event, k.UserMessageSent):
             records[entry.turn_id] = TurnRecord(
                 entry.turn_id, event, entry.seq or 0, envelope.time, envelope.time
             )
-        steps = list(told.take(entry))
+        steps = list(story.take(entry))
         record = records.get(entry.turn_id)
         if record is None:
             continue

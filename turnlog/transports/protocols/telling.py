@@ -116,14 +116,14 @@ async def began_at(backend: Backend, user_id: str, turn: StartedTurn) -> float:
 
 async def entries_of(backend: Backend, user_id: str, turn: StartedTurn) -> list[Stamped]:
     """The kept events of one turn that a user may see."""
-    found: list[Stamped] = []
+    entries: list[Stamped] = []
     after = turn.first_seq - 1
     while True:
         page = await backend.store.read(user_id, turn.session_id, after=after, limit=PAGE)
         mine = [entry for entry in page if entry.turn_id == turn.turn_id]
-        found += [entry for entry in mine if not entry.envelope.internal]
+        entries += [entry for entry in mine if not entry.envelope.internal]
         if len(page) < PAGE or len(mine) < len(page):
-            return found
+            return entries
         after = page[-1].position
 
 

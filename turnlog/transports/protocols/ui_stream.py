@@ -124,13 +124,13 @@ def _files(message: Json) -> list[Sent]:
 @understood
 def _decisions(message: Json) -> dict[str, Decision]:
     """The approvals that the client has answered."""
-    found: dict[str, Decision] = {}
+    decisions: dict[str, Decision] = {}
     for part in message.get("parts") or ():
         approval = part.get("approval") or {}
         if part.get("state") == "approval-responded" and approval.get("id"):
-            reason = approval.get("reason")
-            found[approval["id"]] = Decision(approved=bool(approval.get("approved")), reason=reason)
-    return found
+            approved, reason = bool(approval.get("approved")), approval.get("reason")
+            decisions[approval["id"]] = Decision(approved=approved, reason=reason)
+    return decisions
 
 
 # what the client is told
@@ -203,9 +203,9 @@ def _called(step: s.Called) -> list[Json]:
 
 
 def _asked(step: s.Asked) -> list[Json]:
-    asked = step.approval
-    return [{"type": "tool-approval-request", "approvalId": asked.approval_id,
-             "toolCallId": asked.tool_use_id, "reason": asked.description}]  # fmt: skip
+    approval = step.approval
+    return [{"type": "tool-approval-request", "approvalId": approval.approval_id,
+             "toolCallId": approval.tool_use_id, "reason": approval.description}]  # fmt: skip
 
 
 def _decided(step: s.Decided) -> list[Json]:
@@ -264,9 +264,9 @@ def _ui_messages(record: reading.TurnRecord, *, answered: bool) -> list[Json]:
     question = record.question
     parts: list[Json] = [{"type": "text", "text": question.content}]
     parts += [_file(file) for file in question.files]
-    asked = {"id": question.message_id, "role": "user", "parts": parts}
+    message = {"id": question.message_id, "role": "user", "parts": parts}
     if not answered:
-        return [asked]
+        return [message]
     answer: list[Json] = []
     message_id = ""
     for part in record.parts:
@@ -277,7 +277,7 @@ def _ui_messages(record: reading.TurnRecord, *, answered: bool) -> list[Json]:
         answer += PARTS[type(part)](part)
     about = {"turnlog": {"error": record.error.error}} if record.error else {}
     shown = {"id": record.turn_id, "role": "assistant", "parts": answer, "metadata": about}
-    return [asked, shown] if answer or record.error else [asked]
+    return [message, shown] if answer or record.error else [message]
 
 
 def _file(file: Json) -> Json:

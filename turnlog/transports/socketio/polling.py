@@ -96,10 +96,10 @@ async def _packets(connection: Connection, receive: Receive) -> list[str]:
             body = await _body(receive, most)
     finally:
         connection.reading = None
-    said = body.decode().split(BETWEEN)
-    if len(said) > MOST_PACKETS:
+    packets = body.decode().split(BETWEEN)
+    if len(packets) > MOST_PACKETS:
         raise TooMuch
-    return said
+    return packets
 
 
 async def _body(receive: Receive, most: int) -> bytes:

@@ -57,8 +57,8 @@ def payload(items: Sequence[msgspec.Raw], kind: type[T]) -> T:
     if len(items) > 2:
         raise BadInput("Send one object with the event.")
     try:
-        found: T = numbers.decode(items[1] if len(items) == 2 else b"{}", kind)
-        return found
+        value: T = numbers.decode(items[1] if len(items) == 2 else b"{}", kind)
+        return value
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise BadInput(f"The payload does not fit: {misfit(error, kind)}") from None
 

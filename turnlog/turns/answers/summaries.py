@@ -115,8 +115,8 @@ class ModelSummarizer:
 
 def _plain(model: str, leaving: Leaving) -> Prompt:
     text = f"<conversation>\n{leaving.text()}\n</conversation>\n\n{INSTRUCTIONS}"
-    said = [{"role": "user", "content": [{"type": "text", "text": text}]}]
-    return Prompt(model=model, system="", messages=said, max_tokens=SUMMARY_TOKENS)
+    messages = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+    return Prompt(model=model, system="", messages=messages, max_tokens=SUMMARY_TOKENS)
 
 
 def _summary(prompt: Prompt, message: Message) -> Summary:
@@ -132,5 +132,5 @@ def _summary(prompt: Prompt, message: Message) -> Summary:
 
 def _text(message: Message) -> str:
     """What the compaction holds, or the answer's own words."""
-    found = [block.get("content") for block in message.blocks if block["type"] == "compaction"]
-    return next((text for text in found if isinstance(text, str)), message.content)
+    summaries = [block.get("content") for block in message.blocks if block["type"] == "compaction"]
+    return next((text for text in summaries if isinstance(text, str)), message.content)

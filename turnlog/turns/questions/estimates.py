@@ -95,7 +95,7 @@ class _LogWith:
     async def excerpt(self, user_id: str, session_id: str, *, anchor: int, after: int) -> Excerpt:
         log = await self._log.excerpt(user_id, session_id, anchor=anchor, after=after)
         place = log.entries[-1].position + 1 if log.entries else after + 1
-        asked = Envelope(
+        placed = Envelope(
             event=self._asked,
             event_id=new_id(),
             time=now(),
@@ -104,8 +104,8 @@ class _LogWith:
             internal=False,
             kept=True,
         )
-        asking = numbered(asked, session_id, self._turn.id, place)
-        return msgspec.structs.replace(log, entries=[*log.entries, asking])
+        entry = numbered(placed, session_id, self._turn.id, place)
+        return msgspec.structs.replace(log, entries=[*log.entries, entry])
 
 
 async def _counted(prompt: Prompt, answerer: Model | Engine) -> int:

@@ -74,11 +74,11 @@ def is_structured(request: Request) -> bool:
 
 
 def files_come_before_text(request: Request) -> Found:
-    said = -1
+    newest = -1
     for placed in request.blocks:
         if placed.role == "user" and placed.block["type"] == "text":
-            said = placed.message
-        elif placed.block["type"] in FILES and said == placed.message:
+            newest = placed.message
+        elif placed.block["type"] in FILES and newest == placed.message:
             yield placed.at, "the text about this file stands before it"
 
 

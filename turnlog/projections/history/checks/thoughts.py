@@ -90,5 +90,5 @@ def is_prefilled(request: Request) -> bool:
 
 
 def ends_in_space(block: Json) -> bool:
-    said = word(block, "text")
-    return block["type"] == "text" and said != said.rstrip()
+    text = word(block, "text")
+    return block["type"] == "text" and text != text.rstrip()

@@ -79,9 +79,9 @@ def unanswered(request: Request) -> list[Placed]:
 
 def orphans(request: Request) -> list[Placed]:
     """Results without a call in the message before."""
-    asked = {(p.message + 1, word(p.block, "id")) for p in request.of("tool_use")}
+    calls = {(p.message + 1, word(p.block, "id")) for p in request.of("tool_use")}
     results = request.of("tool_result")
-    return [p for p in results if (p.message, word(p.block, "tool_use_id")) not in asked]
+    return [p for p in results if (p.message, word(p.block, "tool_use_id")) not in calls]
 
 
 def results_are_single(request: Request) -> Found:

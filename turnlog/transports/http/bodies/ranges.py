@@ -27,11 +27,11 @@ class Slice(NamedTuple):
 
 def wanted(headers: Mapping[str, str], etag: str, size: int) -> Slice | None:
     """The part that is asked for; None: the whole file. An empty one cannot be given."""
-    asked = _ONE.fullmatch(headers.get("range", "").strip())
+    span = _ONE.fullmatch(headers.get("range", "").strip())
     condition = headers.get("if-range")
-    if asked is None or (condition is not None and condition.strip() != etag):
+    if span is None or (condition is not None and condition.strip() != etag):
         return None
-    first, last = asked[1], asked[2]
+    first, last = span[1], span[2]
     if first and last and int(first) > int(last):
         return None  # "an invalid range": section 14.1.1
     if first:
@@ -41,6 +41,6 @@ def wanted(headers: Mapping[str, str], etag: str, size: int) -> Slice | None:
 
 def is_known(headers: Mapping[str, str], etag: str) -> bool:
     """Whether the client has this content already: `If-None-Match`."""
-    told = headers.get("if-none-match", "")
-    names = (each.strip().removeprefix("W/") for each in told.split(","))
-    return told.strip() == "*" or etag in names
+    tags = headers.get("if-none-match", "")
+    names = (each.strip().removeprefix("W/") for each in tags.split(","))
+    return tags.strip() == "*" or etag in names

@@ -22,11 +22,11 @@ async def sessions(request: UserRequest) -> Response:
     limit = request.number("limit", 50, least=1, most=200)
     store = request.backend.store
     await keep(store, request.user, "", f"sessions of {user or 'everybody'}")
-    found = await store.audit.sessions(
+    sessions = await store.audit.sessions(
         user_id=user, search=search, limit=limit + 1, after=request.cursor()
     )
-    cursor = found[limit - 1].id if len(found) > limit else None
-    page = [shown(session) | {"userId": session.user_id} for session in found[:limit]]
+    cursor = sessions[limit - 1].id if len(sessions) > limit else None
+    page = [shown(session) | {"userId": session.user_id} for session in sessions[:limit]]
     return json_response({"sessions": page, "cursor": cursor})
 
 
@@ -34,8 +34,8 @@ async def reads(request: UserRequest) -> Response:
     """What auditors have read, newest first."""
     limit = request.number("limit", 100, least=1, most=1000)
     session_id = request.text("session", most=MOST_USER) or None
-    found = await request.backend.store.audit.reads(session_id=session_id, limit=limit)
-    return json_response({"reads": found})
+    reads = await request.backend.store.audit.reads(session_id=session_id, limit=limit)
+    return json_response({"reads": reads})
 
 
 async def raw(request: UserRequest) -> Response:

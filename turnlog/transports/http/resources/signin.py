@@ -16,8 +16,8 @@ class Code(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=T
 
 
 def _sign_in(request: UserRequest) -> SignIn:
-    found: SignIn = request.http.app.state.sign_in
-    return found
+    sign_in: SignIn = request.http.app.state.sign_in
+    return sign_in
 
 
 async def offer(request: UserRequest) -> Response:

@@ -76,10 +76,10 @@ async def _turn(
 
 async def _shown_again(backend: Backend, user_id: str, session: Session) -> telling.Steps:
     page = await telling.page_of(backend, user_id, session.id, limit=MOST_SHOWN)
-    told = telling.all_steps(page)
+    steps = telling.all_steps(page)
     kinds = (s.Began, s.Waits)  # which tools are the client's, and what is open
-    open_steps = [step for step in told if isinstance(step, kinds)]
-    waits = bool(told) and isinstance(told[-1], s.Waits)
+    open_steps = [step for step in steps if isinstance(step, kinds)]
+    waits = bool(steps) and isinstance(steps[-1], s.Waits)
     yield [Snapshot(reading.turns(page)), *open_steps, *([] if waits else [Nothing()])]
 
 
@@ -130,7 +130,7 @@ async def _decisions(
     backend: Backend, user_id: str, session_id: str, given: RunInput
 ) -> dict[str, Decision]:
     """Answers to interrupts, and results of the client's own tools, by approval."""
-    found = {str(entry.get("interruptId")): _decision(entry) for entry in given.resume}
+    decisions = {str(entry.get("interruptId")): _decision(entry) for entry in given.resume}
     results = []
     for message in reversed(given.messages):
         if message.get("role") != "tool":
@@ -145,8 +145,8 @@ async def _decisions(
         for message in results:
             approval_id = open_calls.get(str(message.get("toolCallId")))
             if approval_id is not None:
-                found[approval_id] = _result(message)
-    return found
+                decisions[approval_id] = _result(message)
+    return decisions
 
 
 @understood

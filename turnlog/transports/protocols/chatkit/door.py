@@ -119,8 +119,8 @@ async def _frames(result: Any) -> AsyncIterator[bytes]:
         async for frame in result:
             yield frame
     except (TurnlogError, NotFoundError) as error:
-        told = {"type": "error", "code": "custom", "message": str(error), "allow_retry": False}
-        yield b"data: %s\n\n" % msgspec.json.encode(told)
+        problem = {"type": "error", "code": "custom", "message": str(error), "allow_retry": False}
+        yield b"data: %s\n\n" % msgspec.json.encode(problem)
 
 
 @lru_cache

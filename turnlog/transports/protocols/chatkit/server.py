@@ -66,12 +66,12 @@ class LogStore(Store[Context]):
         self, limit: int, after: str | None, order: str, context: Context
     ) -> c.Page[c.ThreadMetadata]:
         store = context.backend.store
-        found = await store.list_sessions(context.user_id, limit=limit + 1, after=after)
-        page = [_thread(session) for session in found[:limit]]
-        last = page[-1].id if len(found) > limit else None
+        sessions = await store.list_sessions(context.user_id, limit=limit + 1, after=after)
+        page = [_thread(session) for session in sessions[:limit]]
+        last = page[-1].id if len(sessions) > limit else None
         if order == "asc":
             page.reverse()
-        return c.Page(data=page, has_more=len(found) > limit, after=last)
+        return c.Page(data=page, has_more=len(sessions) > limit, after=last)
 
     async def delete_thread(self, thread_id: str, context: Context) -> None:
         """It is archived: still readable for an audit, and gone from the list."""

@@ -163,16 +163,16 @@ async def results(
     backend: Backend, user_id: str, outputs: dict[str, Any]
 ) -> tuple[str, dict[str, Decision]]:
     """The session that waits for these results of the client's calls, and its answers."""
-    found: dict[str, Decision] = {}
+    decisions: dict[str, Decision] = {}
     session_id = ""
     for approval in await backend.store.list_approvals(user_id, status="pending"):
         if approval.tool_use_id in outputs:
             value = value_of(outputs[approval.tool_use_id])
-            found[approval.id] = Decision(approved=True, args={CLIENT_RESULT: value})
+            decisions[approval.id] = Decision(approved=True, args={CLIENT_RESULT: value})
             session_id = approval.session_id
-    if not found:
+    if not decisions:
         raise NotFound("No call waits for these results.")
-    return session_id, found
+    return session_id, decisions
 
 
 def key_of(request: UserRequest) -> str:

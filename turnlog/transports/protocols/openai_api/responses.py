@@ -127,11 +127,11 @@ async def list_items(request: UserRequest) -> Response:
     page = await telling.page_of(
         backend, user_id, request.id("conversation_id"), limit=min(limit * 5, 1000)
     )
-    found = [item for record in reading.turns(page) for item in items_of(record)][-limit:]
+    listed = [item for record in reading.turns(page) for item in items_of(record)][-limit:]
     if request.query("order") != "asc":
-        found.reverse()
-    ends = {"first_id": found[0]["id"], "last_id": found[-1]["id"]} if found else {}
-    return json_response({"object": "list", "data": found, "has_more": False, **ends})
+        listed.reverse()
+    ends = {"first_id": listed[0]["id"], "last_id": listed[-1]["id"]} if listed else {}
+    return json_response({"object": "list", "data": listed, "has_more": False, **ends})
 
 
 def items_of(record: reading.TurnRecord) -> list[Json]:
@@ -140,11 +140,11 @@ def items_of(record: reading.TurnRecord) -> list[Json]:
     teller = items.Teller(turn, "", 0)
     content: list[Json] = [{"type": "input_text", "text": record.question.content}]
     content += [_attached(file) for file in record.question.files]
-    asked = {"id": record.question.message_id, "type": "message", "role": "user",
+    question = {"id": record.question.message_id, "type": "message", "role": "user",
              "status": "completed", "content": content}  # fmt: skip
     for step in record.steps:
         _run(teller, step)
-    return [asked, *teller.response["output"]]
+    return [question, *teller.response["output"]]
 
 
 def _attached(file: Json) -> Json:
@@ -205,20 +205,20 @@ async def _session_of(request: UserRequest, approval_id: str) -> str:
 
 async def _answers(request: UserRequest, given: list[Json]) -> dict[str, Decision]:
     """Only what comes after the last message: a program may send all that was before."""
-    found: dict[str, Decision] = {}
+    decisions: dict[str, Decision] = {}
     outputs: Json = {}
     last = max((at for at, item in enumerate(given) if item.get("role")), default=-1)
     for item in given[last + 1 :]:
         if item.get("type") == "mcp_approval_response":
             approved = item.get("approve") is True
             decision = Decision(approved=approved, reason=item.get("reason"))
-            found[str(item.get("approval_request_id"))] = decision
+            decisions[str(item.get("approval_request_id"))] = decision
         elif item.get("type") == "function_call_output":
             outputs[str(item.get("call_id"))] = item.get("output")
     if outputs:
         _, results = await asking.results(request.backend, request.user.id, outputs)
-        found |= results
-    return found
+        decisions |= results
+    return decisions
 
 
 async def _teller(request: UserRequest, turn: StartedTurn, model: str, **more: Any) -> items.Teller:
