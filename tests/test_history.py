@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from turnlog.events import kinds as k
+from turnlog.projections.history.fold import history, tell
 from turnlog.projections.history.lint import lint
-from turnlog.projections.history.messages import MOST_OF_A_RESULT, history, tell
+from turnlog.projections.history.messages import MOST_OF_A_RESULT
 from turnlog.projections.history.request import Request
 from turnlog.projections.history.window.fold import Window
 from turnlog.simulator import rules, sign

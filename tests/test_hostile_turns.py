@@ -3,7 +3,7 @@
 from hostile_model import BEGIN, end, head, hostile, text
 
 from turnlog import Agent, Settings, create_app
-from turnlog.projections.history.messages import LEFT_OUT, history
+from turnlog.projections.history.fold import LEFT_OUT, history
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
 from turnlog.testing.apps import kept_events

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turnlog.config import Settings
-from turnlog.projections.history.messages import NOT_OURS_TO_JUDGE
+from turnlog.projections.history.clean import NOT_OURS_TO_JUDGE
 from turnlog.simulator import (
     Break,
     Cut,

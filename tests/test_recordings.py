@@ -24,7 +24,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.chunks import as_one
 from turnlog.events.rows import codec
-from turnlog.projections.history.messages import history
+from turnlog.projections.history.fold import history
 from turnlog.speaking.answer import read_answer
 from turnlog.testing import samples as s
 

@@ -8,8 +8,8 @@ from turnlog import Agent, Settings, create_app, tool
 from turnlog.events import kinds as k
 from turnlog.events.rows.record import stamped
 from turnlog.ports import Decision
-from turnlog.projections.history.clean import CleanHistory
-from turnlog.projections.history.messages import add, mended
+from turnlog.projections.history.clean import CleanHistory, mended
+from turnlog.projections.history.messages import add
 from turnlog.projections.proof import prove
 from turnlog.simulator import (
     RawBlock,

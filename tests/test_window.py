@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from turnlog.events import kinds as k
 from turnlog.events.content import usage_of
-from turnlog.projections.history.messages import history
+from turnlog.projections.history.fold import history
 from turnlog.projections.history.window.digest import MOST_OF_ALL, digest
 from turnlog.projections.history.window.fold import Window
 from turnlog.projections.history.window.opening import MOST_SUMMARY, Opening, after, opening_of

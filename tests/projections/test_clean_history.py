@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from turnlog.projections.history import clean, repair
 from turnlog.projections.history.clean import (
     ENDS_WITHOUT_SPACE,
+    NOT_OURS_TO_JUDGE,
     Checked,
     CleanHistory,
     last_turn,
+    mended,
 )
 from turnlog.projections.history.lint import lint
-from turnlog.projections.history.messages import NOT_OURS_TO_JUDGE, mended
 from turnlog.projections.history.plain import Plain, plain
 from turnlog.projections.history.request import Request
 from turnlog.testing.samples import call, text

@@ -16,7 +16,9 @@ from turnlog.events.rows.erasure import what_is_left
 from turnlog.events.rows.record import ERASED, NO_SEAL, records
 from turnlog.pipeline.context.windows import SessionWindow, Windows
 from turnlog.ports import Excerpt
-from turnlog.projections.history.messages import add, mended, tell
+from turnlog.projections.history.clean import mended
+from turnlog.projections.history.fold import tell
+from turnlog.projections.history.messages import add
 from turnlog.projections.history.window.fold import Window
 from turnlog.projections.history.window.size import Room, Size
 from turnlog.stores.memory.store import MemoryStore

@@ -39,7 +39,7 @@ from turnlog.ports import (
 )
 from turnlog.projections.citations import Source
 from turnlog.projections.history.attachments import FILE_TOOL, named, needs_tool, plan, tokens_of
-from turnlog.projections.history.messages import tell
+from turnlog.projections.history.fold import tell
 from turnlog.projections.history.window.opening import Opening
 from turnlog.projections.history.window.size import room_for
 

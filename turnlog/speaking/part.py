@@ -9,15 +9,8 @@ from msgspec.structs import replace
 from turnlog.events import kinds as k
 from turnlog.events.usage import searches_of
 from turnlog.ports import Batch, OpenCall, Output, Prompt, Seat, Straight
-from turnlog.projections.history.clean import CleanHistory
-from turnlog.projections.history.messages import (
-    add,
-    answer_blocks,
-    container_of,
-    mended,
-    repair_record,
-    result_block,
-)
+from turnlog.projections.history.clean import CleanHistory, mended, repair_record
+from turnlog.projections.history.messages import add, answer_blocks, container_of, result_block
 from turnlog.speaking.answer import Answer
 
 NOT_HERE = "You work on a part of the task. Finish it; you cannot hand over."

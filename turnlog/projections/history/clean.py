@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from turnlog.events import kinds as k
+from turnlog.events.base import Stamped
 from turnlog.projections.history.blocks import is_server_result
 from turnlog.projections.history.checks.files import (
     CITED,
@@ -21,11 +23,13 @@ from turnlog.projections.history.checks.files import (
     is_citing,
 )
 from turnlog.projections.history.lint import Finding, lint
+from turnlog.projections.history.messages import ApiMessage
 from turnlog.projections.history.plain import Plain, plain
 from turnlog.projections.history.repair import repair
 from turnlog.projections.history.request import Request
 
-ApiMessage = dict[str, Any]
+# What the model sent goes back with whatever the API has put into it, known to us or not.
+NOT_OURS_TO_JUDGE = frozenset(("blocks-are-known", "fields-are-known"))
 ENDS_WITHOUT_SPACE = "prefill-ends-without-space"  # a rule about the last word alone
 # Blocks that no rule counts over the whole history, but for what `Seen` counts.
 COUNTED = frozenset(
@@ -211,6 +215,41 @@ class CleanHistory(msgspec.Struct):
         if not 0 < size <= len(messages) or self.without != without:
             return 0
         return size if messages[size - 1] is self.last else 0
+
+
+def mended(
+    messages: list[ApiMessage],
+    *,
+    to_be_answered: Set[str] = frozenset(),
+    fully: bool = False,
+    ended: bool = False,
+    clean: CleanHistory | None = None,
+) -> Checked:
+    """The messages with every broken rule repaired; unchanged if no rule is broken.
+
+    `fully`: also repair blocks and fields that the model sent and we do not know. This is for a
+    model that rejects its own blocks. `ended`: the assistant does not go on from its last word.
+    `clean`: what was clean before is not checked again.
+    """
+    without = frozenset[str]() if fully else NOT_OURS_TO_JUDGE
+    without = without | {ENDS_WITHOUT_SPACE} if ended else without
+    return (clean or CleanHistory()).check(messages, frozenset(to_be_answered), without)
+
+
+def repair_record(repaired: Sequence[Finding]) -> k.HistoryRepaired | None:
+    """What is kept of these repairs."""
+    repairs = [{"rule": finding.rule, "place": finding.place} for finding in repaired]
+    return k.HistoryRepaired(repairs=repairs) if repairs else None
+
+
+def was_mended_in_full(log: Iterable[Stamped]) -> bool:
+    """Whether the model has rejected blocks that it had sent itself."""
+    events = (entry.event for entry in log)
+    return any(is_in_full(event) for event in events if isinstance(event, k.HistoryRepaired))
+
+
+def is_in_full(record: k.HistoryRepaired) -> bool:
+    return any(each["rule"] in NOT_OURS_TO_JUDGE for each in record.repairs)
 
 
 def _place(finding: Finding) -> float:

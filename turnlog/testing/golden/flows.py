@@ -22,8 +22,8 @@ from turnlog.events.base import Stamped
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.rows.record import Record, stamped
 from turnlog.ports import Question, Store
+from turnlog.projections.history.fold import history
 from turnlog.projections.history.lint import Finding, lint
-from turnlog.projections.history.messages import history
 from turnlog.projections.history.request import Request
 from turnlog.projections.proof import prove
 from turnlog.projections.transcript import Shown

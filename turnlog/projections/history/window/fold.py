@@ -13,15 +13,10 @@ from turnlog.events.base import Stamped
 from turnlog.ports import Excerpt
 from turnlog.ports.files import Told
 from turnlog.projections.history.attachments import plan
-from turnlog.projections.history.clean import Checked, CleanHistory
+from turnlog.projections.history.clean import Checked, CleanHistory, is_in_full, repair_record
+from turnlog.projections.history.fold import Files, History
 from turnlog.projections.history.lint import Finding
-from turnlog.projections.history.messages import (
-    Files,
-    History,
-    container_of,
-    is_in_full,
-    repair_record,
-)
+from turnlog.projections.history.messages import container_of
 from turnlog.projections.history.window.memory import bytes_kept, bytes_of
 from turnlog.projections.history.window.opening import NO_OPENING, Opening
 from turnlog.projections.history.window.size import Measure
