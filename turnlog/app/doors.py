@@ -23,7 +23,7 @@ def mcp_door(
 ) -> McpDoor:
     """Raises ConfigError for what cannot be offered. `inside`: what turns of this process get."""
     offered = AppOffer(agents, approval_policy(settings), inside)
-    names = _asked(settings, [agent.id for agent in agents], offered)
+    names = _agents_named(settings, [agent.id for agent in agents], offered)
     return McpDoor(
         offered,
         auth,
@@ -35,19 +35,19 @@ def mcp_door(
     )
 
 
-def _asked(settings: Settings, agents: Sequence[str], offer: Offer) -> list[str]:
+def _agents_named(settings: Settings, agents: Sequence[str], offer: Offer) -> list[str]:
     """The agents that `mcp_agents` names. Raises ConfigError for one that is not there, and for
     one whose tool would have the name of another tool.
     """
-    wanted = [name.strip() for name in settings.mcp_agents.split(",") if name.strip()]
-    if EVERY in wanted:
-        wanted = list(agents)
+    names = [name.strip() for name in settings.mcp_agents.split(",") if name.strip()]
+    if EVERY in names:
+        names = list(agents)
     taken = {tool.spec.name for tool in offer.tools}
-    for name in wanted:
+    for name in names:
         if name not in agents:
             there = ", ".join(agents)
             raise ConfigError(f"mcp_agents: {name!r} is no agent of: {there}.")
         if tool_name(name) in taken:
             raise ConfigError(f"mcp_agents: two tools are called {tool_name(name)!r}. Rename one.")
         taken.add(tool_name(name))
-    return wanted
+    return names

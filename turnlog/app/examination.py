@@ -1,4 +1,4 @@
-"""Whether those whom the app talks to answer: the model, the MCP servers, the connections."""
+"""Whether the model, the MCP servers and the connections answer."""
 
 import asyncio
 from collections.abc import Callable

@@ -100,7 +100,7 @@ def _budgets(agent: Agent) -> list[Any]:
 
 
 class Roster:
-    """The agents, and which of them a user may use. Whom one may not use is not there for one."""
+    """The agents, and which of them a user may use. For a user, the others do not exist."""
 
     def __init__(self, agents: Sequence[Agent]) -> None:
         self._all = {agent.id: agent for agent in agents}

@@ -119,12 +119,12 @@ class Settings:
 
     @property
     def most_writes(self) -> int:
-        """A minute. Who may send more messages may change more."""
+        """A minute. It grows with `messages_a_minute`."""
         return self.writes_a_minute or WRITES_A_MESSAGE * self.messages_a_minute
 
     @property
     def most_connections(self) -> int:
-        """At once. Who may run more turns may watch more."""
+        """At once. It grows with `turns_at_once`."""
         return self.connections_at_once or CONNECTIONS_A_TURN * self.turns_at_once
 
     @property

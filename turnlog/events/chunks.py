@@ -19,7 +19,7 @@ def is_chunk(outputs: Sequence[object]) -> TypeGuard[Sequence[Chunk]]:
 
 
 def are_chunks(outputs: Sequence[object]) -> TypeGuard[Sequence[Chunk]]:
-    """Whether there is nothing but chunks here; so it is where nothing is."""
+    """Whether all of these are chunks; also where there are none."""
     return CHUNKS.issuperset(map(type, outputs))
 
 

@@ -68,7 +68,7 @@ class UserMessageSent(Event, frozen=True, kw_only=True, tag="user_message_sent")
     sampling: Sampling | UnsetType = UNSET
     client_tools: list[dict[str, Any]] = []  # that the client runs in this turn
     request_id: str | None | UnsetType = UNSET  # that the client gave; UNSET: older than this field
-    roles: list[str] | UnsetType = UNSET  # of whoever asked, where agents are for roles
+    roles: list[str] | UnsetType = UNSET  # of the asker, where agents are for roles
 
 
 class ThinkingStart(Event, frozen=True, kw_only=True, tag="thinking_start"):

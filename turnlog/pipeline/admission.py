@@ -48,7 +48,7 @@ async def admitted_files(
     return files
 
 
-def sent(question: Question, files: Sequence[File]) -> k.UserMessageSent:
+def question_event(question: Question, files: Sequence[File]) -> k.UserMessageSent:
     """The event that a question begins its turn with."""
     return k.UserMessageSent(
         message_id=question.message_id or new_id(),

@@ -45,7 +45,7 @@ async def followed(
 ) -> Batch:
     """The same batch. An answer in it knows whether its citations hold, and where they stand.
 
-    `sources`: what its agent was given when it was asked, None where nobody knows; `found`: what
+    `sources`: what its agent was given when it was asked; None: that is not known. `found`: what
     searches have found since.
     """
     message = _answer_in(batch)

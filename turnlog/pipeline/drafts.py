@@ -63,7 +63,7 @@ class Draft(msgspec.Struct, kw_only=True):
         return msgspec.structs.replace(self, blocks=new, goes_on=True)
 
     def grow(self, later: "Draft") -> None:
-        """Put what was saved later to it."""
+        """Add what was saved later."""
         self.reported = later.reported
         for block in later.blocks:
             mine = self.blocks[-1] if self.blocks else None
@@ -114,10 +114,10 @@ class Drafts(msgspec.Struct, kw_only=True):
 
     index: int  # the next place on screen
     answers: list[Draft]
-    open: list[str] | None = None  # the message ids of all that are being written; None: these
+    open: list[str] | None = None  # message ids of all that are being written; None: of `answers`
 
     def grow(self, later: "Drafts") -> None:
-        """Put what was saved later to it."""
+        """Add what was saved later."""
         known = {draft.message_id: draft for draft in self.answers}
         for draft in later.answers:
             if draft.goes_on and draft.message_id in known:

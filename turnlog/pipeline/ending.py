@@ -47,7 +47,7 @@ def left_open(state: TurnState, failure: BaseException | None) -> list[Batch]:
 
 
 def error_of(state: TurnState, failure: BaseException | None) -> k.Error | None:
-    """What the user is told of the failure. A stop is none."""
+    """What the user is told of the failure. A stop is no failure."""
     match failure:
         case None | asyncio.CancelledError():
             return None

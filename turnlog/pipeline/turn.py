@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from turnlog.errors import AlreadyDecided, Archived, ContentErased, TurnOver
 from turnlog.events import kinds as k
 from turnlog.events.base import Attributed, Envelope
-from turnlog.pipeline.admission import admitted_files, sent
+from turnlog.pipeline.admission import admitted_files, question_event
 from turnlog.pipeline.citing import can_be_followed, followed
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.ending import (
@@ -62,8 +62,8 @@ async def begin(
 ) -> TurnState:
     """Keep the user's message. From here on it cannot be lost.
 
-    `set_off` is called when it is on disk, before it is shown: to send it to those who watch takes
-    longer than to set off the turn, which then asks its model first.
+    `set_off` is called when it is on disk, and before it is shown: showing it takes longer, and the
+    model should be asked first.
     """
     files = await admitted_files(question, parts.limits, parts.session.user_id, parts.files)
     session = parts.session
@@ -79,7 +79,7 @@ async def begin(
     state.file_ids = question.file_ids
     state.standing.brought = question.client_tools
 
-    placed = place(normalize(Batch([sent(question, files)]), state), state)
+    placed = place(normalize(Batch([question_event(question, files)]), state), state)
     turn = replace(turn, started_at=placed[0].time)  # one look at the clock: it may jump
 
     def begun(turn: Turn) -> None:

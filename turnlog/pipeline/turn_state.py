@@ -108,10 +108,6 @@ class TurnState:
         for draft in self.drafts.values():
             draft.message_id = fresh.get(draft.message_id, draft.message_id)
 
-    def _found_out(self, event: k.ToolResult) -> None:
-        if event.success:  # of one that failed the model is told no more than the error
-            self.found += blocks_of(event.result, MOST_OF_A_RESULT) or ()
-
     def kept(self, event: Event, agent: AgentRef, internal: bool) -> None:
         """The event is on disk: only now does it count."""
         match event:
@@ -122,9 +118,7 @@ class TurnState:
             case k.AgentChanged():
                 self.agent = agent  # the event is from the agent that takes over
             case k.ToolResult():
-                self.open_calls.pop(event.tool_use_id, None)
-                self._owes_answer = True
-                self._found_out(event)
+                self._closed(event)
             case k.ApprovalRequested():
                 self.standing.approvals[event.tool_use_id] = ApprovalState(
                     approval_id=event.approval_id, args=event.args, args_hash=event.args_hash
@@ -145,6 +139,12 @@ class TurnState:
             self.tools_used.append(call.tool_name)
         else:  # a hand-over: the other agent's earlier answer is old
             self.answers.pop(call.tool_name.removeprefix(HANDOVER), None)
+
+    def _closed(self, result: k.ToolResult) -> None:
+        self.open_calls.pop(result.tool_use_id, None)
+        self._owes_answer = True
+        if result.success:  # or else the model is told the error alone
+            self.found += blocks_of(result.result, MOST_OF_A_RESULT) or ()
 
     def _answered(self, message: k.Message, agent: AgentRef) -> None:
         drafts = self.drafts.items()

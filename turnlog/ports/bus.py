@@ -67,7 +67,7 @@ class Bus(Protocol):
         """Tell every process. A signal may get lost: who needs its effect checks, and repeats it.
 
         stop: stop the turn of this session. wake: a turn of this session is over, or waits, or
-        has taken a decision. Decided: take it, whoever works on its turn.
+        has taken a decision. Decided: for the process that works on its turn.
         """
         ...
 

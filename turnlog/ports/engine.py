@@ -1,4 +1,4 @@
-"""Who answers: agents, the team that they are, and engines that run such a team by themselves."""
+"""Who answers: agents, their team, and engines that run a team by themselves."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field

@@ -24,8 +24,8 @@ def not_straight(chunks: object) -> bool:
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a model is told in one call.
 
-    It is not to be changed, nor anything in it: its messages are told again in later calls, also
-    of later turns. Who has to change some copies them.
+    Nothing in it may be changed: its messages are told again in later calls, also of later turns.
+    To change some, copy them.
     """
 
     model: str

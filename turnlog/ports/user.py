@@ -19,7 +19,7 @@ class User:
 
     @classmethod
     def named(cls, user: "User | str") -> "User":
-        """Somebody of whom only the id is known has no role."""
+        """The user; one that is given by its id alone has no role."""
         return user if isinstance(user, User) else cls(id=user)
 
     @property

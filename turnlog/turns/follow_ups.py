@@ -78,7 +78,7 @@ class ClaimNotes:
     """
 
     def __init__(self, store: Store, publish: Publish) -> None:
-        """`publish`: whoever watches a session is told which numbers the notes have."""
+        """`publish`: those who watch a session must know the numbers of the notes."""
         self._store = store
         self._publish = publish
         self._waiting: asyncio.Queue[EndedTurn] = asyncio.Queue(MOST_WAITING)

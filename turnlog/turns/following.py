@@ -30,9 +30,9 @@ IsAtRest = Callable[[str, StartedTurn], Awaitable[bool]]  # of this user
 class Silence:
     """Tells whether the turn that somebody watches has ended without their seeing it.
 
-    The node that ended it may have been cut off, and have died before it could say so. Only one
-    who waits for the end of a turn asks, after two signs of life with nothing in between, and
-    the end must be missing twice: it may be on its way.
+    The node that ended it may have been cut off, and have died before it could say so. The store is
+    asked after two signs of life with nothing in between, if an end is expected. The end must be
+    missing twice, because it may be on its way.
     """
 
     __slots__ = ("_last", "_missing", "_session_id", "_signs", "_store", "_turn_id", "_user_id")
@@ -69,7 +69,7 @@ class Newest:
     __slots__ = ("_give", "_wakes_for", "entry")
 
     def __init__(self, give: Give | None, *, wakes_for: Collection[type] = ()) -> None:
-        """`wakes_for`: events that wake it all the same."""
+        """`wakes_for`: events that wake it, and that `give` does not get."""
         self.entry: Stamped | None = None
         self._give = give
         self._wakes_for = wakes_for
@@ -223,7 +223,8 @@ class Following:
 
         Zero if the log has events that the bus has not, or if the cursor is not from this log.
         One if a turn runs, or has just ended: it may have stored what it has not shown yet. Its
-        last answer and its end are stored together, and another node tells no more than that.
+        last answer and its end are stored together: of another node's turn nobody knows here
+        whether its end was shown.
         """
         position = await self._store.last_number(user_id, session_id)
         if position == after.position:

@@ -49,7 +49,7 @@ class LiveTurn:
 
     def end(self) -> None:
         """Nobody works on the turn here any more."""
-        self.deliver = None  # all that the turn worked with knows us: nothing is left in a circle
+        self.deliver = None  # it refers to all that the turn worked with, and that refers to us
         self.begun.set()
         self.over.set()
 

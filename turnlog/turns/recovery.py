@@ -4,8 +4,8 @@ One that died while tools were open goes on: what only reads runs again, what wa
 a write that had begun is in doubt. One that died in mid-answer ends: what had been shown becomes
 a message, and an error says what happened; after that the session goes on as any other.
 
-One of which something was erased meanwhile ends in any case. What it did is told by what is left
-of its log, and by the rows beside it.
+One that had a part erased meanwhile ends in any case. What it did is read from the rest of its log
+and from the rows beside it.
 """
 
 import logging
@@ -82,9 +82,9 @@ async def recover(turn: Turn, store: Store, show: Show, rate: Rate = no_price) -
 
 
 def _mend(state: TurnState, pending: Sequence[Approval], erased: Collection[str]) -> None:
-    """Put in what the rows beside the log know of the turn: which writes have begun and not ended,
-    and what people are asked. Of a call that may be the one whose result was erased nothing more
-    is said, because a call has one result.
+    """Add what the rows beside the log know of the turn: which writes have begun and not ended,
+    and what people are asked. Where a result was erased, calls of which nothing else is known are
+    dropped: that result may have been theirs, and a call has one result.
     """
     approvals = {each.tool_use_id: each for each in pending}
     sure = approvals.keys() | state.standing.started

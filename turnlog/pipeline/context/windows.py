@@ -55,7 +55,7 @@ class SessionWindow:
         self._key = (session.user_id, session.id, agent)
 
     async def take(self, *, anew: bool = False) -> Window:
-        """As the log has it now; of one that is known, only what came since is read."""
+        """The window as the log has it now. If it is known, only what came since is read."""
         known, anchor = self._windows.pop(self._key), self._session.anchor
         if (
             known is not None

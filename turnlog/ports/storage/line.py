@@ -23,7 +23,7 @@ class Question(Value, frozen=True, kw_only=True):
     on_busy: Literal["reject", "enqueue"] = "reject"
     message_id: str | None = None  # made by our side, where a protocol shows it first
     client_tools: list[dict[str, Any]] = []  # that the client runs: name, description, parameters
-    roles: list[str] = []  # of whoever asks, as far as agents are for roles; set by the server
+    roles: list[str] = []  # of the user, those that agents are for; set by the server
 
     def __post_init__(self) -> None:
         """A file counts once: who attaches the same content under two names is given one id."""

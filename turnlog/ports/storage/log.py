@@ -35,7 +35,7 @@ class EventLog(Excerpts, Protocol):
     Promises: what was appended reads back in number order, forever. Numbers are allocated and
     written in one atomic step, with the rows of every projection: per session consecutive from 0,
     no gap, no duplicate, also when many append at once. An append that raises has written nothing.
-    Where the answer is a future, it is written whoever waits, also if that future is cancelled.
+    A store may answer with a future. What it stands for is written, also if it is cancelled.
     """
 
     def append(

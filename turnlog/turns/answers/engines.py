@@ -23,8 +23,10 @@ class Engines:
         known: Mapping[str, Make],
         needs: Mapping[str, tuple[str, str]] = MappingProxyType({}),
     ) -> None:
-        """`default` answers where a session names none; one without a name has the first's.
-        `needs`: by name, the package that has to be installed, and our extra that brings it."""
+        """`default` answers where a session names no engine. It is a name, or an engine that takes
+        the first name. `needs`: by name, the package that has to be installed, and our extra that
+        brings it.
+        """
         self._known = known
         self._needs = needs
         self._given = dict(given)

@@ -45,8 +45,9 @@ class Summaries:
     simulated: bool = False
 
     def by(self, engine: str) -> Summarizer:
-        """A graph of somebody's own has no model that we could ask; Claude may be there beside it.
-        A simulated Claude only summarizes what it was said to itself."""
+        """By the model of the engine. A graph of somebody's own has none that we could ask: Claude
+        does it, if it is there and not simulated. A simulated Claude only knows its own words.
+        """
         answerer = self.engines.get(engine)
         if not owns_loop(answerer):
             return self._of(answerer)

@@ -15,7 +15,7 @@ from turnlog.events.ids import new_id
 from turnlog.events.kinds import UserMessageSent
 from turnlog.events.money import picousd, total, usd
 from turnlog.events.rows.record import numbered
-from turnlog.pipeline.admission import admitted_files, sent
+from turnlog.pipeline.admission import admitted_files, question_event
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.parts import Parts, PartsFor
 from turnlog.ports import (
@@ -74,7 +74,7 @@ class Estimates:
         agent = parts.agent
         standing = Standing(brought=question.client_tools)
         tools = await parts.tools_for(agent, turn, standing)
-        log = _LogWith(self._store, sent(question, files), turn, parts)
+        log = _LogWith(self._store, question_event(question, files), turn, parts)
         seat, _ = await build_context(
             *(agent, parts.team, question, parts.session, tools, log, parts.limits),
             system=await prompt_of(agent, parts.session),
@@ -86,9 +86,9 @@ class Estimates:
 class _LogWith:
     """The log as it would be with the question at its end."""
 
-    def __init__(self, log: EventLog, asked: UserMessageSent, turn: Turn, parts: Parts) -> None:
+    def __init__(self, log: EventLog, question: UserMessageSent, turn: Turn, parts: Parts) -> None:
         self._log = log
-        self._asked = asked
+        self._question = question
         self._turn = turn
         self._agent = parts.agent.ref
 
@@ -96,7 +96,7 @@ class _LogWith:
         log = await self._log.excerpt(user_id, session_id, anchor=anchor, after=after)
         place = log.entries[-1].position + 1 if log.entries else after + 1
         placed = Envelope(
-            event=self._asked,
+            event=self._question,
             event_id=new_id(),
             time=now(),
             agent=self._agent,

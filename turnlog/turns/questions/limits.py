@@ -42,7 +42,7 @@ class UserLimits:
         self._running[user_id] += 1
 
     def _count_files(self, user_id: str) -> None:
-        """Images and PDFs cost a model more than text does, also where nothing comes of them."""
+        """Images and PDFs cost more than text does, also where the turn fails."""
         for quiet in [user for user in self._sent_files if not self._recent_files(user)]:
             del self._sent_files[quiet]
         sent = self._sent_files.setdefault(user_id, deque())
@@ -57,7 +57,7 @@ class UserLimits:
         self._running[user_id] += 1
 
     def take_back(self, user_id: str) -> None:
-        """The message that was counted last is none: it was refused, or had been sent before."""
+        """The newest message does not count: it was refused, or had been sent before."""
         if sent := self._sent.get(user_id):
             sent.pop()
 

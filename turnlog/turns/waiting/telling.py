@@ -1,7 +1,8 @@
 """Decisions on turns that another process works on.
 
-Only who works on a turn writes its events: they are numbered there. So whoever is given a decision
-tells it to the others, looks in the log, and tells it again: signals may get lost.
+Only the process that works on a turn writes its events, because it numbers them. So a process that
+is given a decision signals it to the others, looks in the log, and signals it again if it is not
+there: signals may get lost.
 """
 
 import asyncio
@@ -46,7 +47,7 @@ class Telling:
         try:
             await live.takes(event)
         except AlreadyDecided:
-            pass  # by another answer, or by this one: whoever told it looks
+            pass  # by another answer, or by this one: the process that told it looks in the log
         except Exception:
             live.told.discard(event.told_as)
             _log.exception("a decision of another node could not be kept")

@@ -98,7 +98,7 @@ def add_draft(db: Connection, turn: Turn, piece: bytes) -> None:
 
 
 def finish(db: Connection, turn: Turn, notices: Sequence[Notice]) -> None:
-    """The turn is over, and whoever is to be told will be."""
+    """The turn is over, and its notices are written."""
     let_go(db, turn, "done")
     outbox.write(db, notices)
 
