@@ -25,11 +25,8 @@ async def examine(
 ) -> dict[str, Answer]:
     """By the name of each."""
     answers = {"model": await _within(_model(settings, answering, engines))}
-    await mcp.__aenter__()
-    try:
+    async with mcp:
         servers = await mcp.examine(LOCAL_USER)
-    finally:
-        await mcp.__aexit__()
     answers |= {f"mcp {name}": answer for name, answer in servers.items()}
     for connection in app._connections:
         if hasattr(connection, "examine"):

@@ -7,10 +7,9 @@ not by what the model writes.
 
 import inspect
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, get_args, get_type_hints, overload
+from typing import Any, get_args, overload
 
 import msgspec
 
@@ -21,6 +20,8 @@ from turnlog.projections.tool_words import Judgement, judge, words_of
 from turnlog.tools.identity import Identity
 from turnlog.tools.signatures import declaration, docstrings, hints
 from turnlog.tools.signatures.argument_types import positional, renamed, types_of
+from turnlog.tools.signatures.parameters import hints_of, struct_of
+from turnlog.tools.signatures.schemas import described, schema_of
 
 Describe = str | Callable[[dict[str, Any]], str]  # "Create customer {name}", or a function
 
@@ -216,14 +217,14 @@ def tool(
 def _make(
     function: Callable[..., Any], name: str, identity: Identity, rules: dict[str, Any]
 ) -> Tool:
-    typed = _hints(function, name)
+    typed = hints_of(function, name)
     returns = typed.pop("return", Any)
     hints.check_result(returns, name)
     context_names = tuple(name for name, hint in typed.items() if _is_context(hint))
-    arguments = _arguments(function, name, typed, context_names)
+    arguments = struct_of(function, name, typed, context_names)
     declaration.check_describe(rules.get("describe"), arguments.__struct_fields__, name)
     documented = docstrings.read(function.__doc__, inspect.signature(function).parameters)
-    schema = _described(schema_of(arguments), documented.parameters)
+    schema = described(schema_of(arguments), documented.parameters)
     made = Tool(
         function=function,
         spec=ToolSpec(name=name, description=documented.text, input_schema=schema),
@@ -235,24 +236,6 @@ def _make(
         **rules,
     )
     return _identified(made)
-
-
-def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
-    try:
-        return get_type_hints(function, include_extras=True)
-    except NameError as error:
-        raise TypeError(
-            f"tool {name!r}: a type hint cannot be read: {error}. Types of hints that are text must"
-            " be defined at the top of the module."
-        ) from None
-
-
-def _described(schema: dict[str, Any], descriptions: Mapping[str, str]) -> dict[str, Any]:
-    """What the docstring says, where the hint says nothing."""
-    for name, text in descriptions.items():
-        if name in schema.get("properties", {}):
-            schema["properties"][name] = {"description": text} | schema["properties"][name]
-    return schema
 
 
 def _identified(made: Tool) -> Tool:
@@ -278,70 +261,3 @@ def _identified(made: Tool) -> Tool:
 def _is_context(hint: Any) -> bool:
     """Also `ToolContext | None` and Annotated[ToolContext, ...]: never the model's to set."""
     return hint is ToolContext or ToolContext in get_args(hint)
-
-
-def _arguments(
-    function: Callable[..., Any], name: str, typed: dict[str, Any], hidden: tuple[str, ...]
-) -> type[msgspec.Struct]:
-    fields: list[Any] = []
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise TypeError(f"tool {name!r}: {str(parameter)!r} cannot be given by name")
-        if parameter.name in hidden:
-            continue
-        if parameter.name not in typed:
-            raise TypeError(f"tool {name!r}: parameter {parameter.name!r} needs a type hint")
-        hint, value = hints.field_of(typed[parameter.name], parameter.default)
-        where = f"tool {name!r}: parameter {parameter.name!r}"
-        default = () if value is parameter.empty else (value,)
-        kind = hints.checkable(hint, where)
-        if default:
-            declaration.check_default(kind, value, where)
-        fields.append((parameter.name, kind, *_fresh(default)))
-    return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
-
-
-def _fresh(default: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A mutable default is copied for each call; also one that only pydantic knows."""
-    value = default[0] if default else None
-    if (isinstance(value, list | dict | set) and value) or hints.is_model(type(value)):
-        return (msgspec.field(default_factory=lambda: deepcopy(value)),)
-    return default
-
-
-def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """JSON Schema of type object at the top, as the API wants it."""
-    (top,), parts = msgspec.json.schema_components(
-        [struct], schema_hook=hints.schema_of_adapted, ref_template="#/$defs/{name}"
-    )
-    schema = dict(parts.pop(struct.__name__)) if "$ref" in top else dict(top)
-    schema.pop("title", None)
-    return hoisted(schema, parts)
-
-
-def hoisted(schema: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
-    """The schema with all definitions at its top, where references look for them.
-
-    Raises TypeError where two of them have the same name.
-    """
-    parts.update(schema.get("$defs", {}))
-    whole: dict[str, Any] = _hoisted(schema | {"$defs": parts}, parts)
-    return whole if parts else {n: v for n, v in whole.items() if n != "$defs"}
-
-
-def _hoisted(schema: Any, parts: dict[str, Any]) -> Any:
-    """Definitions that stand inside are moved to the top, where references look for them."""
-    if isinstance(schema, list):
-        return [_hoisted(each, parts) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    for name, part in (schema.get("$defs", {}) if schema.get("$defs") is not parts else {}).items():
-        if parts.setdefault(name, part) != part:
-            raise TypeError(f"two different types are called {name!r}: rename one of them")
-    inside = {n: v for n, v in schema.items() if n != "$defs"}
-    whole = {n: _hoisted(v, parts) for n, v in inside.items()}
-    if schema.get("$defs") is parts:
-        for name in list(parts):  # also those that were added meanwhile
-            parts[name] = _hoisted(parts[name], parts)
-        whole["$defs"] = parts
-    return whole

@@ -8,7 +8,7 @@ import msgspec
 from turnlog.errors import ConfigError
 from turnlog.ports import Agent
 from turnlog.tools.signatures import hints
-from turnlog.tools.tool import hoisted
+from turnlog.tools.signatures.schemas import hoisted
 
 
 def with_schema(agent: Agent) -> Agent:

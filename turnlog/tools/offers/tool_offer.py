@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from turnlog.ports import OfferedTool
-from turnlog.tools.tool import Tool, ToolContext, schema_of
+from turnlog.tools.signatures.schemas import schema_of
+from turnlog.tools.tool import Tool, ToolContext
 
 
 class Hints(NamedTuple):
