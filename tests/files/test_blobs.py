@@ -1,6 +1,7 @@
 """The bytes of files: in a folder, and in an object storage that a real server serves."""
 
 import asyncio
+import errno
 
 import pytest
 
@@ -53,6 +54,16 @@ async def test_a_bucket_that_is_not_there_is_told_at_the_start(bucket, tmp_path)
     storage = S3Blobs("no-such-bucket", "", FolderBlobs(tmp_path / "files"))
     with pytest.raises(StoreUnusable, match="does not answer"):
         await storage.open()
+
+
+async def test_a_disk_that_is_full_while_an_upload_comes_in_is_told_as_that(tmp_path):
+    """It was an internal error."""
+    blobs = FolderBlobs(tmp_path)
+    await blobs.open()
+    with pytest.raises(NotStored, match="cannot store files at the moment"):
+        async with blobs.incoming():
+            raise OSError(errno.ENOSPC, "No space left on device")
+    assert list((tmp_path / "incoming").iterdir()) == []
 
 
 @pytest.fixture

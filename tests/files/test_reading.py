@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from turnlog.errors import Unreadable
+from turnlog.errors import NotStored, Unreadable
 from turnlog.files.formats import EXCEL, FORMATS, WORD
 from turnlog.files.inspection import Inspection
 from turnlog.files.reading import child
@@ -244,6 +244,16 @@ async def test_a_process_that_is_killed_costs_one_job_and_is_replaced(workers, t
     os.kill(workers._idle[0]._process.pid, signal.SIGKILL)
     await workers._idle[0]._process.wait()
     assert (await workers.run("pdf", path=tmp_path / "a", most_pages=5))["pages"] == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+async def test_a_full_disk_is_not_told_as_a_damaged_file(workers, tmp_path):
+    (tmp_path / "a.txt").write_text("Hello." * 10_000)
+    (tmp_path / "text").symlink_to("/dev/full")
+    with pytest.raises(NotStored, match="cannot store files at the moment"):
+        await workers.run(
+            "document", path=tmp_path / "a.txt", into=tmp_path, media_type="text/plain"
+        )
 
 
 async def test_memory_is_bounded(tmp_path):

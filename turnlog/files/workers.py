@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from turnlog.errors import TooMany, Unreadable
+from turnlog.errors import NotStored, TooMany, Unreadable
 
 _log = logging.getLogger(__name__)
 MEMORY = 1_200_000_000  # bytes of address space of one process
@@ -38,7 +38,8 @@ class Workers:
         self._waiting = 0
 
     async def run(self, job: str, *, seconds: float | None = None, **args: Any) -> dict[str, Any]:
-        """What the job gives. Raises Unreadable with a sentence, TooMany where too many wait."""
+        """What the job gives. Raises Unreadable with a sentence, TooMany where too many wait, and
+        NotStored where there is no room for it."""
         if self._waiting >= MOST_WAITING:
             raise TooMany("Too many files are being read. Try again in a moment.", 5)
         line = json.dumps({"job": job, **_plain(args)}).encode() + b"\n"
@@ -48,6 +49,8 @@ class Workers:
                 answer = await worker.answer(line, seconds or self._seconds)
         finally:
             self._waiting -= 1
+        if "full" in answer:
+            raise NotStored("The server cannot store files at the moment. Try again later.")
         if "refused" in answer:
             raise Unreadable(answer["refused"])
         return dict(answer["result"])

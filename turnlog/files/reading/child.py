@@ -5,6 +5,7 @@ crashes or hangs it costs nobody anything but that job: `workers.py` starts anot
 """
 
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -19,6 +20,7 @@ from turnlog.files.reading.refusal import Refused
 
 MOST_FILE = 300_000_000  # bytes that one output file may have
 MOST_SECONDS = 6.0  # of the processor, for one document: others wait for this process
+FULL = (errno.ENOSPC, errno.EDQUOT)
 KINDNESS = 5  # chats go first
 Answer = dict[str, Any]
 
@@ -58,12 +60,23 @@ def answer(line: bytes) -> Answer:
     paths = {name: Path(job.pop(name)) for name in ("path", "into") if name in job}
     try:
         return {"result": work(**paths, **job)}
-    except Refused as refused:
-        return {"refused": str(refused)}
-    except MemoryError:
-        return {"refused": "Reading the file takes more memory than it may have."}
-    except OSError as error:  # what libraries raise for damage, and what a full disk raises
-        return {"refused": f"The file cannot be read ({type(error).__name__})."}
+    except (Refused, MemoryError, OSError) as error:
+        return {"full": True} if _is_full(error) else {"refused": _sentence(error)}
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "Reading the file takes more memory than it may have."
+    if isinstance(error, OSError):  # what libraries raise for damage
+        return f"The file cannot be read ({type(error).__name__})."
+    return str(error)
+
+
+def _is_full(error: BaseException | None) -> bool:
+    """Whether the disk is, and the file is not to blame."""
+    if error is None:
+        return False
+    return getattr(error, "errno", None) in FULL or _is_full(error.__cause__)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ alone; see Library.sweep for the rest.
 """
 
 import asyncio
+import logging
 import math
 import os
 import secrets
@@ -21,6 +22,7 @@ from turnlog.errors import NotFound, NotStored, StoreUnusable
 from turnlog.ports import Part, Stored
 from turnlog.ports.files import Chunks
 
+_log = logging.getLogger(__name__)
 PIECE = 256 * 1024  # bytes that are read at once
 ABANDONED = 3600.0  # seconds after which nobody works on what came in
 
@@ -59,7 +61,8 @@ class FolderBlobs:
         with storing():
             folder = tempfile.mkdtemp(dir=self._incoming)
         try:
-            yield Path(folder)
+            with storing():  # for whoever writes there
+                yield Path(folder)
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
@@ -161,6 +164,7 @@ class storing:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError):
+            _log.error("files cannot be stored: %s", error.strerror)
             raise NotStored("The server cannot store files at the moment. Try again later.") from (
                 error
             )
