@@ -14,7 +14,7 @@ import pytest
 from turnlog import Agent, McpServer, ToolContext
 from turnlog.errors import ToolError
 from turnlog.tools.identity import Identity
-from turnlog.tools.mcp import handshake
+from turnlog.tools.mcp import handshake, program
 from turnlog.tools.mcp.catalog import MOST_TOOLS, Left, listed
 from turnlog.tools.mcp.connection import NoAnswer
 from turnlog.tools.mcp.source import Sources
@@ -203,6 +203,41 @@ async def test_a_program_that_writes_a_line_without_end_is_stopped():
         pid = int(found[0].name.removeprefix("crm__p"))
         while is_there(pid):
             await asyncio.sleep(0.01)
+
+
+LAST_WORDS = """
+for _ in range(200):
+    print("x" * 100_000)
+open(sys.argv[2], "w").close()
+"""
+
+
+@pytest.mark.slow
+async def test_what_a_program_says_when_it_ends_keeps_it_from_nothing(tmp_path):
+    wordy = ENDLESS.replace("tools/call", "") + LAST_WORDS
+    command = [sys.executable, "-c", wordy, json.dumps([READY, ECHO]), str(tmp_path / "ended")]
+    agent = Agent("a", mcp=[McpServer("crm", command=command)])
+    sources = Sources([agent], (), lambda user_id: "no-token", None)
+    async with sources:
+        while not await sources.tools_for(agent, "u"):
+            pass
+    assert (tmp_path / "ended").exists()
+
+
+@pytest.mark.slow
+async def test_a_program_that_does_not_want_to_end_is_killed_and_seen_off(monkeypatch, caplog):
+    monkeypatch.setattr(program, "GRACE", 0.5)
+    deaf = (
+        f"import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{ENDLESS}\nsignal.pause()"
+    )
+    command = [sys.executable, "-c", deaf, json.dumps([READY, ECHO])]
+    agent = Agent("a", mcp=[McpServer("crm", command=command)])
+    sources = Sources([agent], (), lambda user_id: "no-token", None)
+    async with sources:
+        while not (found := await sources.tools_for(agent, "u")):
+            pass
+    assert not is_there(int(found[0].name.removeprefix("crm__p")))
+    assert caplog.messages == []  # such as that nobody knows the child
 
 
 def is_there(pid):

@@ -147,6 +147,10 @@ def test_a_tool_that_is_wanted_and_not_there_is_told():
     assert list(found)[1:] == [Left("fnd", "the server has none of this name")]
 
 
+def test_a_list_of_no_tools_takes_none():
+    assert list(listed(replace(CRM, tools=[]), [Theirs("find")], Identity())) == []
+
+
 def test_the_tools_that_are_wanted_are_a_list():
     with pytest.raises(ConfigError, match="'tools' is a list of names"):
         replace(CRM, tools="find")

@@ -71,6 +71,10 @@ class _Guarded(Coroutine[Any, Any, Any]):
     def __await__(self) -> Any:
         return self._work.__await__()
 
+    def __getattr__(self, name: str) -> Any:
+        """What a coroutine tells of itself: anyio asks whether it runs, debuggers where."""
+        return getattr(self._work, name)
+
 
 def _refuse(ending: BaseException) -> NoReturn:
     raise GuestEnded(type(ending).__name__) from ending

@@ -41,8 +41,10 @@ NAMES_ONLY = {
     "MCP server %s: %s",
     "MCP server %s, in a call: %s",
     "MCP server %s takes too long; its tools are left out",
+    "MCP server %s wrote a line that is too long: it is stopped",
     "MCP tool %s of %s is left out: %s",
     "MCP tool %s failed",
+    "guardrail %s failed",
     "tool %s: the model set %s; it is not the model's to set",
 }
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -65,7 +65,7 @@ class Left(NamedTuple):
 
 def listed(server: McpServer, tools: Sequence[Any], identity: Identity) -> Iterator[Listed | Left]:
     """Each tool of a listing, in order. `tools` are those of the protocol."""
-    wanted = [each for each in tools if not server.tools or each.name in server.tools]
+    wanted = [each for each in tools if server.tools is None or each.name in server.tools]
     seen: set[str] = set()
     size = 0
     for theirs in wanted[:MOST_TOOLS]:
@@ -82,7 +82,7 @@ def listed(server: McpServer, tools: Sequence[Any], identity: Identity) -> Itera
         seen.add(theirs.name)
     if len(wanted) > MOST_TOOLS:
         yield Left(f"{MOST_TOOLS + 1} and those after it", _TOO_MANY.format(server=server.name))
-    for name in sorted(set(server.tools) - {each.name for each in tools}):
+    for name in sorted(set(server.tools or ()) - {each.name for each in tools}):
         yield Left(name, "the server has none of this name")
 
 

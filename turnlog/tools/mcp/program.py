@@ -68,7 +68,7 @@ async def _hear(process: Process, hears: MemoryObjectSendStream[Heard], name: st
             await hears.send(_message(line))
     except ValueError:
         _log.warning("MCP server %s wrote a line that is too long: it is stopped", name)
-    except (anyio.BrokenResourceError, OSError):
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         pass
     finally:
         hears.close()  # who waits for an answer is told
@@ -102,15 +102,15 @@ async def _say(
 
 
 async def _told_to_end(process: Process) -> None:
-    """As MCP wants it: by the end of stdin, and then by a signal."""
+    """As MCP wants it: by the end of stdin, and then by signals."""
     assert process.stdin is not None
     process.stdin.close()
-    with anyio.move_on_after(GRACE):
-        await process.wait()
-        return
-    _signal(process, signal.SIGTERM)
-    with anyio.move_on_after(GRACE):
-        await process.wait()
+    for stronger in (signal.SIGTERM, signal.SIGKILL, None):
+        with anyio.move_on_after(GRACE):
+            await process.wait()
+            return
+        if stronger:
+            _signal(process, stronger)
 
 
 def _signal(process: Process, number: signal.Signals) -> None:

@@ -29,7 +29,7 @@ class McpServer:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     approval: ApprovalRule | None = None  # when to ask a person
     approver: str | None = None  # and who may decide
-    tools: Sequence[str] = ()  # which of its tools are taken, by its names; all, if none is named
+    tools: Sequence[str] | None = None  # which of its tools are taken, by its names; None: all
     trusted: bool = False  # whether its word that a tool only reads is taken
     timeout: float = 60.0  # seconds, of one call
     prefix: bool = True  # whether its tools are called crm__find, and not find
