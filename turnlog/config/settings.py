@@ -17,7 +17,7 @@ from turnlog.transports.access.jwks import Issuer
 from turnlog.webhooks.endpoint import Endpoint
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
-CONNECTIONS_A_TURN = 10  # tabs that watch it, and what they ask meanwhile
+CONNECTIONS_A_TURN = 50  # far more than tabs and scripts need; a bound all the same
 WRITES_A_MESSAGE = 5  # a session, a file, an approval, a title: what comes with a message
 
 
@@ -51,7 +51,7 @@ class Settings:
     cors_origins: str = ""  # other sites whose pages may ask, with commas between them
     turn_timeout: float = 900.0  # seconds that one turn may take
     turns_at_once: int = 20  # of one user
-    # of one user: requests under way, streams and sockets of a node; default: 10 for each turn
+    # of one user: requests under way, streams and sockets of a node; default: 50 for each turn
     connections_at_once: int | None = None
     messages_a_minute: int = 120  # of one user
     # of one user: everything that changes anything, messages too; default: 5 for each message

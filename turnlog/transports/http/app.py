@@ -56,7 +56,7 @@ def http_app(
     limits: Limits | None = None,
 ) -> Starlette:
     """The ASGI application. `origins`: other sites whose pages may ask, none by default."""
-    guards = Guards(auth, metrics_token, limits or Limits(WriteLimits(600), Connections(200)))
+    guards = Guards(auth, metrics_token, limits or Limits(WriteLimits(600), Connections(1_000)))
     by_path: dict[str, list[Route]] = {}
     for route in ROUTES:
         by_path.setdefault(route.path, []).append(route)
