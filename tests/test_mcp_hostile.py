@@ -161,18 +161,10 @@ async def test_nobody_waits_while_schemas_are_checked():
         {"name": f"t{n}", "inputSchema": {"type": "object", "properties": properties}}
         for n in range(4)
     ]
-    beats = 0
-
-    async def beat():
-        nonlocal beats
-        while True:
-            await asyncio.sleep(0.001)
-            beats += 1
-
-    beating = asyncio.create_task(beat())
+    here, everywhere = time.thread_time(), time.process_time()
     assert len(await tools_of(Hostile(many))) == 4
-    beating.cancel()
-    assert beats > 50
+    here, everywhere = time.thread_time() - here, time.process_time() - everywhere
+    assert here < everywhere / 2  # of the CPU time: they are checked in another thread
 
 
 ENDLESS = """
