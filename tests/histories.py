@@ -6,6 +6,8 @@ from turnlog.testing.samples import call, text
 NEW, OLD = "claude-sonnet-5-5", "claude-haiku-4-5"
 CACHED = {"type": "ephemeral"}
 HOUR = {"type": "ephemeral", "ttl": "1h"}
+CITED = {"type": "char_location", "cited_text": "Green.", "document_index": 0,
+         "document_title": "Grass", "start_char_index": 0, "end_char_index": 6}  # fmt: skip
 
 
 def user(*blocks):
@@ -118,6 +120,11 @@ BROKEN = {
         "fields-are-known",
         "messages.0.content.0.id",
         ask(user(text("Hi") | {"id": "1"})),
+    ),
+    "a field of a citation that only answers have": (
+        "fields-are-known",
+        "messages.1.content.0.citations.1.file_id",
+        ask(HI, claude(text("Ho") | {"citations": [CITED, CITED | {"file_id": None}]}), AND),
     ),
     "an unknown field of a message": (
         "fields-are-known",

@@ -46,6 +46,9 @@ MESSAGES = {
     "messages.1.content.0: Invalid `signature` in `thinking` block": "thoughts_refused",
     "messages.1.content.0: Invalid `data` in `redacted_thinking` block": "thoughts_refused",
     "messages.0.content.0.document.source.file: File not found: file_011CNha8iC": "file_gone",
+    "messages.1.content.0.text.citations.0.file_id: Extra inputs are not permitted": (
+        "invalid_request"
+    ),
     "Your credit balance is too low to access the Anthropic API.": "billing",
     "max_tokens: Field required": "invalid_request",
 }

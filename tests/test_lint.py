@@ -11,7 +11,7 @@ import typing_extensions
 from histories import AND, BROKEN, GOOD, HI, HO, LOOK, SEEN, ask, claude, image, search, user
 from recorded import REQUESTS, each
 
-from turnlog.projections.history.blocks import KINDS, SERVER_RESULT
+from turnlog.projections.history.blocks import CITATIONS, KINDS, ONLY_IN_ANSWERS, SERVER_RESULT
 from turnlog.projections.history.lint import RULES, advise, lint
 from turnlog.projections.history.repair import FIXES, repair
 from turnlog.projections.history.request import Request
@@ -166,6 +166,17 @@ def test_the_fields_of_blocks_are_those_of_anthropics_sdk():
         assert fields <= known.fields if known is SERVER_RESULT else fields == known.fields
         compared.add(type)
     assert compared >= KINDS.keys() - {"fallback"}
+
+
+def test_the_fields_of_citations_are_those_of_anthropics_sdk():
+    from anthropic.types import TextCitation, TextCitationParam
+
+    hints = typing_extensions.get_type_hints
+    taken = {get_args(hints(one)["type"])[0]: one for one in members(TextCitationParam)}
+    assert {type: one.__annotations__.keys() for type, one in taken.items()} == CITATIONS
+    for given in members(get_args(TextCitation)[0]):
+        (type,) = get_args(given.model_fields["type"].annotation)
+        assert given.model_fields.keys() - CITATIONS[type] <= ONLY_IN_ANSWERS
 
 
 @pytest.mark.parametrize("path", each(REQUESTS))

@@ -3,6 +3,7 @@
 from contextlib import asynccontextmanager
 
 import pytest
+from histories import CITED
 
 from turnlog import Agent, Settings, create_app, tool
 from turnlog.events import kinds as k
@@ -15,6 +16,7 @@ from turnlog.simulator import (
     RawBlock,
     Reply,
     SimulatedClaude,
+    Text,
     Thinking,
     ToolCall,
     invalid_request,
@@ -168,10 +170,25 @@ async def test_thinking_that_is_switched_while_a_person_decides_breaks_nothing(m
 # what the API itself has sent, and does not take back
 
 
+async def test_a_cited_answer_goes_back_without_what_only_answers_have():
+    cited = Text("Green.", citations=(CITED | {"file_id": None}, CITED | {"file_id": "file_1"}))
+    async with talk() as session:
+        result = await session.ask(Reply(cited, ToolCall("look")), Reply(cited))
+        assert (result.error, result.text) == (None, "Green.")
+        assert (await session.ask(Reply("Fine."))).error is None
+        assert (session.sim.refused, await session.repairs()) == ([], [])
+        replayed = session.sim.requests[-1]["messages"][1]["content"][0]
+        assert replayed == {"type": "text", "text": "Green.", "citations": [CITED, CITED]}
+
+
 UNKNOWN = {
     "a block of an unknown type": ([POEM, "Hello."], "blocks-are-known"),
     "nothing but such a block": ([POEM], "blocks-are-known"),
     "an unknown field of a text": ([ODD], "fields-are-known"),
+    "an unknown field of a citation": (
+        [Text("Green.", citations=(CITED | {"mood": "sure"},))],
+        "fields-are-known",
+    ),
 }
 
 

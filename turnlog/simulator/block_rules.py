@@ -21,6 +21,12 @@ FIELDS = {
     "server_tool_use":   CACHED | {"id", "name", "input", "caller"},
 }
 # fmt: on
+DOCUMENT = {"type", "cited_text", "document_index", "document_title"}
+CITATIONS = {  # no `file_id`, which answers have
+    "char_location": DOCUMENT | {"start_char_index", "end_char_index"},
+    "page_location": DOCUMENT | {"start_page_number", "end_page_number"},
+    "content_block_location": DOCUMENT | {"start_block_index", "end_block_index"},
+}
 THINKING = ("thinking", "redacted_thinking")
 MAX_IMAGES, MAX_IMAGES_BEFORE_1M = 600, 100
 
@@ -34,6 +40,12 @@ def fields_are_known(request: Request) -> None:
         for name in block:
             if name not in FIELDS.get(block["type"], block):
                 refuse(f"{at}.{block['type']}.{name}: Extra inputs are not permitted")
+    for at, _, _, block in request.of("text"):
+        for index, citation in enumerate(block.get("citations") or ()):
+            type = citation["type"]
+            for name in citation.keys() - CITATIONS.get(type, citation):
+                place = f"{at}.text.citations.{index}.{type}.{name}"
+                refuse(f"{place}: Extra inputs are not permitted")
 
 
 def thoughts_lead_somewhere(request: Request) -> None:

@@ -79,6 +79,7 @@ OF_THE_STREAM = (
 
 # A 400 or a 404 has no finer type: what the API says is all there is. The first one found counts.
 BY_MESSAGE = (
+    (re.compile("extra inputs are not permitted", re.I), FAILURES["invalid_request_error"]),
     (re.compile(r"prompt is too long|exceeds? (the )?context (limit|window)", re.I), TOO_LONG),
     (re.compile(r"invalid `?(signature|data)`? in `?(redacted_)?thinking", re.I), THOUGHTS),
     (

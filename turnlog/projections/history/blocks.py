@@ -1,9 +1,9 @@
 """The content blocks of the Messages API: who may say them, and which fields they have.
 
-A test compares the table with the types of Anthropic's SDK.
+A test compares the tables with the types of Anthropic's SDK.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Kind(NamedTuple):
@@ -37,7 +37,19 @@ KINDS: dict[str, Kind] = {
                                             "cache_control"),
     "fallback":          _kind("assistant", "from to trigger"),
 }
+_OF_A_DOCUMENT = "type cited_text document_index document_title"
+CITATIONS: dict[str, frozenset[str]] = {type: frozenset(fields.split()) for type, fields in {
+    "char_location":              f"{_OF_A_DOCUMENT} start_char_index end_char_index",
+    "page_location":              f"{_OF_A_DOCUMENT} start_page_number end_page_number",
+    "content_block_location":     f"{_OF_A_DOCUMENT} start_block_index end_block_index",
+    "search_result_location":     "type cited_text search_result_index source title "
+                                  "start_block_index end_block_index",
+    "web_search_result_location": "type cited_text encrypted_index title url",
+}.items()}
 # fmt: on
+# What citations have in answers, and may not have when they go back: "Extra inputs are not
+# permitted" (github.com/anthropics/anthropic-sdk-python/issues/1450).
+ONLY_IN_ANSWERS = frozenset({"file_id"})
 # web_search_tool_result, mcp_tool_result, ...: every result that the provider's own tools give.
 SERVER_RESULT = _kind("assistant", "tool_use_id content caller is_error cache_control")
 SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
@@ -48,6 +60,15 @@ MESSAGE_FIELDS = frozenset({"role", "content"})
 def kind_of(type: str) -> Kind | None:
     """What is known of such a block."""
     return SERVER_RESULT if is_server_result(type) else KINDS.get(type)
+
+
+def replayable(block: dict[str, Any]) -> dict[str, Any]:
+    """A text of an answer as it may go back to the API."""
+    cited = block.get("citations") or ()
+    if not any(ONLY_IN_ANSWERS & citation.keys() for citation in cited):
+        return block
+    taken = [{n: c[n] for n in c if n not in ONLY_IN_ANSWERS} for c in cited]
+    return block | {"citations": taken}
 
 
 def is_server_result(type: str) -> bool:

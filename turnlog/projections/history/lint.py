@@ -85,7 +85,7 @@ RULES: dict[str, Rule] = {
     ),
     "fields-are-known": Rule(
         shape.fields_are_known,
-        "Messages and blocks have no fields but those that the API knows.",
+        "Messages, blocks and citations have no fields but those that the API knows.",
         "the field is left out",
         "messages.0.content.0.text.id: Extra inputs are not permitted",
     ),

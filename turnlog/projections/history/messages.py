@@ -9,7 +9,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.events.content import Block
 from turnlog.events.search_results import blocks_of
-from turnlog.projections.history.blocks import THOUGHTS
+from turnlog.projections.history.blocks import THOUGHTS, replayable
 
 MOST_OF_A_RESULT = 100_000  # characters of one tool's result that the model is told
 ApiMessage = dict[str, Any]
@@ -62,7 +62,7 @@ def answer_blocks(message: k.Message, calls: Iterable[k.ToolUse]) -> list[Block]
 def replayed(blocks: Iterable[Block], call_ids: Container[str], keep_thoughts: bool) -> list[Block]:
     """Those that go back. A call that was cut short does not."""
     return [
-        block
+        replayable(block)
         for block in blocks
         if (
             block["id"] in call_ids

@@ -93,7 +93,8 @@ def _calls(content: Sequence[Any]) -> list[str] | None:
     for block in content:
         match block:
             case {"type": "text" as kind, "text": str(words)} if words.strip():
-                pass
+                if block.get("citations"):  # they have fields of their own
+                    return None
             case {"type": "thinking" as kind, "thinking": str(), "signature": str(proof)} if proof:
                 pass
             case {"type": "redacted_thinking" as kind, "data": str(proof)} if proof:

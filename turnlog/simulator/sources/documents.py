@@ -105,7 +105,7 @@ def passages(body: Json) -> Iterator[Passage]:
     indexes = {"document": 0, "search_result": 0}
     for block in _sources(body):
         kind, title = block["type"], block.get("title")
-        place: Json = {"document_index": indexes[kind], "document_title": title}
+        place: Json = {"document_index": indexes[kind], "document_title": title, "file_id": None}
         if kind == "search_result":
             place = {"search_result_index": indexes[kind], "title": title}
             place["source"] = block.get("source")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from turnlog.projections.history import models
-from turnlog.projections.history.blocks import MESSAGE_FIELDS, kind_of
+from turnlog.projections.history.blocks import CITATIONS, MESSAGE_FIELDS, kind_of
 from turnlog.projections.history.request import (
     ROLES,
     Found,
@@ -105,12 +105,27 @@ def fields_are_known(request: Request) -> Found:
     for placed in request.nested:
         for name in sorted(unknown_fields(placed.block)):
             yield f"{placed.at}.{short(name)[1:-1]}", f"{placed.block['type']} has no such field"
+        for index, names in unknown_in_citations(placed.block).items():
+            for name in sorted(names):
+                at = f"{placed.at}.citations.{index}.{short(name)[1:-1]}"
+                yield at, "a citation has no such field in a request"
 
 
 def unknown_fields(block: Json) -> set[str]:
     """Cache marks are not counted: a rule of their own says where they may be."""
     kind = kind_of(block["type"])
     return block.keys() - kind.fields - {"type", "cache_control"} if kind else set()
+
+
+def unknown_in_citations(block: Json) -> dict[int, set[str]]:
+    """By the place of a citation: its fields that the API does not take."""
+    cited = block.get("citations") if block["type"] == "text" else None
+    unknown = {
+        index: citation.keys() - CITATIONS.get(citation["type"], citation)
+        for index, citation in enumerate(cited if isinstance(cited, list) else ())
+        if is_block(citation)
+    }
+    return {index: names for index, names in unknown.items() if names}
 
 
 def system_says_something(request: Request) -> Found:

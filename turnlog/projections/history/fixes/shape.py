@@ -115,8 +115,17 @@ def drop_unknown_fields(request: Request) -> Json:
 
 
 def _known(block: Json) -> Json:
-    unknown = check.unknown_fields(block)
-    return {n: value for n, value in block.items() if n not in unknown} if unknown else block
+    if unknown := check.unknown_fields(block):
+        block = {n: value for n, value in block.items() if n not in unknown}
+    if cited := check.unknown_in_citations(block):
+        citations = [
+            {n: citation[n] for n in citation if n not in cited[index]}
+            if index in cited
+            else citation
+            for index, citation in enumerate(block["citations"])
+        ]
+        block = block | {"citations": citations}
+    return block
 
 
 def drop_blank_prompts(request: Request) -> Json:
