@@ -92,7 +92,10 @@ def paying(body):
             return Reply("It is paid.")
 
 
-@pytest.fixture(params=["claude", pytest.param("langgraph", marks=pytest.mark.soak)])
+SOAK = [pytest.param(name, marks=pytest.mark.soak) for name in ("langgraph", "openai_agents")]
+
+
+@pytest.fixture(params=["claude", *SOAK])
 def folder(tmp_path, request):
     engine = f'create_app(engine="{request.param}", '
     (tmp_path / "team.py").write_text(APP.replace("create_app(", engine))

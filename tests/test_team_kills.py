@@ -75,7 +75,7 @@ async def watch(http, url, session, number):
                     return
 
 
-@pytest.mark.parametrize("engine", ["claude", "langgraph"])
+@pytest.mark.parametrize("engine", ["claude", "langgraph", "openai_agents"])
 async def test_kills_at_random_moments(tmp_path, engine):
     (tmp_path / "team.py").write_text(APP.replace("ENGINE", engine))
     moments = random.Random(14)

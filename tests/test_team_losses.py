@@ -19,7 +19,7 @@ from turnlog.testing.golden.teams import lose
 
 pytestmark = pytest.mark.slow
 USER = "local"
-ENGINES = st.sampled_from(["claude", "langgraph"])
+ENGINES = st.sampled_from(["claude", "langgraph", "openai_agents"])
 BUSY = {
     "supervisor": [("hand to all",), ("hand", "erp")],
     "erp": [("write",), ("say and look",), ("look",)],
@@ -31,6 +31,7 @@ BUSY = {
 @given(plan=plans, moments=st.lists(st.integers(0, 25), min_size=1, max_size=3), engine=ENGINES)
 @example(plan=BUSY, moments=[1, 3, 4], engine="claude")
 @example(plan=BUSY, moments=[5, 2], engine="langgraph")
+@example(plan=BUSY, moments=[7, 3], engine="openai_agents")
 async def test_a_turn_survives_the_loss_of_its_process_at_any_moment(plan, moments, engine):
     RAN.clear()
     sim = SimulatedClaude(answer=Team(plan), pace=0)
