@@ -14,7 +14,7 @@ import pytest
 from turnlog import Agent, McpServer, ToolContext
 from turnlog.errors import ToolError
 from turnlog.tools.identity import Identity
-from turnlog.tools.mcp import handshake, program
+from turnlog.tools.mcp import handshake, messages, program
 from turnlog.tools.mcp.catalog import MOST_TOOLS, Left, listed
 from turnlog.tools.mcp.connection import NoAnswer
 from turnlog.tools.mcp.source import Sources
@@ -105,6 +105,26 @@ async def test_an_answer_that_is_packed_is_not_unpacked(kind):
     assert answer.status_code == 502
 
 
+ODD = b"""{"content": [{"type": "text", "text": "paid", "annotations": {"priority": 9}},
+                        {"type": "hologram", "rays": 7}, {"type": "image", "data": 5}, 8]}}"""
+
+
+async def test_a_part_that_cannot_be_read_costs_only_that():
+    text = await answer_of(Hostile(called=(200, JSON, HEAD + ODD)))
+    assert text.splitlines() == [
+        "paid",
+        "(a part of kind 'hologram', which cannot be read)",
+        "(a part of kind 'image', which cannot be read)",
+        "(a part that cannot be read)",
+    ]
+
+
+async def test_a_server_that_wants_input_first_has_done_nothing():
+    asks = b'{"resultType": "input_required", "inputRequests": {}, "requestState": "s"}}'
+    with pytest.raises(ToolError, match="wants an answer of the user first"):
+        await answer_of(Hostile(called=(200, JSON, HEAD + asks)))
+
+
 async def test_of_countless_parts_the_first_are_read():
     parts = b", ".join([b'{"type": "text", "text": "x"}'] * 20_000)
     text = await answer_of(Hostile(called=(200, JSON, HEAD + b'{"content": [' + parts + b"]}}")))
@@ -121,11 +141,11 @@ async def test_what_is_no_tool_costs_the_server_only_that(broken):
 
 async def test_of_countless_tools_the_first_are_looked_at(monkeypatch):
     looked_at = []
-    is_tool = handshake._is_tool
-    monkeypatch.setattr(handshake, "_is_tool", lambda t: looked_at.append(t) or is_tool(t))
+    is_tool = messages._is_tool
+    monkeypatch.setattr(messages, "_is_tool", lambda t: looked_at.append(t) or is_tool(t))
     many = [ECHO | {"name": f"t{n}"} for n in range(20_000)]
     assert len(await tools_of(Hostile(many))) == MOST_TOOLS
-    assert len(looked_at) == handshake.MOST_LISTED
+    assert len(looked_at) == messages.MOST_LISTED
 
 
 async def test_pages_that_are_too_large_together_are_cut_off():

@@ -14,17 +14,14 @@ import httpx2
 import mcp_types as types
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from pydantic import ValidationError
 
 from turnlog.net import TooMuch, read_bounded
 from turnlog.tools.mcp import program
-from turnlog.tools.mcp.catalog import MOST_NAME, clean
+from turnlog.tools.mcp.messages import readable
 from turnlog.tools.mcp.server import McpServer
 
 _log = logging.getLogger(__name__)
 MOST_BYTES = 8_000_000  # of one answer
-MOST_PARTS = 1_000  # of a tool's result
-MOST_LISTED = 2_000  # tools in one page
 _OWN_HOST = "http://127.0.0.1"
 Headers = Callable[[], Mapping[str, str]]  # asked for each request: tokens are short-lived
 
@@ -169,33 +166,6 @@ async def _watched(transport: Any, lost: asyncio.Event) -> AsyncIterator[Any]:
         yield _Reading(reading, lost), writing
 
 
-def _readable(message: Any) -> Any:
-    """The message with as much in it as anybody reads: the client looks at each part for long.
-
-    It also refuses a whole listing for one tool that is none: such a tool is taken out.
-    """
-    result: Any = getattr(getattr(message, "message", None), "result", None)
-    match result:
-        case {"tools": [*tools]}:
-            result["tools"] = [tool for tool in tools[:MOST_LISTED] if _is_tool(tool)]
-        case {"content": [*parts]} if len(parts) > MOST_PARTS:
-            cut = f"Cut: these are the first {MOST_PARTS} of {len(parts)} parts."
-            result["content"] = [*parts[:MOST_PARTS], {"type": "text", "text": cut}]
-    return message
-
-
-def _is_tool(tool: Any) -> bool:
-    try:
-        types.Tool.model_validate(tool, by_name=False)
-        if tool["inputSchema"].get("type") == "object":
-            return True
-    except ValidationError:
-        pass
-    name = tool.get("name") if isinstance(tool, dict) else None
-    _log.warning("MCP tool %s is left out: it is not as MCP wants it", clean(str(name), MOST_NAME))
-    return False
-
-
 class _Reading:
     """A stream that says when it has ended."""
 
@@ -211,7 +181,7 @@ class _Reading:
 
     async def __anext__(self) -> Any:
         try:
-            return _readable(await anext(self._inner))
+            return readable(await anext(self._inner))
         except BaseException:
             self._lost.set()
             raise
