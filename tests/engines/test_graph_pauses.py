@@ -6,7 +6,11 @@ import pytest
 from graphs import PAID, app_of, asking_graph, check, claude, decided, get_weather, pay, talk
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Send
 
 from turnlog import Agent
 from turnlog.engines.langgraph.graph import GraphEngine
@@ -128,6 +132,28 @@ async def test_arguments_that_a_person_changed_are_what_interrupt_returns():
         live += await decided(app, session, live, asked, approved=True, args={"name": "Eve"})
         await check(app, session.id, live)
     assert "Eve" in [e["content"] for e in live if e["type"] == "message"][-1]
+
+
+async def test_calls_that_a_model_numbers_anew_in_each_turn_stay_apart():
+    """As some gateways do: both are call_1, both ask, and each has its own result."""
+    PAID.clear()
+    call = {"id": "call_1", "name": "pay", "args": {"amount": 5}, "type": "tool_call"}
+    builder = StateGraph(MessagesState)
+    builder.add_node("say", lambda state: {"messages": [AIMessage("", tool_calls=[call])]})
+    builder.add_node("tools", ToolNode([pay]))
+    builder.add_node("end", lambda state: {"messages": [AIMessage("Done.")]})
+    builder.add_edge(START, "say")
+    builder.add_conditional_edges("say", lambda state: [Send("tools", [call])], ["tools"])
+    builder.add_edge("tools", "end")
+    async with (app := app_of(builder.compile())):
+        session, live = None, []
+        for _ in range(2):
+            session, shown = await talk(app, "Go.", session=session)
+            live += [*shown, *await decided(app, session, shown, shown[-1], approved=True)]
+        await check(app, session.id, live)
+    results = [event for event in live if event["type"] == "tool_result"]
+    assert [each["result"] for each in results] == ["paid 5", "paid 5"]
+    assert results[0]["toolUseId"] == "call_1" != results[1]["toolUseId"]
 
 
 # a process that died

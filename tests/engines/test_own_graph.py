@@ -7,9 +7,10 @@ from fake_openai import FakeOpenAI
 from graphs import app_of, asking_graph, claude, get_weather, hidden, kinds, talk, who
 from langchain.agents import create_agent
 from langchain_anthropic import ChatAnthropic
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
@@ -185,3 +186,37 @@ def test_what_is_no_graph_of_messages_is_refused_at_once():
     builder.add_edge(START, "a")
     with pytest.raises(ConfigError, match="messages"):
         create_app(graph=builder.compile(), settings=Settings(), store=MemoryStore())
+
+
+def called(*calls):
+    made = [
+        {"id": f"call_{n}", "name": "get_weather", "args": {"city": city}, "type": "tool_call"}
+        for n, city in enumerate(calls)
+    ]
+    builder = StateGraph(MessagesState)
+    builder.add_node("say", lambda state: {"messages": [AIMessage("", tool_calls=made)]})
+    builder.add_node("tools", ToolNode([get_weather]))
+    builder.add_edge(START, "say")
+    builder.add_edge("say", "tools")
+    return builder.compile()
+
+
+async def test_what_tools_return_is_the_answer_where_the_graph_gives_none():
+    """As with `return_direct`."""
+    async with (app := app_of(called("Ulm", "Rome"))):
+        _, live = await talk(app, "Go.")
+    assert kinds(live)[0][-2:] == ["message", "complete"]
+    sunny = "It's always sunny in {}!".format
+    assert (live[-2]["content"], live[-1]["stopReason"]) == (
+        f"{sunny('Ulm')}\n\n{sunny('Rome')}",
+        "end_turn",
+    )
+
+
+async def test_a_graph_that_says_nothing_answers_with_nothing():
+    builder = StateGraph(MessagesState)
+    builder.add_node("say", lambda state: {})
+    builder.add_edge(START, "say")
+    async with (app := app_of(builder.compile())):
+        _, live = await talk(app, "Go.")
+    assert [event["type"] for event in live] == ["user_message_sent", "message", "complete"]

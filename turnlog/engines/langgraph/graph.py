@@ -7,7 +7,7 @@ is open when the turn ends, however it does, is in doubt, unless its name says t
 
 import logging
 import uuid
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator
 from contextlib import aclosing
 from typing import Any
 
@@ -19,6 +19,7 @@ from turnlog.engines.langgraph.conversation import conversation
 from turnlog.engines.langgraph.pauses import (
     Interrupted,
     StateWriter,
+    is_asking,
     message_of,
     packed,
     unpacked,
@@ -80,18 +81,20 @@ class GraphEngine:
     async def answer(self, ask: Ask) -> Batches:
         root = next(iter(ask.team.agents.values()))
         opened = {each.call.tool_use_id: each for each in ask.open_calls}
-        reading = Reading(root.ref, self._graph.name, opened)
+        taken: Collection[str] = ()
+        renamed: dict[str, str] = {}
         if not opened and not ask.answers:
             seat = await ask.team.seat(root.id)
             verdict = await ask.guard.before(seat.prompt, _UNCOUNTED, root.id)
             if records := [*seat.records, *verdict.records]:
                 yield Batch(records)
             _obey(verdict)
+            taken = seat.tool_ids
             given = {"messages": conversation(seat.prompt.messages)}
             run = _Run(given, InMemorySaver(serde=StateWriter()), str(uuid.uuid4()), {})
         elif _may_go_on(ask):
             assert ask.paused is not None
-            saver, thread, asked = unpacked(ask.paused.state)
+            saver, thread, asked, renamed = unpacked(ask.paused.state)
             decided = {call: each for call, each in asked.items() if _is_decided(call, ask)}
             run = _Run(_resume(decided, ask), saver, thread, asked)
             ask.standing.unseen = _unseen(opened, ask)
@@ -101,6 +104,7 @@ class GraphEngine:
         else:
             ask.standing.unseen = _unseen(opened, ask)
             raise EngineFailed("interrupted", INTERRUPTED, retryable=True)
+        reading = Reading(root.ref, self._graph.name, opened, taken, renamed)
         async with aclosing(self._batches(run, ask, root, reading)) as batches:
             async for batch in batches:
                 yield batch
@@ -122,9 +126,9 @@ class GraphEngine:
                         _obey(verdict)
         for batch in reading.rest():
             yield batch
-        if reading.interrupts:
-            for batch in self._pause(run, root.ref, reading, ask):
-                yield batch
+        waits = reading.interrupts
+        for batch in self._pause(run, root.ref, reading, ask) if waits else reading.answer():
+            yield batch
 
     async def _stream(self, run: "_Run", ask: Ask) -> AsyncGenerator[Any, None]:
         """(namespace, mode, payload) of all nodes. What goes wrong in them is told as ours."""
@@ -170,7 +174,7 @@ class GraphEngine:
             if call.tool_use_id not in ask.standing.approvals:
                 agent = reading.open_calls[call.tool_use_id].agent
                 questions.append(Batch([each.question(call, self._seconds)], agent))
-        state = packed(run.saver, run.thread, waiting)
+        state = packed(run.saver, run.thread, waiting, reading.renamed)
         yield Batch([k.EnginePaused(engine="langgraph", state=state)], root)
         yield from questions
 
@@ -232,7 +236,7 @@ def _own_results(
 ) -> Iterator[Batch]:
     """A call that stands for an interrupt alone is answered by the person's decision."""
     for call, each in decided.items():
-        if call in opened and call.startswith("toolu_turnlog_"):
+        if call in opened and is_asking(opened[call].call):
             this = opened.pop(call)
             answer = each.answer(ask.standing.approvals[call])
             yield Batch([_result(this.call, answer)], this.agent)

@@ -30,8 +30,18 @@ from turnlog.events.content import TokenUsage, hash_of, writable
 from turnlog.ports import ApprovalState
 
 ASKS = "interrupt"  # the name of a call that is made of an interrupt outside of any tool
+_OURS = "toolu_turnlog_"  # how an id begins that no model gave
 MISFIT = "The changed arguments do not belong to these calls. Nothing was run."
 LONGEST = 300  # characters of what a person is asked
+
+
+def new_call_id() -> str:
+    return f"{_OURS}{secrets.token_hex(12)}"
+
+
+def is_asking(call: k.ToolUse) -> bool:
+    """Whether the call is made of an interrupt outside of any tool."""
+    return call.tool_name == ASKS and call.tool_use_id.startswith(_OURS)
 
 
 @dataclass(frozen=True)
@@ -53,8 +63,7 @@ class Interrupted:
         """A call of its own, so that it can be approved like any other."""
         value = writable_json(self.value)
         args = value if isinstance(value, dict) else {"value": value}
-        call_id = f"toolu_turnlog_{secrets.token_hex(12)}"
-        return k.ToolUse(tool_use_id=call_id, tool_name=ASKS, args=args)
+        return k.ToolUse(tool_use_id=new_call_id(), tool_name=ASKS, args=args)
 
     def question(self, call: k.ToolUse, seconds: float) -> k.ApprovalRequested:
         return k.ApprovalRequested(
@@ -136,19 +145,26 @@ class StateWriter(JsonPlusSerializer):
             return super().dumps_typed(None)
 
 
-def packed(saver: InMemorySaver, thread: str, waiting: Mapping[str, Interrupted]) -> str:
+def packed(
+    saver: InMemorySaver,
+    thread: str,
+    waiting: Mapping[str, Interrupted],
+    renamed: Mapping[str, str],
+) -> str:
     """The newest checkpoint of the graph and of its subgraphs, and what waits for whom."""
     newest: dict[str, Any] = {}
     for entry in saver.list({"configurable": {"thread_id": thread}}):
         place = entry.config["configurable"]["checkpoint_ns"]
         newest.setdefault(place, (entry.checkpoint, entry.metadata, entry.pending_writes or []))
     asked = {call: (each.id, each.value) for call, each in waiting.items()}
-    kind, state = saver.serde.dumps_typed({"thread": thread, "newest": newest, "asked": asked})
+    kept = {"thread": thread, "newest": newest, "asked": asked, "renamed": dict(renamed)}
+    kind, state = saver.serde.dumps_typed(kept)
     return f"{kind}:{base64.b64encode(zlib.compress(state)).decode()}"
 
 
-def unpacked(state: str) -> tuple[InMemorySaver, str, dict[str, Interrupted]]:
-    """The other way round: a saver with that state, its thread, and by call what waits."""
+def unpacked(state: str) -> tuple[InMemorySaver, str, dict[str, Interrupted], dict[str, str]]:
+    """The other way round: a saver with that state, its thread, by call what waits, and what the
+    graph calls these calls."""
     saver = InMemorySaver(serde=StateWriter())
     kind, _, text = state.partition(":")
     kept = saver.serde.loads_typed((kind, zlib.decompress(base64.b64decode(text))))
@@ -158,7 +174,7 @@ def unpacked(state: str) -> tuple[InMemorySaver, str, dict[str, Interrupted]]:
         for task, own in _by_task(writes):
             saver.put_writes(config, own, task)
     asked = {call: Interrupted(id, value) for call, (id, value) in kept["asked"].items()}
-    return saver, kept["thread"], asked
+    return saver, kept["thread"], asked, kept.get("renamed", {})
 
 
 def _by_task(writes: list[Any]) -> Iterator[tuple[str, list[tuple[str, Any]]]]:

@@ -5,14 +5,15 @@ and of which nothing was shown, is a decision of the graph, such as a route: it 
 billed, and not shown.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from msgspec import UNSET
 
 from turnlog.engines.langgraph.calls import ModelCall
-from turnlog.engines.langgraph.pauses import Interrupted
+from turnlog.engines.langgraph.pauses import Interrupted, new_call_id
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event
 from turnlog.events.content import writable
@@ -26,14 +27,26 @@ DEEP = 4  # how far into a node's result messages are looked for
 class Reading:
     """Reads the stream of one run."""
 
-    def __init__(self, root: AgentRef, name: str, open_calls: dict[str, OpenCall]) -> None:
-        """`root`: the agent that the graph is, whose nodes say that they belong to `name`."""
+    def __init__(
+        self,
+        root: AgentRef,
+        name: str,
+        open_calls: dict[str, OpenCall],
+        taken: Collection[str] = (),
+        renamed: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`root`: the agent that the graph is, whose nodes say that they belong to `name`.
+        `taken`: ids that earlier calls have. `renamed`: ids of open calls, by those of the graph.
+        """
         self._root = root
         self._name = name
         self._speaker = root
         self._writing: dict[str, ModelCall] = {}  # by the message's id
         self._done: set[str] = set()
         self._inputs: dict[str, Any] = {}  # of the nodes at work
+        self._unsaid: list[str] | None = []  # results since the last message; None: an answer
+        self._taken = {*taken, *open_calls}
+        self.renamed = dict(renamed)
         self.open_calls = open_calls
         self.interrupts: dict[str, Interrupted] = {}
 
@@ -53,6 +66,14 @@ class Reading:
         """The calls whose node said no end."""
         for call in list(self._writing.values()):
             yield from self._over(call, is_returned=True)
+
+    def answer(self) -> Iterator[Batch]:
+        """A turn ends with an answer. Where the graph gave none, its last results are the answer,
+        as those of a tool with `return_direct` are.
+        """
+        if self._unsaid is not None:
+            text = "\n\n".join(self._unsaid)
+            yield from self._said((), AIMessage(text, id="turnlog-answer"), {})
 
     # what models say
 
@@ -92,9 +113,13 @@ class Reading:
         """The call's message is whole. With it come the tools that it asks for."""
         del self._writing[call.key]
         self._done.add(call.key)
+        for made in call.tool_calls.values():
+            made.id = self._own_id(made.id)
         with_calls = is_returned and bool(call.calls)
         routes = with_calls and all(is_reserved(use.tool_name) for use in call.calls)
         is_hidden = not call.is_shown and (routes or not is_returned)
+        if with_calls or not is_hidden:
+            self._unsaid = [] if with_calls else None
         outputs: list[Output] = [
             Hidden(event=each) if is_hidden else each for each in call.ended(with_calls=with_calls)
         ]
@@ -108,12 +133,22 @@ class Reading:
                 self.open_calls[use.tool_use_id] = opened
         yield Batch(outputs, call.agent, call.key)
 
+    def _own_id(self, theirs: str) -> str:
+        """Some models number the calls of each answer anew: such an id gets one of ours."""
+        own = theirs
+        if theirs in self._taken:
+            own = self.renamed[theirs] = new_call_id()
+        self._taken.add(own)
+        return own
+
     # what tools answer
 
     def _answered(self, message: ToolMessage) -> Iterator[Batch]:
-        opened = self.open_calls.pop(writable(message.tool_call_id), None)
+        theirs = writable(message.tool_call_id)
+        opened = self.open_calls.pop(self.renamed.get(theirs, theirs), None)
         if opened is not None:
             text = writable(str(message.text))
+            self._unsaid = [*(self._unsaid or ()), text]
             failed = message.status == "error"
             given = _result(opened, None, text) if failed else _result(opened, text)
             yield Batch([given], opened.agent)
@@ -135,8 +170,8 @@ class Reading:
         """The call that a node works on, if it is one."""
         calls = given if isinstance(given, list) else [given]
         inside = [each.get("tool_call", each) for each in calls if isinstance(each, dict)]
-        ids = [each.get("id") for each in inside]
-        opened = self.open_calls.get(ids[0]) if len(ids) == 1 and isinstance(ids[0], str) else None
+        ids = [self.renamed.get(id, id) for each in inside if isinstance(id := each.get("id"), str)]
+        opened = self.open_calls.get(ids[0]) if len(inside) == len(ids) == 1 else None
         return opened.call if opened else None
 
 
