@@ -9,6 +9,24 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 from aiohttp_server import listening
 
+DONE = b"data: [DONE]\n\n"
+
+
+def chunk(delta, reason=None):
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    about = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "gpt"}
+    return f"data: {json.dumps(about | {'choices': [choice]})}\n\n".encode()
+
+
+def says(text):
+    return chunk({"role": "assistant", "content": text})
+
+
+def calls(name, arguments):
+    function = {"name": name, "arguments": arguments}
+    call = {"index": 0, "id": "call_1", "type": "function", "function": function}
+    return chunk({"role": "assistant", "tool_calls": [call]})
+
 
 class FakeOpenAI:
     """Gives these answers: a text, (tool, id, arguments), or a list of frames as they are."""

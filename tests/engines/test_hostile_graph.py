@@ -5,9 +5,12 @@ import math
 import sys
 
 import pytest
+from fake_openai import DONE, FakeOpenAI, calls, chunk
 from graphs import app_of, talk
+from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
@@ -108,3 +111,45 @@ async def test_a_graph_cannot_end_the_server(graph, kind):
     async with (app := app_of(graph())):
         _, live = await talk(app, "Go.")
     assert (live[-1]["type"], live[-1]["error"]) == ("error", f"The graph failed ({kind}).")
+
+
+RAN = []
+
+
+@tool
+def pay(amount: int = 0) -> str:
+    """Pays."""
+    RAN.append(amount)
+    return "paid"
+
+
+# fmt: off
+BROKEN_OFF = {
+    "in its arguments":  [calls("pay", '{"amount": 10')],
+    "before them":       [calls("pay", "")],
+    "by its length":     [calls("pay", '{"amount": 10'), chunk({}, "length"), DONE],
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("frames", BROKEN_OFF.values(), ids=BROKEN_OFF.keys())
+async def test_a_call_that_breaks_off_is_not_run(frames):
+    """LangChain mends what came, and would pay 10 where 1000 was being written."""
+    RAN.clear()
+    async with FakeOpenAI(frames).serve() as url:
+        model = ChatOpenAI(model="gpt", base_url=url, api_key="k", streaming=True)
+        async with (app := app_of(create_agent(model, tools=[pay]))):
+            _, live = await talk(app, "Go.")
+    assert (RAN, live[-1]["code"]) == ([], "stream_cut")
+
+
+async def test_arguments_that_langchain_mends_are_logged_as_they_run():
+    RAN.clear()
+    frames = [calls("pay", '{"amount": 10'), chunk({}, "tool_calls"), DONE]
+    async with FakeOpenAI(frames, "Done.").serve() as url:
+        model = ChatOpenAI(model="gpt", base_url=url, api_key="k", streaming=True)
+        async with (app := app_of(create_agent(model, tools=[pay]))):
+            _, live = await talk(app, "Go.")
+    (call,) = [event for event in live if event["type"] == "tool_use"]
+    (result,) = [event for event in live if event["type"] == "tool_result"]
+    assert (RAN, call["args"], result["result"]) == ([10], {"amount": 10}, "paid")

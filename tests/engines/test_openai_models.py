@@ -6,7 +6,7 @@ import json
 import pytest
 from aiohttp import web
 from aiohttp_server import listening
-from fake_openai import FakeOpenAI, FakeResponses
+from fake_openai import DONE, FakeOpenAI, FakeResponses, calls, chunk, says
 from graphs import check
 
 from turnlog import Agent, Settings, create_app, tool
@@ -15,22 +15,6 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.transports import wire
 
 pytestmark = pytest.mark.slow  # imports the SDK
-
-
-def chunk(delta, reason=None):
-    choice = {"index": 0, "delta": delta, "finish_reason": reason}
-    about = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "gpt"}
-    return f"data: {json.dumps(about | {'choices': [choice]})}\n\n".encode()
-
-
-def says(text):
-    return chunk({"role": "assistant", "content": text})
-
-
-def calls(name, arguments):
-    function = {"name": name, "arguments": arguments}
-    call = {"index": 0, "id": "call_1", "type": "function", "function": function}
-    return chunk({"role": "assistant", "tool_calls": [call]})
 
 
 def responses(text, without=0, ending=None):
@@ -50,7 +34,6 @@ def incomplete(text):
 ERROR = b'event: error\ndata: {"type": "error", "code": "x", "message": "hush", "param": null}\n\n'
 INCOMPLETE = incomplete("Half")
 SHORT, FILTERED = chunk({}, "length"), chunk({}, "content_filter")
-DONE = b"data: [DONE]\n\n"
 CHAT, RESPONSES = ("chat", FakeOpenAI), ("responses", FakeResponses)
 
 # name -> by which API, the frames, and how the turn ends

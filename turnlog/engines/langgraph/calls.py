@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.utils.json import parse_partial_json
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event
@@ -29,12 +30,20 @@ class _ToolCall:
     args: str = ""
 
     def parsed(self) -> dict[str, Any] | None:
-        """None: not a JSON object."""
+        """As LangChain reads them, who mends what broke off. None: not a JSON object."""
         try:
-            args = json.loads(self.args or "{}")
+            args = parse_partial_json(self.args or "{}")
         except (ValueError, RecursionError):
             return None
         return writable_json(args) if isinstance(args, dict) else None
+
+    @property
+    def is_whole(self) -> bool:
+        try:
+            json.loads(self.args)
+        except (ValueError, RecursionError):
+            return False
+        return True
 
 
 @dataclass
@@ -116,6 +125,13 @@ class ModelCall:
     def unreadable(self) -> set[str]:
         """Ids of calls whose arguments are no JSON object."""
         return {call.id for call in self.tool_calls.values() if call.parsed() is None}
+
+    @property
+    def breaks_off(self) -> bool:
+        """Whether a call may have been cut short: LangChain would run it all the same."""
+        if not self.stop:  # not every provider gives a reason
+            return not all(call.is_whole for call in self.tool_calls.values())
+        return bool(self.calls) and _STOPS.get(self.stop) == "max_tokens"
 
     def ended(self, *, with_calls: bool) -> list[Event]:
         """Its thoughts and its message. Without its calls, they are told as text: then no tool

@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from turnlog.engines.langgraph.calls import ModelCall
 from turnlog.engines.langgraph.pauses import Interrupted, new_call_id
+from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event
 from turnlog.events.content import writable
@@ -21,6 +22,7 @@ from turnlog.events.handovers import is_reserved
 from turnlog.ports import Batch, CallStarted, Hidden, OpenCall, Output, SpeakerChanged
 
 NOT_JSON = "The arguments were not a JSON object. Nothing was run."
+BROKEN_OFF = "The model's answer broke off in the call of a tool."
 DEEP = 4  # how far into a node's result messages are looked for
 
 
@@ -132,6 +134,8 @@ class Reading:
             else:
                 self.open_calls[use.tool_use_id] = opened
         yield Batch(outputs, call.agent, call.key)
+        if with_calls and call.breaks_off:
+            raise EngineFailed("stream_cut", BROKEN_OFF, retryable=True)
 
     def _own_id(self, theirs: str) -> str:
         """Some models number the calls of each answer anew: such an id gets one of ours."""
