@@ -14,6 +14,7 @@ from turnlog.events.content import usage_of, writable
 
 _STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "content_filter": "refusal",
           "refusal": "refusal", "stop_sequence": "stop_sequence"}  # fmt: skip
+_REASONS = ("stop_reason", "finish_reason", "stopReason", "done_reason")  # Bedrock's, Ollama's
 _THOUGHT = "thinking_tokens"
 _PROVIDERS = ("msg_", "chatcmpl-", "resp_")  # how ids begin that are a provider's, not LangChain's
 
@@ -88,7 +89,8 @@ class ModelCall:
         given = str(facts.get("id") or "")
         if given.startswith(_PROVIDERS):
             self.provider_id = given
-        self.stop = str(facts.get("stop_reason") or facts.get("finish_reason") or self.stop)
+        reasons = [facts[name] for name in _REASONS if facts.get(name)]
+        self.stop = str(reasons[0]).lower() if reasons else self.stop
         for name, amount in _usage(message.usage_metadata).items():
             self.reported[name] = self.reported.get(name, 0) + amount
 
