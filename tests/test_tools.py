@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import inspect
 import logging
 import threading
 from datetime import date
@@ -266,32 +265,6 @@ async def test_no_exception_of_a_tool_reaches_the_turn(error, is_async):
     failed = await result(tool(writes=False)(fails_later if is_async else fails))
     assert not failed.success
     assert failed.error.startswith("The tool failed (")
-
-
-async def test_what_a_tool_begins_cannot_end_the_server():
-    async def leaves() -> None:
-        raise SystemExit(2)  # as argparse does
-
-    @tool(writes=False)
-    async def looks_twice() -> None:
-        await asyncio.gather(leaves(), leaves())
-
-    assert (await result(looks_twice)).error.startswith("The tool failed (GuestEnded)")
-
-
-async def test_what_a_tool_begins_is_a_coroutine_for_all_who_look():
-    """anyio does, before it cancels one."""
-    states = []
-
-    @tool(writes=False)
-    async def looks() -> str:
-        task = asyncio.create_task(asyncio.sleep(0))
-        states.append(inspect.getcoroutinestate(task.get_coro()))
-        await task
-        return task.get_coro().__qualname__
-
-    assert (await result(looks)).result == "sleep"
-    assert states == [inspect.CORO_CREATED]
 
 
 async def test_a_tool_that_takes_too_long_is_told_so():

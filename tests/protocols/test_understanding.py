@@ -15,7 +15,12 @@ def test_what_a_clients_tool_gave_is_a_text_where_it_is_no_json(text):
     assert value_of('{"a": 1}') == {"a": 1}
 
 
-@pytest.mark.parametrize("text", ["{", "[]", DEEP], ids=["cut", "a list", "deep"])
+def test_arguments_that_break_off_are_not_whole_though_langchain_mends_them():
+    assert numbers.arguments("{") == ({}, numbers.NO_OBJECT)
+    assert (_ToolCall(args="{").parsed(), _ToolCall(args="{").is_whole) == ({}, False)
+
+
+@pytest.mark.parametrize("text", ["[]", DEEP], ids=["a list", "deep"])
 def test_arguments_that_cannot_be_read_are_told_from_others(text):
     assert numbers.arguments(text) == ({}, numbers.NO_OBJECT)
     assert _ToolCall(args=text).parsed() is None
