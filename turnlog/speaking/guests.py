@@ -53,10 +53,6 @@ class _Guarded(Coroutine[Any, Any, Any]):
     def __init__(self, work: Coroutine[Any, Any, Any]) -> None:
         self._work = work
 
-    def __getattr__(self, name: str) -> Any:
-        """Its name and how it stands, which other libraries look at."""
-        return getattr(self._work, name)
-
     def send(self, value: Any) -> Any:
         try:
             return self._work.send(value)
