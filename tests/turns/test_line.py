@@ -114,6 +114,28 @@ async def test_a_line_is_kept_over_a_restart(claude, tmp_path):
     await after.__aexit__()
 
 
+async def test_whoever_looks_at_the_line_while_the_server_closes_is_told_so(claude, tmp_path):
+    place = Place(claude)
+    app = await place.node(SqliteStore(tmp_path))
+    await place.ask(app, "wait")
+    waits = place.enqueue(app, "one")
+    await place.in_line(app, 1)
+    looks, closed, look = asyncio.Event(), asyncio.Event(), app.store.line.turn_ids
+
+    async def look_late(session_id):
+        looks.set()
+        await closed.wait()
+        return await look(session_id)
+
+    app.store.line.turn_ids = look_late
+    app._turns._wakes.wake_all()
+    await looks.wait()
+    await app.__aexit__()
+    closed.set()
+    with pytest.raises(Closing):
+        await waits
+
+
 async def test_another_node_goes_on_with_the_line_of_one_that_died(claude):
     place = Place(claude)
     one = await place.node(MemoryStore("one"))

@@ -59,14 +59,14 @@ class WaitingLines:
             )
         )
         on_line()
-        with self._wakes.of(session_id) as wake:
-            while not self._leaving.is_set():
-                wake.clear()
-                if turn := await self._begun(waiting):
-                    return turn
-                if not await wake.within(LOOKS_EVERY):
-                    await self._heal(session_id)  # the process that was busy may have died
-        raise Closing
+        try:
+            return await self._first(waiting)
+        except NotFound:
+            raise
+        except Exception as error:
+            if self._leaving.is_set():  # the store may have been closed in between
+                raise Closing from error
+            raise
 
     async def serve(self) -> None:
         """Begin what is first in line in each session, if it can begin.
@@ -90,6 +90,17 @@ class WaitingLines:
         """This process begins no more of them. Others do."""
         self._leaving.set()
         self._wakes.wake_all()
+
+    async def _first(self, waiting: Waiting) -> StartedTurn:
+        """Its turn, when it is first in line and can begin."""
+        with self._wakes.of(waiting.session_id) as wake:
+            while not self._leaving.is_set():
+                wake.clear()
+                if turn := await self._begun(waiting):
+                    return turn
+                if not await wake.within(LOOKS_EVERY):
+                    await self._heal(waiting.session_id)  # the process that was busy may have died
+        raise Closing
 
     async def _begun(self, waiting: Waiting) -> StartedTurn | None:
         """Its turn, if that has begun, or can begin now. Raises NotFound where it never will."""
