@@ -1,6 +1,7 @@
 """Calls that run together: what one of them raises cuts off none of the others."""
 
 import asyncio
+import contextlib
 import dataclasses
 
 import msgspec
@@ -176,3 +177,55 @@ async def test_calls_of_one_id_each_run_with_their_own_arguments(names):
     done = await results(ToolRunner([look_at, pay], context_for), *calls)
     assert [result.success for result in done] == [True, True]
     assert sorted(ran) == sorted((name, number) for number, name in enumerate(names))
+
+
+async def test_a_result_waits_for_no_slower_one():
+    seen = asyncio.Event()
+
+    @tool(writes=False)
+    async def list_all() -> str:
+        """Take as long as it takes somebody to see the other result."""
+        await seen.wait()
+        return "all"
+
+    @tool(writes=True, approval="never")
+    async def post_order() -> str:
+        """Post."""
+        return "posted"
+
+    runner = ToolRunner([list_all, post_order], context_for)
+    slow = ToolUse(tool_use_id="a", tool_name="list_all", args={})
+    quick = ToolUse(tool_use_id="b", tool_name="post_order", args={})
+    batches = []
+    async with asyncio.timeout(10):
+        async for batch in runner.run([slow, quick]):
+            batches.append([each.tool_use_id for each in batch if isinstance(each, ToolResult)])
+            if "b" in batches[-1]:
+                seen.set()
+    assert batches == [[], ["b"], ["a"]]
+
+
+async def test_who_stops_reading_stops_those_that_still_run():
+    ended = []
+
+    @tool(writes=False)
+    async def list_all() -> None:
+        """Never ends by itself."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("list_all")
+
+    @tool(writes=False)
+    async def list_one() -> int:
+        """One."""
+        return 1
+
+    runner = ToolRunner([list_all, list_one], context_for)
+    calls = [
+        ToolUse(tool_use_id=name, tool_name=name, args={}) for name in ("list_all", "list_one")
+    ]
+    async with asyncio.timeout(10), contextlib.aclosing(runner.run(calls)) as batches:
+        assert [each.tool_use_id for each in await anext(batches)] == ["list_one"]
+        assert ended == []
+    assert ended == ["list_all"]

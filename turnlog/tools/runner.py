@@ -11,7 +11,8 @@ import logging
 import time
 import traceback
 import uuid
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
@@ -32,6 +33,7 @@ from turnlog.tools.signatures import hints
 from turnlog.tools.tool import NotDone, Tool, ToolContext
 
 _log = logging.getLogger(__name__)
+TOGETHER = 0.05  # seconds that a result waits for others
 ContextFor = Callable[[str], ToolContext]  # a call's id -> for whom it acts
 
 # What the model and the user are told of a call that no person allowed.
@@ -99,13 +101,13 @@ class ToolRunner:
             if args is not None
         ]:
             yield starting
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(self._result(call, args, call.tool_use_id in begun_before))
-                for call, args in zip(ready, checked, strict=True)
-            ]
-        if tasks:
-            yield [task.result() for task in tasks]
+        results = [
+            self._result(call, args, call.tool_use_id in begun_before)
+            for call, args in zip(ready, checked, strict=True)
+        ]
+        async with aclosing(_as_they_come(results)) as batches:
+            async for batch in batches:
+                yield batch
 
     # before it runs
 
@@ -266,6 +268,26 @@ class ToolRunner:
             known = ", ".join(spec.name for spec in self.specs) or "none"
             raise ToolError(f"There is no tool {call.tool_name!r}. The tools are: {known}.")
         return tool
+
+
+async def _as_they_come(
+    results: Sequence[Coroutine[Any, Any, ToolResult]],
+) -> AsyncGenerator[list[ToolResult], None]:
+    """Those that come together are one batch, in the order of the calls: they share a commit. One
+    that takes long keeps back no other, which would be in doubt if the process died meanwhile."""
+    running = [asyncio.create_task(result) for result in results]
+    try:
+        while running:
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            if not all(task.done() for task in running):
+                await asyncio.wait(running, timeout=TOGETHER)
+            done = [task for task in running if task.done()]
+            yield [task.result() for task in done]
+            running = [task for task in running if task not in done]
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def _note(permission: ApprovalState | None) -> str | None:
