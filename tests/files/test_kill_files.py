@@ -215,7 +215,7 @@ async def test_an_empty_database_removes_nothing_of_what_belongs_to_another(
     async with other:
         await other.swept()
     assert len([each async for each in files.blobs.every()]) == MOST_UNFINISHED + 1
-    assert "9 files that this database does not know" in caplog.text
+    assert "holds 9 that this database does not know" in caplog.text
 
 
 @pytest.mark.parametrize("step", ["has", "put"])

@@ -64,9 +64,9 @@ class Sweep:
         unknown = [place for place in stored if place not in known]
         if len(unknown) > max(MOST_UNFINISHED, len(known)):
             _log.error(
-                "%s holds %d files that this database does not know, and %d that it does:"
-                " nothing is removed there. Is it the place of another database?",
-                self._blobs.url, len(unknown), len(known),
+                "the storage of files holds %d that this database does not know, and %d that it"
+                " does: nothing is removed there. Is it the place of another database?",
+                len(unknown), len(known),
             )  # fmt: skip
             return
         for place in unknown:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from turnlog.contrib.business_central.client.failures import Uncertain
 from turnlog.contrib.business_central.sandbox import Failure
 from turnlog.contrib.business_central.tools.invoices import _check_postable
 from turnlog.errors import ToolError
@@ -201,6 +202,16 @@ async def test_an_answer_that_is_missing_in_a_batch_is_looked_up(erp, monkeypatc
 
     monkeypatch.setattr(erp.bc, "_request", without_the_last)
     assert len((await erp.draft())["lines"]) == 2
+
+
+async def test_an_answer_to_another_request_is_a_missing_one(erp, monkeypatch):
+    async def of_others(*given, **more):
+        return {"responses": [{"id": "0", "status": 201}, {"id": "7", "status": 201}]}
+
+    await erp.result("get_customer", number="10000")  # the company is known now
+    monkeypatch.setattr(erp.bc, "_request", of_others)
+    with pytest.raises(Uncertain):
+        await erp.bc.create_all("salesInvoices(1)/salesInvoiceLines", [{}, {}])
 
 
 def test_an_invoice_in_a_currency_with_three_decimals_is_compared_as_it_is():

@@ -182,11 +182,12 @@ class BusinessCentral:
         batch = {"requests": requests}
         reply = await self._request("POST", f"{self._api}/$batch", body=batch, isolated=True)
         responses = {each.get("id"): each for each in reply["responses"]}
+        answers = [responses.get(request["id"]) for request in requests]
         refusals = [
-            _refusal(responses[str(number)], body) if str(number) in responses else None
-            for number, body in enumerate(bodies)
+            None if answer is None else _refusal(answer, body)
+            for answer, body in zip(answers, bodies, strict=True)
         ]
-        if len(responses) < len(bodies) and not any(refusals):
+        if None in answers and not any(refusals):
             raise lost(wrote=True)
         return refusals
 
