@@ -13,17 +13,13 @@ _encoder = msgspec.json.Encoder(decimal_format="number")  # every digit, as a nu
 _encode = _encoder.encode
 
 
-def encode(entry: Stamped) -> bytes:
-    """One event as a client sees it."""
-    state = entry.envelope.event.shown_as
-    if state == "persisted" and entry.seq is None:  # it was not stored, and must not say it was
-        state = "transient"
-    return _encoded(entry, state)
-
-
-def _encoded(entry: Stamped, state: str) -> bytes:
+def encode(entry: Stamped, *, as_kept: bool = False) -> bytes:
+    """One event as a client sees it. `as_kept`: whatever it is, it is an entry of the log."""
     placed = entry.envelope
     event = placed.event
+    state = "persisted" if as_kept else event.shown_as
+    if state == "persisted" and entry.seq is None:  # it was not stored, and must not say it was
+        state = "transient"
     fields: Event | dict[str, Any] = event.shown() if event.log_only else event
     number = f',"sequenceNumber":{entry.seq}' if state == "persisted" else ""
     index, screen = (placed.index, placed.index) if placed.index is not None else ("null", -1)
@@ -49,7 +45,7 @@ def encode_for_audit(entry: Stamped) -> bytes:
     for name, value in msgspec.to_builtins(event).items() if event.audited else ():
         if name in event.audited:
             marks += f',"{name}":{_encode(value).decode()}'
-    return _encoded(entry, "persisted")[:-1] + f"{marks}}}".encode()
+    return encode(entry, as_kept=True)[:-1] + f"{marks}}}".encode()
 
 
 def decode(data: bytes) -> dict[str, Any]:

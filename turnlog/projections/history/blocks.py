@@ -64,8 +64,8 @@ def kind_of(type: str) -> Kind | None:
 
 def replayable(block: dict[str, Any]) -> dict[str, Any]:
     """A text of an answer as it may go back to the API."""
-    cited = block.get("citations") or ()
-    if not any(ONLY_IN_ANSWERS & citation.keys() for citation in cited):
+    cited = block.get("citations")
+    if not cited or not any(ONLY_IN_ANSWERS & citation.keys() for citation in cited):
         return block
     taken = [{n: c[n] for n in c if n not in ONLY_IN_ANSWERS} for c in cited]
     return block | {"citations": taken}

@@ -7,7 +7,6 @@ together let hardly more pass than one would. Connections are counted by each no
 """
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -28,18 +27,19 @@ class Connections:
 
     def __init__(self, at_once: int) -> None:
         self._most = at_once
-        self._open: Counter[str] = Counter()
+        self._open: dict[str, int] = {}
 
     def open(self, user_id: str) -> None:
         """One more. Raises TooMany, and counts nothing, above the limit."""
-        if self._open[user_id] >= self._most:
+        count = self._open.get(user_id, 0)
+        if count >= self._most:
             raise TooMany(f"You have {self._most} connections open. Close some first.", 5)
-        self._open[user_id] += 1
+        self._open[user_id] = count + 1
 
     def close(self, user_id: str) -> None:
-        self._open[user_id] -= 1
-        if not self._open[user_id]:
-            del self._open[user_id]
+        count = self._open.pop(user_id)
+        if count > 1:
+            self._open[user_id] = count - 1
 
 
 class WriteLimits:
