@@ -43,11 +43,11 @@ STATES = [
     ("error",      [Reply("Half of it", chunk=4, ending=Break(after=4))], False, ".ending.bad"),
     ("max_tokens", [Reply("It goes on and", stop_reason="max_tokens")], False, ".ending.warn"),
     ("refusal",    [Reply("No.", stop_reason="refusal")], False, ".ending.warn"),
-    ("citation",   [Reply(Text("The terms are **30 days net**", (CITED,)), Text(", as agreed."))],
+    ("cited",      [Reply(Text("The terms are **30 days net**", (CITED,)), Text(", as agreed."))],
                    False, ".cite"),
 ]
 # fmt: on
-CITING = {"approval", "citation"}
+CITING = {"approval", "cited"}
 
 
 @pytest.mark.parametrize(("name", "says", "thinks", "view"), STATES, ids=[s[0] for s in STATES])
