@@ -15,6 +15,7 @@ from turnlog.transports.http.routes import ROUTES
 from turnlog.transports.protocols import carries
 
 _HEAD = "<!-- Written by `make docs`. Do not edit. -->\n\n"
+_COPY = "// Written by `make docs` from web/src/wire/json.ts. Do not edit.\n\n"
 _CARRIED = "<!-- carried: written by `make docs` from the tables -->"
 _END_OF_CARRIED = "<!-- end of carried -->"
 _RULES, _END = "<!-- rules: written by `make docs` -->", "<!-- end of rules -->"
@@ -31,11 +32,17 @@ def pages(root: Path) -> dict[Path, str]:
         root / "docs" / "http.md": _HEAD + _routes(),
         root / "clients" / "typescript" / "src" / "events.ts": event_types.typescript(),
         root / "web" / "src" / "wire" / "events.ts": event_types.typescript(),
+        root / "clients" / "typescript" / "src" / "json.ts": _COPY + _numbers(root),
         root / "turnlog" / "client" / "events.py": event_types.python(),
         root / "turnlog" / "client" / "blocking.py": blocking_client.source(
             root / "turnlog" / "client" / "waiting.py"
         ),
     }
+
+
+def _numbers(root: Path) -> str:
+    """How the page reads numbers: the npm client stands for itself, and reads them alike."""
+    return (root / "web" / "src" / "wire" / "json.ts").read_text()
 
 
 def _events() -> str:

@@ -1,6 +1,8 @@
+// Written by `make docs` from web/src/wire/json.ts. Do not edit.
+
 /** JSON whose numbers keep their digits: an id beyond 2^53 is shown, and sent back, as it came.
  *
- * The web UI and the npm client have the same file.
+ * `make docs` copies it into the npm client.
  */
 
 /** A number that the browser's own numbers cannot hold. It counts as the nearest that they can. */

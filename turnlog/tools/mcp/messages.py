@@ -50,7 +50,7 @@ def _is_tool(tool: Any) -> bool:
     return False
 
 
-def _part(part: Any) -> Json:
+def _part(part: Any) -> Any:
     """It, or what can be told of it."""
     try:
         _block.validate_python(part, by_name=False)
@@ -61,7 +61,7 @@ def _part(part: Any) -> Json:
             case {"type": str(kind)}:
                 return _text(f"(a part of kind {clean(kind, MOST_NAME)!r}, which cannot be read)")
         return _text("(a part that cannot be read)")
-    return part  # type: ignore[no-any-return]
+    return part
 
 
 def _text(text: str) -> Json:
