@@ -28,6 +28,7 @@ from turnlog.engines.langgraph.reading import Reading
 from turnlog.errors import ConfigError, EngineFailed, TooManyCalls, TurnlogError
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
+from turnlog.events.chunks import are_chunks
 from turnlog.events.content import hash_of, idempotency_key
 from turnlog.ports import (
     Agent,
@@ -114,7 +115,8 @@ class GraphEngine:
         async with aclosing(self._stream(run, ask)) as stream:
             async for part in stream:
                 for batch in reading.feed(*part):
-                    ask.standing.unseen = _unseen(reading.open_calls, ask)
+                    if not are_chunks(batch.outputs):  # there are many, and they open no call
+                        ask.standing.unseen = _unseen(reading.open_calls, ask)
                     if _begins(batch) and next(calls, None) is None:
                         raise TooManyCalls
                     yield batch
