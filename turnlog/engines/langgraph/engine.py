@@ -1,10 +1,10 @@
 """The engine `langgraph`: the team of a turn, run as a graph."""
 
-import asyncio
 from collections.abc import Mapping
 from contextlib import aclosing
 from typing import Any
 
+from turnlog.engines.team_engine import TeamEngine
 from turnlog.errors import TooManyCalls, TurnlogError
 from turnlog.ports import Agent, Ask, Model
 from turnlog.speaking.speakers import Batches, Speakers
@@ -13,28 +13,17 @@ from turnlog.speaking.together import Outlet
 STEPS_A_CALL = 4  # of a graph: the model, its tools, their results; and one to spare
 
 
-class LangGraphEngine:
-    """Runs teams as LangGraph graphs; this model answers for every agent."""
+class LangGraphEngine(TeamEngine):
+    """Runs teams as LangGraph graphs."""
+
+    module = "turnlog.engines.langgraph.team"
 
     def __init__(self, model: Model, *, soon: bool = False) -> None:
-        """`soon`: import LangGraph when the server starts, which takes a second."""
-        self.model = model
-        self._soon = soon
+        super().__init__(model, soon=soon)
         self._graphs: dict[tuple[Any, ...], Any] = {}
-        self._importing: asyncio.Task[Any] | None = None
-
-    async def open(self) -> None:
-        await self.model.open()
-        if self._soon:
-            self._importing = asyncio.create_task(asyncio.to_thread(_imported))
-
-    async def close(self) -> None:
-        if self._importing is not None:
-            await asyncio.wait([self._importing])
-        await self.model.close()
 
     async def answer(self, ask: Ask) -> Batches:
-        team = await asyncio.to_thread(_imported)
+        team = await self.imported()
         outlet = Outlet()
         steps = STEPS_A_CALL * ask.max_calls + STEPS_A_CALL
         turn = team.Turn(Speakers(outlet.in_order(ask), self.model), outlet.put, steps)
@@ -49,12 +38,6 @@ class LangGraphEngine:
         if key not in self._graphs:
             self._graphs[key] = team.team_graph(agents)
         return self._graphs[key]
-
-
-def _imported() -> Any:
-    from turnlog.engines.langgraph import team
-
-    return team
 
 
 async def _as_ours(work: Any) -> None:

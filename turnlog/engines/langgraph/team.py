@@ -7,9 +7,9 @@ The nodes are those of `turnlog.speaking`, so ids, signatures and usage are the 
 tools, approvals and guards are the server's. There is no checkpointer: the log knows all.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import add
 from typing import Annotated, Any, TypedDict
 
@@ -17,31 +17,17 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
-from turnlog.errors import EngineFailed
 from turnlog.events import kinds as k
-from turnlog.ports import Agent, Ask, Batch, CallFailed, OpenCall
-from turnlog.speaking.answer import results_of
+from turnlog.ports import Agent, Ask, OpenCall
 from turnlog.speaking.part import Part, Task
-from turnlog.speaking.speakers import Batches, Speakers, closed, refused
+from turnlog.speaking.saying import Saying
 
 
 @dataclass(frozen=True)
-class Turn:
+class Turn(Saying):
     """What the nodes of one turn share. LangGraph's `context`."""
 
-    speakers: Speakers
-    say: Callable[[Batch], Awaitable[None]]  # returns when the batch is stored
     steps: int  # at most, in one graph
-
-    async def all_of(self, batches: Batches, calls: Sequence[k.ToolUse] = ()) -> list[k.ToolResult]:
-        """Say them all. Returns the results that belong to these calls."""
-        results: list[k.ToolResult] = []
-        async with aclosing(batches):
-            async for batch in batches:
-                await self.say(batch)
-                if calls:
-                    results += results_of(batch, calls)
-        return results
 
 
 class _Speech(TypedDict):
@@ -82,7 +68,11 @@ def _agent_graph() -> Any:
         return {"results": [await turn.all_of(turn.speakers.run_tools(part), part.calls)]}
 
     async def worker(state: _Work, runtime: Runtime[Turn]) -> dict[str, Any]:
-        return {"results": [await _work(graph, state, runtime.context)]}
+        turn = runtime.context
+        speak = partial(_speak, graph, turn)
+        return {
+            "results": [await turn.work(state["part"], state["task"], state["open_calls"], speak)]
+        }
 
     async def results(state: _Speech) -> dict[str, Any]:
         part = state["part"]
@@ -115,37 +105,10 @@ def _fan_out(state: _Speech) -> list[Send]:
     return [*sent, *(Send("worker", each) for each in work)]
 
 
-async def _speak(graph: Any, part: Part, turn: Turn, open_calls: Sequence[OpenCall]) -> None:
-    if part.seat.records:
-        await turn.say(part.batch(part.seat.records))
-    part.goes_on_with(open_calls)
+async def _speak(graph: Any, turn: Turn, part: Part, open_calls: Sequence[OpenCall]) -> None:
+    await turn.begin(part, open_calls)
     state = _Speech(part=part, open_calls=open_calls, results=[])
     await graph.ainvoke(state, {"recursion_limit": turn.steps}, context=turn)
-
-
-async def _work(graph: Any, work: _Work, turn: Turn) -> list[k.ToolResult]:
-    """Another agent works on a task; its answer is the result of the call."""
-    part, task = work["part"], work["task"]
-    if task.refusal:
-        return await _close(turn, part, refused(task, task.refusal))
-    message = turn.speakers.answered_before(task, work["open_calls"])
-    if message is None:
-        worker = await turn.speakers.seat(task.agent_id, delegated=True)
-        try:
-            await _speak(graph, worker, turn, work["open_calls"])
-        except EngineFailed as failure:
-            await turn.say(worker.batch([CallFailed()]))
-            return await _close(turn, part, refused(task, str(failure)))
-        if worker.waits or worker.answer is None:
-            return []
-        message = worker.answer.message
-    return await _close(turn, part, closed(task, message))
-
-
-async def _close(turn: Turn, part: Part, hidden: Any) -> list[k.ToolResult]:
-    batch = part.batch([hidden])
-    await turn.say(batch)
-    return results_of(batch, part.calls)
 
 
 def team_graph(agents: Mapping[str, Agent]) -> Any:
@@ -163,7 +126,7 @@ def _speaker(speech: Any, agent_id: str) -> Node:
     async def node(talk: _Talk, runtime: Runtime[Turn]) -> Command[str]:
         turn = runtime.context
         part = await turn.speakers.seat(agent_id)
-        await _speak(speech, part, turn, talk["_open_calls"])
+        await _speak(speech, turn, part, talk["_open_calls"])
         return Command(goto=part.successor or END, update={"_open_calls": ()})
 
     return node

@@ -6,8 +6,8 @@ waits. When it goes on, a new run begins with the calls that were open: the log 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,10 @@ from agents.exceptions import AgentsException, MaxTurnsExceeded
 from agents.models.interface import Model as SdkModel
 
 from turnlog.engines.openai_agents import guardrails, items
-from turnlog.errors import EngineFailed, TooManyCalls
-from turnlog.events import kinds as k
-from turnlog.ports import Ask, Batch, CallFailed, OpenCall, ToolSpec, handover_tool
-from turnlog.speaking.answer import results_of
-from turnlog.speaking.part import Part, Task
-from turnlog.speaking.speakers import Batches, Speakers, closed, refused
+from turnlog.errors import TooManyCalls
+from turnlog.ports import Ask, OpenCall, ToolSpec, handover_tool
+from turnlog.speaking.part import Part
+from turnlog.speaking.saying import Saying
 
 OTHER = "other_call"  # for calls that are no tool of the agent: unknown ones, and tasks
 
@@ -32,14 +30,12 @@ class Turn:
     def __init__(
         self,
         ask: Ask,
-        speakers: Speakers,
-        say: Callable[[Batch], Awaitable[None]],
+        saying: Saying,
         input_guardrails: Sequence[Any] = (),
         output_guardrails: Sequence[Any] = (),
     ) -> None:
         self.ask = ask
-        self.speakers = speakers
-        self.say = say  # returns when the batch is stored
+        self.saying = saying
         self._guardrails: dict[str, Any] = {
             "input_guardrails": [guardrails.closed(each) for each in input_guardrails],
             "output_guardrails": [guardrails.closed(each) for each in output_guardrails],
@@ -77,39 +73,11 @@ class Turn:
                 with suppress(BaseException):
                     await running.run_loop_task
 
-    async def all_of(self, batches: Batches, calls: Sequence[k.ToolUse] = ()) -> list[k.ToolResult]:
-        """Say them all. Returns the results that belong to these calls."""
-        results: list[k.ToolResult] = []
-        async with aclosing(batches):
-            async for batch in batches:
-                await self.say(batch)
-                if calls:
-                    results += results_of(batch, calls)
-        return results
-
-    async def work(self, part: Part, task: Task, open_calls: Sequence[OpenCall]) -> list[Any]:
-        """Another agent works on a task; its answer is the result of the call."""
-        if task.refusal:
-            return await self._close(part, refused(task, task.refusal))
-        message = self.speakers.answered_before(task, open_calls)
-        if message is None:
-            worker = SpokenAgent.of(self, task.agent_id, delegated=True)
-            worker.speech.open_calls = open_calls
-            try:
-                await self.run_agent(worker)
-            except EngineFailed as failure:
-                await self.say(worker.speech.part.batch([CallFailed()]))
-                return await self._close(part, refused(task, str(failure)))
-            done = worker.speech.part
-            if done.waits or done.answer is None:
-                return []
-            message = done.answer.message
-        return await self._close(part, closed(task, message))
-
-    async def _close(self, part: Part, hidden: Any) -> list[k.ToolResult]:
-        batch = part.batch([hidden])
-        await self.say(batch)
-        return results_of(batch, part.calls)
+    async def speak(self, part: Part, open_calls: Sequence[OpenCall]) -> None:
+        """One who works on a task, until it has answered."""
+        agent = SpokenAgent.of(self, part.seat.agent.id)
+        await agent.speech.begin(part, open_calls)
+        await self.run_agent(agent)
 
 
 @dataclass
@@ -118,7 +86,6 @@ class Speech:
 
     turn: Turn
     agent_id: str
-    delegated: bool = False
     open_calls: Sequence[OpenCall] = ()
     results: dict[str, str] = field(default_factory=dict)  # by call
     _part: Part | None = None
@@ -135,17 +102,20 @@ class Speech:
 
     async def ready(self) -> None:
         if self._part is None:
-            self._part = await self.turn.speakers.seat(self.agent_id, delegated=self.delegated)
-            if self.part.seat.records:
-                await self.turn.say(self.part.batch(self.part.seat.records))
-            self.part.goes_on_with(self.open_calls)
+            part = await self.turn.saying.speakers.seat(self.agent_id)
+            await self.begin(part, self.open_calls)
+
+    async def begin(self, part: Part, open_calls: Sequence[OpenCall]) -> None:
+        self._part, self.open_calls = part, open_calls
+        await self.turn.saying.begin(part, open_calls)
 
     async def answer(self) -> list[Any]:
         """What the agent says next, as items of the SDK."""
         if self.part.answer is None and self.part.calls and not self.results:
             return self._calls()  # of a turn that goes on
         while True:
-            await self.turn.all_of(self.turn.speakers.ask_model(self.part))
+            saying = self.turn.saying
+            await saying.all_of(saying.speakers.ask_model(self.part))
             self.open_calls = ()
             if self.part.is_over or self.part.calls:
                 break
@@ -172,10 +142,11 @@ class Speech:
         return call_id not in self.results
 
     async def _run(self) -> None:
-        part, turn = self.part, self.turn
-        work = [turn.work(part, task, self.open_calls) for task in part.tasks]
+        part, saying = self.part, self.turn.saying
+        speak = self.turn.speak
+        work = [saying.work(part, task, self.open_calls, speak) for task in part.tasks]
         if part.tool_calls:
-            work.append(turn.all_of(turn.speakers.run_tools(part), part.calls))
+            work.append(saying.all_of(saying.speakers.run_tools(part), part.calls))
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_unwrapped(each)) for each in work]
         results = [each for task in tasks for each in task.result()]
@@ -206,9 +177,9 @@ class SpokenAgent(sdk.Agent[Any]):
     speech: Speech
 
     @classmethod
-    def of(cls, turn: Turn, agent_id: str, *, delegated: bool = False) -> "SpokenAgent":
+    def of(cls, turn: Turn, agent_id: str) -> "SpokenAgent":
         made = cls(name=agent_id, handoffs=[])
-        made.speech = Speech(turn, agent_id, delegated)
+        made.speech = Speech(turn, agent_id)
         made.model = SpokenModel(made.speech)
         return made
 
