@@ -23,6 +23,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Attributed, Envelope
 from turnlog.pipeline.admission import admitted_files, question_event
 from turnlog.pipeline.citing import can_be_followed, followed
+from turnlog.pipeline.context.desk import Desk
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.ending import (
     complete,
@@ -183,17 +184,12 @@ class _Team:
         tools = await parts.tools_for(agent, state.turn, state.standing)
         if agent_id not in state.prefixes:  # once in a turn
             self._log_tools(agent, tools)
+        system = await self._system(agent)
         seat, state.prefixes[agent_id] = await build_context(
-            agent,
-            parts.team,
-            self._question,
-            session,
-            tools,
+            Desk(agent, parts.team, self._question, session, tools, parts.limits, system),
             parts.store,
-            parts.limits,
             list(state.open_calls.values()),
             attachments=parts.files,
-            system=await self._system(agent),
             summarizing=self._summarizing(),
             shorter=shorter,
             windows=parts.windows,

@@ -16,6 +16,7 @@ from turnlog.events.kinds import UserMessageSent
 from turnlog.events.money import picousd, total, usd
 from turnlog.events.rows.record import numbered
 from turnlog.pipeline.admission import admitted_files, question_event
+from turnlog.pipeline.context.desk import Desk
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.parts import Parts, PartsFor
 from turnlog.ports import (
@@ -75,11 +76,9 @@ class Estimates:
         standing = Standing(brought=question.client_tools)
         tools = await parts.tools_for(agent, turn, standing)
         log = _LogWith(self._store, question_event(question, files), turn, parts)
-        seat, _ = await build_context(
-            *(agent, parts.team, question, parts.session, tools, log, parts.limits),
-            system=await prompt_of(agent, parts.session),
-            attachments=parts.files,
-        )
+        system = await prompt_of(agent, parts.session)
+        desk = Desk(agent, parts.team, question, parts.session, tools, parts.limits, system)
+        seat, _ = await build_context(desk, log, attachments=parts.files)
         return seat.prompt
 
 
