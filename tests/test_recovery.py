@@ -10,7 +10,7 @@ from turnlog.errors import Busy, Reused
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef
 from turnlog.events.rows.record import stamped
-from turnlog.pipeline.drafts import Draft, DraftBlock, Drafts
+from turnlog.pipeline.drafts import DraftBlock, DraftPart, Drafts
 from turnlog.ports import Question, StartedTurn
 from turnlog.projections.proof import prove
 from turnlog.simulator import Cut, RawBlock, Reply, SimulatedClaude, Text, ToolCall
@@ -25,7 +25,7 @@ SEARCH = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input":
 
 
 def draft_of(text, message_id="msg_new", agent_id="a", model="m"):
-    return Draft(
+    return DraftPart(
         message_id=message_id,
         model=model,
         reported={"input_tokens": 7},

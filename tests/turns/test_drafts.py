@@ -47,7 +47,9 @@ class Writer:
         draft = self.state.drafts[call]
         kind = k.ThinkingChunk if thinking else k.MessageChunk
         more = {"citations": list(cites)} if cites else {}
-        draft.add(kind(message_id=draft.message_id, content=text, block_index=block, **more))
+        draft.chunks.append(
+            kind(message_id=draft.message_id, content=text, block_index=block, **more)
+        )
 
     async def saves(self):
         self.keeper._save()

@@ -1,5 +1,6 @@
 """Answers that are being written: what was shown of them, in case they are never finished."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -7,7 +8,47 @@ from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event
+from turnlog.events.chunks import Chunk
 from turnlog.events.content import Block, Citation, usage_of
+
+
+class Draft(msgspec.Struct, kw_only=True):
+    """What has been shown of an answer that is not kept yet."""
+
+    message_id: str
+    model: str
+    reported: dict[str, Any]
+    agent: AgentRef
+    chunks: list[Chunk] = []  # as they were shown; what they say is put together when it is wanted
+
+    def since(self, mark: "Mark | None") -> "DraftPart":
+        """What is new since the mark; all of it where there is none."""
+        goes_on = mark is not None and mark.draft is self and mark.message_id == self.message_id
+        new = self.chunks[mark.chunks :] if mark is not None and goes_on else self.chunks
+        return DraftPart(
+            message_id=self.message_id,
+            model=self.model,
+            reported=self.reported,
+            agent=self.agent,
+            blocks=_blocks_of(new),
+            goes_on=goes_on,
+        )
+
+    def events(self, stop_reason: str) -> list[Event]:
+        """The events that keep all of it."""
+        return self.since(None).events(stop_reason)
+
+
+class Mark(NamedTuple):
+    """How much of a draft was saved."""
+
+    draft: Draft
+    message_id: str
+    chunks: int
+
+    @classmethod
+    def of(cls, draft: Draft) -> "Mark":
+        return cls(draft, draft.message_id, len(draft.chunks))
 
 
 class DraftBlock(msgspec.Struct):
@@ -18,32 +59,13 @@ class DraftBlock(msgspec.Struct):
     pieces: list[str] = []
     citations: list[Citation] = []
 
-    def has_more_than(self, mark: "Mark") -> bool:
-        return len(self.pieces) > mark.pieces or len(self.citations) > mark.citations
-
     def as_text(self) -> Block:
         block: Block = {"type": "text", "text": "".join(self.pieces)}
         return block | ({"citations": self.citations} if self.citations else {})
 
 
-class Mark(NamedTuple):
-    """How much of a draft was saved."""
-
-    draft: "Draft"
-    message_id: str
-    blocks: int
-    pieces: int  # of the last block
-    citations: int
-
-    @classmethod
-    def of(cls, draft: "Draft") -> "Mark":
-        last = draft.blocks[-1] if draft.blocks else DraftBlock("", 0)
-        sizes = len(draft.blocks), len(last.pieces), len(last.citations)
-        return cls(draft, draft.message_id, *sizes)
-
-
-class Draft(msgspec.Struct, kw_only=True):
-    """What has been shown of an answer that is not kept yet."""
+class DraftPart(msgspec.Struct, kw_only=True):
+    """What is saved of a draft at one time; grown by later ones, all of it."""
 
     message_id: str
     model: str
@@ -52,17 +74,7 @@ class Draft(msgspec.Struct, kw_only=True):
     blocks: list[DraftBlock] = []
     goes_on: bool = False  # its first blocks were saved before
 
-    def since(self, mark: "Mark | None") -> "Draft":
-        """What is new since the mark; all of it where there is none."""
-        if mark is None or mark.draft is not self or mark.message_id != self.message_id:
-            return self
-        new = [*self.blocks[mark.blocks :]]
-        if mark.blocks and (last := self.blocks[mark.blocks - 1]).has_more_than(mark):
-            more = last.pieces[mark.pieces :], last.citations[mark.citations :]
-            new.insert(0, DraftBlock(last.kind, last.index, *more))
-        return msgspec.structs.replace(self, blocks=new, goes_on=True)
-
-    def grow(self, later: "Draft") -> None:
+    def grow(self, later: "DraftPart") -> None:
         """Add what was saved later."""
         self.reported = later.reported
         for block in later.blocks:
@@ -72,16 +84,6 @@ class Draft(msgspec.Struct, kw_only=True):
                 mine.citations += block.citations
             else:
                 self.blocks.append(block)
-
-    def add(self, chunk: k.MessageChunk | k.ThinkingChunk) -> None:
-        kind = "text" if type(chunk) is k.MessageChunk else "thinking"
-        last = self.blocks[-1] if self.blocks else None
-        if last is None or last.index != chunk.block_index or last.kind != kind:
-            last = DraftBlock(kind, chunk.block_index)
-            self.blocks.append(last)
-        last.pieces.append(chunk.content)
-        if type(chunk) is k.MessageChunk and chunk.citations is not UNSET:
-            last.citations += [_bare(citation) for citation in chunk.citations]
 
     def events(self, stop_reason: str) -> list[Event]:
         """The events that keep what was shown. It is billed by what was last reported."""
@@ -113,7 +115,7 @@ class Drafts(msgspec.Struct, kw_only=True):
     """What a turn saves about once a second, in case its process dies: what is new since then."""
 
     index: int  # the next place on screen
-    answers: list[Draft]
+    answers: list[DraftPart]
     open: list[str] | None = None  # message ids of all that are being written; None: of `answers`
 
     def grow(self, later: "Drafts") -> None:
@@ -131,3 +133,17 @@ class Drafts(msgspec.Struct, kw_only=True):
 
 def _bare(citation: Citation) -> Citation:
     return {name: value for name, value in citation.items() if name != "blockIndex"}
+
+
+def _blocks_of(chunks: Sequence[Chunk]) -> list[DraftBlock]:
+    blocks: list[DraftBlock] = []
+    for chunk in chunks:
+        kind = "text" if type(chunk) is k.MessageChunk else "thinking"
+        last = blocks[-1] if blocks else None
+        if last is None or last.index != chunk.block_index or last.kind != kind:
+            last = DraftBlock(kind, chunk.block_index)
+            blocks.append(last)
+        last.pieces.append(chunk.content)
+        if type(chunk) is k.MessageChunk and chunk.citations is not UNSET:
+            last.citations += [_bare(citation) for citation in chunk.citations]
+    return blocks

@@ -29,10 +29,10 @@ def show_chunks(batch: Batch, state: TurnState, show: Show) -> None:
         if draft is not None:
             if chunk.message_id != draft.message_id:
                 chunk = replace(chunk, message_id=draft.message_id)
-            draft.add(chunk)
+            draft.chunks.append(chunk)
         placed = Envelope(
             event=chunk,
-            event_id=state.event_id(chunk),
+            event_id=next(state.ids),
             time=time,
             agent=agent,
             index=state.index,

@@ -99,7 +99,7 @@ def _admitted(event: Event, call: str, agent: AgentRef, state: TurnState, rate: 
         event = replace(event, message_id=own_id)
     match event:
         case k.MessageChunk() | k.ThinkingChunk() if draft is not None:
-            draft.add(event)
+            draft.chunks.append(event)
         case k.Message():
             event = replace(_priced(event, rate), prefix=state.prefixes.get(agent.id, ""))
     return event

@@ -80,7 +80,8 @@ async def begin(
     state.file_ids = question.file_ids
     state.standing.brought = question.client_tools
 
-    placed = place(normalize(Batch([question_event(question, files)]), state), state)
+    asked = Attributed(question_event(question, files), state.agent, internal=False, kept=True)
+    placed = place([asked], state)
     turn = replace(turn, started_at=placed[0].time)  # one look at the clock: it may jump
 
     def begun(turn: Turn) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from itertools import count
 
 from msgspec import UNSET
 
@@ -52,8 +53,8 @@ class TurnState:
         self.model = ""  # that answered last; the message of a stop names none
         self._owes_answer = False  # a result came after the last message
         self.tools_used: list[str] = []
-        self._stem = new_stem()
-        self._made = 0
+        # UUIDs for its events: a random stem for the turn and a counter, which is cheap.
+        self.ids = map(f"{new_stem()}-{{:012x}}".format, count(1))
 
     @property
     def answered(self) -> bool:
@@ -85,14 +86,10 @@ class TurnState:
         return Batch([event])
 
     def event_id(self, event: Event) -> str:
-        """A UUID: a random stem for the turn and a counter, which is cheap.
-
-        That of `complete` never changes, because `complete` may be made again.
-        """
+        """That of `complete` never changes, because `complete` may be made again."""
         if type(event) is k.Complete:
             return named_id(f"turnlog:{self.turn.id}:complete")
-        self._made += 1
-        return f"{self._stem}-{self._made:012x}"
+        return next(self.ids)
 
     def call_started(self, call: CallStarted, key: str, agent: AgentRef) -> None:
         again = self.drafts.get(key)  # a stream that begins anew is the same answer

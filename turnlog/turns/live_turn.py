@@ -55,8 +55,7 @@ class LiveTurn:
 
     async def run(self, work: Work, end: End, limit: float) -> None:
         """Do the work, at most for `limit` seconds; then end the turn with what stopped it."""
-        late = TimedOut(f"This took longer than {limit:g} seconds. Ask for less.")
-        timer = asyncio.get_running_loop().call_later(limit, self.stop, late)
+        timer = asyncio.get_running_loop().call_later(limit, self._stop_late, limit)
         self._working = task = asyncio.current_task()
         assert task is not None
         failure = self._because
@@ -83,3 +82,6 @@ class LiveTurn:
             self._because = because or asyncio.CancelledError()
             if self._working is not None:
                 self._working.cancel()
+
+    def _stop_late(self, limit: float) -> None:
+        self.stop(TimedOut(f"This took longer than {limit:g} seconds. Ask for less."))

@@ -51,6 +51,9 @@ class LiveTurns(Mapping[str, LiveTurn]):
     def __getitem__(self, turn_id: str) -> LiveTurn:
         return self._turns[turn_id]
 
+    def __contains__(self, turn_id: object) -> bool:
+        return turn_id in self._turns
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._turns)
 

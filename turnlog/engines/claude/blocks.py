@@ -17,6 +17,7 @@ from turnlog.events.numbers import arguments
 from turnlog.ports import UnreadableCall
 
 Raw = dict[str, Any]
+Outputs = list[Any]  # where what is to be shown goes, in order
 PIECES = ("text", "thinking", "partial_json", "signature", "citation")  # one a known delta
 
 
@@ -24,7 +25,7 @@ class Open:
     """A block that has begun. `block` is whole once it is closed."""
 
     __slots__ = (
-        "_cited", "_message_id", "_meter", "_ready", "_since", "_uncited", "_unsaid",
+        "_cited", "_message_id", "_meter", "_since", "_uncited", "_unsaid",
         "aside", "block", "closed", "duration", "pieces", "position", "rules", "unreadable",
     )  # fmt: skip
 
@@ -42,31 +43,39 @@ class Open:
         self.aside: Raw = {}  # what came with it, and is no part of it
         self.unreadable: UnreadableCall | None = None  # where its arguments cannot be
         self._unsaid: list[str] = []  # pieces that no chunk has
-        self._ready: list[Event] = []
         self._cited: list[Raw] = []
         self._uncited: list[Raw] = [dict(each) for each in block.get("citations") or ()]
         self._since = now
         if block["type"] in ("text", "thinking") and (text := block.get(block["type"])):
             self._unsaid.append(text)
 
-    def say(self, out: list[Any]) -> None:
-        """What has come since the last time: one chunk, or one for each cited piece."""
-        if self._ready:
-            out += self._ready
-            self._ready = []
-        if self._unsaid:
-            if not self.pieces and self.block["type"] == "thinking":
-                out.append(k.ThinkingStart(message_id=self._message_id, block_index=self.position))
-            out.append(self._chunk())
+    def say(self, out: Outputs) -> None:
+        """What has come since the last time, as one chunk."""
+        if not self._unsaid:
+            return
+        name, index = self._message_id, self.position
+        thinks = self.block["type"] == "thinking"
+        if thinks and not self.pieces:
+            out.append(k.ThinkingStart(message_id=name, block_index=index))
+        text = "".join(self._unsaid)
+        self._meter.wrote(len(text))
+        self.pieces.append(text)
+        self._unsaid = []
+        if thinks:
+            out.append(k.ThinkingChunk(message_id=name, content=text, block_index=index))
+        elif not self._uncited:
+            out.append(k.MessageChunk(message_id=name, content=text, block_index=index))
+        else:
+            out.append(self._cited_chunk(text))
 
-    def close(self, now: float, out: list[Any]) -> None:
+    def close(self, now: float, out: Outputs) -> None:
         """The block is whole: say the rest of it."""
         self.closed = True
         self.say(out)
         match self.block["type"]:
             case "text":
                 if self._uncited:
-                    out.append(self._chunk())
+                    out.append(self._cited_chunk(""))
                 self.block["text"] = "".join(self.pieces)
             case "thinking":
                 self.block["thinking"] = "".join(self.pieces)
@@ -79,33 +88,32 @@ class Open:
 
     # one rule for each type of delta
 
-    def text(self, delta: Raw) -> None:
+    def text(self, delta: Raw, out: Outputs) -> None:
         if piece := delta["text"]:
             self._unsaid.append(piece)
 
-    def thought(self, delta: Raw) -> None:
+    def thought(self, delta: Raw, out: Outputs) -> None:
         if piece := delta["thinking"]:
             self._unsaid.append(piece)
 
-    def arguments(self, delta: Raw) -> None:
+    def arguments(self, delta: Raw, out: Outputs) -> None:
         self.pieces.append(delta["partial_json"])
 
-    def signature(self, delta: Raw) -> None:
+    def signature(self, delta: Raw, out: Outputs) -> None:
         self.block["signature"] = delta["signature"]
 
-    def citation(self, delta: Raw) -> None:
-        if self._unsaid:
-            self._ready.append(self._chunk())  # it belongs to the text that comes after it
+    def citation(self, delta: Raw, out: Outputs) -> None:
+        self.say(out)  # it belongs to the text that comes after it
         citation = dict(delta["citation"])
         if not self._cited:  # a list of its own, that grows
             self.block["citations"] = self._cited = list(self.block.get("citations") or ())
         self._cited.append(citation)
         self._uncited.append(citation)
 
-    def compaction(self, delta: Raw) -> None:
+    def compaction(self, delta: Raw, out: Outputs) -> None:
         self.block |= {n: v for n, v in delta.items() if n != "type" and v is not None}
 
-    def unknown(self, delta: Raw) -> None:
+    def unknown(self, delta: Raw, out: Outputs) -> None:
         merge(self.block, delta)
 
     def keep_aside(self, delta: Raw) -> None:
@@ -118,19 +126,14 @@ class Open:
 
     # inside
 
-    def _chunk(self) -> Event:
-        text = "".join(self._unsaid)
-        self._meter.wrote(len(text))
-        self.pieces.append(text)
-        self._unsaid = []
-        name, index = self._message_id, self.position
-        if self.block["type"] == "thinking":
-            return k.ThinkingChunk(message_id=name, content=text, block_index=index)
-        if not self._uncited:
-            return k.MessageChunk(message_id=name, content=text, block_index=index)
-        cited = [{"blockIndex": index, **citation} for citation in self._uncited]
-        self._uncited = []
-        return k.MessageChunk(message_id=name, content=text, block_index=index, citations=cited)
+    def _cited_chunk(self, text: str) -> Event:
+        index, cited, self._uncited = self.position, self._uncited, []
+        return k.MessageChunk(
+            message_id=self._message_id,
+            content=text,
+            block_index=index,
+            citations=[{"blockIndex": index, **citation} for citation in cited],
+        )
 
     def _whole_thought(self, duration: int) -> Event:
         return k.ThinkingComplete(
@@ -185,7 +188,7 @@ NEEDED: dict[str, dict[str, type]] = {  # by how the type of the block ends
     "tool_use": {"id": str, "name": str, "input": dict},
     "tool_result": {"tool_use_id": str},
 }
-Rule = Callable[[Open, Raw], None]
+Rule = Callable[[Open, Raw, Outputs], None]
 # By the type of the block. The same delta in another block is unknown, and merged into it.
 RULES: dict[str, dict[str, Rule]] = {
     "text": {"text_delta": Open.text, "citations_delta": Open.citation},

@@ -92,9 +92,9 @@ class ClaudeModel:
         await self._connection.close()
 
     async def call(self, prompt: Prompt) -> AsyncGenerator[Sequence[CallOutput], None]:
-        call = Call(prompt.max_tokens)
         before = paused(prompt.messages)
         response = await self._begin(await self._body(prompt) | {"stream": True})
+        call = Call(prompt.max_tokens)
         splitter = self._platform.splitter() if self._platform else SseSplitter(joins=True)
         reading = _Reading(call, splitter, prompt.straight, keeps_raw=self._keep_raw is not None)
         try:

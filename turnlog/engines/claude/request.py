@@ -4,7 +4,7 @@ The prompt is written so that each call re-reads what the one before it has writ
 provider's cache: tools in one order, then the system prompt, then a history that only grows.
 """
 
-from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from turnlog.engines.claude.models import BUDGET, DISABLED, WEB_SEARCH, thinking_parameters
@@ -109,7 +109,7 @@ def _tools(prompt: Prompt, mark: dict[str, str] | None) -> list[dict[str, Any]]:
     """Ours first and in one order: a search used up changes nothing before it."""
     ours: list[dict[str, Any]] = [
         {"name": s.name, "description": s.description, "input_schema": s.input_schema}
-        for s in sorted(prompt.tools, key=lambda spec: spec.name)
+        for s in sorted(prompt.tools, key=attrgetter("name"))
     ]
     if ours and mark is not None:
         ours[-1] = _marked(ours[-1], mark)
@@ -145,12 +145,17 @@ def _marked_history(messages: list[ApiMessage], mark: dict[str, str] | None) -> 
     """
     if mark is None:
         return messages
-    marked = list(messages)
-    places = (at for at in reversed(range(len(marked))) if marked[at]["role"] == "user")
-    for place in islice(places, IN_HISTORY):
-        *before, last = marked[place]["content"]
+    marked, left = [*messages], IN_HISTORY
+    for place in reversed(range(len(marked))):
+        message = marked[place]
+        if message["role"] != "user":
+            continue
+        *before, last = message["content"]
         if last["type"] != "text" or last["text"].strip():
-            marked[place] = marked[place] | {"content": [*before, _marked(last, mark)]}
+            marked[place] = message | {"content": [*before, _marked(last, mark)]}
+        left -= 1
+        if not left:
+            break
     return marked
 
 

@@ -115,7 +115,7 @@ class Call:
         opened, delta = self._blocks[raw["index"]], raw["delta"]
         if opened is not self._open:
             self._turn_to(opened, out)
-        opened.rules.get(delta["type"], Open.unknown)(opened, delta)
+        opened.rules.get(delta["type"], Open.unknown)(opened, delta, out)
         if len(delta) > 2:
             opened.keep_aside(delta)
 
