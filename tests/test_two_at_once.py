@@ -143,36 +143,71 @@ def test_what_was_used_is_counted_for_both():
     assert stage.state.usage.input_tokens == 14
 
 
+class Deciding:
+    """A decision about a call of tea, on its way to a slow disk, while coffee writes."""
+
+    def __init__(self):
+        self.stage, self.shown = Stage(), []
+        asked = [s.said(s.call("a"), stop="tool_use"), s.used("a"), s.approval("ok_a", "a")]
+        self.stage.say(Batch(asked, TEA, "1"), begins(COFFEE, "2"))
+        self.reached, self.disk = asyncio.Event(), asyncio.Event()
+        self.parts = SimpleNamespace(
+            show=self.shown.extend,
+            store=SimpleNamespace(append=self._append),
+            rate=no_price,
+            note=lambda placed: None,
+            files=NO_ATTACHMENTS,
+        )
+
+    async def _append(self, turn, kept):
+        self.reached.set()
+        await self.disk.wait()
+        return self.stage.state.position + 1
+
+    def deliver(self, batch):
+        return asyncio.create_task(turn.deliver([batch], self.stage.state, self.parts))
+
+    async def begun(self):
+        task = self.deliver(self.stage.state.from_outside(s.decision("ok_a")))
+        await self.reached.wait()
+        return task
+
+    def writes(self, text):
+        show_chunks(writes(COFFEE, "2", text), self.stage.state, self.parts.show)
+
+    @property
+    def kinds(self):
+        return [type(entry.event) for entry in self.shown]
+
+
 async def test_chunks_that_cross_a_decision_come_after_it():
     """One agent writes while a decision about the other's call is on its way to the disk."""
-    stage, shown = Stage(), []
-    asked = [s.said(s.call("a"), stop="tool_use"), s.used("a"), s.approval("ok_a", "a")]
-    stage.say(Batch(asked, TEA, "1"), begins(COFFEE, "2"))
-    reached, disk = asyncio.Event(), asyncio.Event()
+    deciding = Deciding()
+    task = await deciding.begun()
+    deciding.writes("Coffee")
+    assert deciding.shown == []
+    deciding.disk.set()
+    await task
+    deciding.writes(" was")
+    assert deciding.kinds == [k.ApprovalResolved, *[k.MessageChunk] * 2]
+    first = deciding.shown[0].envelope.index
+    indexes = [entry.envelope.index for entry in deciding.shown]
+    assert indexes == [first, first + 1, first + 2]
 
-    async def append(turn, kept):
-        reached.set()
-        await disk.wait()
-        return stage.state.position + 1
 
-    parts = SimpleNamespace(
-        show=shown.extend,
-        store=SimpleNamespace(append=append),
-        rate=no_price,
-        note=lambda placed: None,
-        files=NO_ATTACHMENTS,
-    )
-    decided = stage.state.from_outside(s.decision("ok_a"))
-    deciding = asyncio.create_task(turn.deliver([decided], stage.state, parts))
-    await reached.wait()
-    show_chunks(writes(COFFEE, "2", "Coffee"), stage.state, parts.show)
-    assert shown == []
-    disk.set()
-    await deciding
-    show_chunks(writes(COFFEE, "2", " was"), stage.state, parts.show)
-    assert [type(entry.event) for entry in shown] == [k.ApprovalResolved, *[k.MessageChunk] * 2]
-    first = shown[0].envelope.index
-    assert [entry.envelope.index for entry in shown] == [first, first + 1, first + 2]
+async def test_chunks_that_cross_a_decision_come_after_it_also_where_another_is_stopped():
+    """What waits for its turn behind the decision shows nothing that the decision holds back."""
+    deciding = Deciding()
+    task = await deciding.begun()
+    waiting = deciding.deliver(Batch([s.said("Coffee")], COFFEE, "2"))
+    await asyncio.sleep(0)
+    deciding.writes("Coffee")
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    assert deciding.shown == []
+    deciding.disk.set()
+    await task
+    assert deciding.kinds == [k.ApprovalResolved, k.MessageChunk]
 
 
 # after the process has died

@@ -18,7 +18,7 @@ from turnlog.ports import Batch, Show
 
 def show_chunks(batch: Batch, state: TurnState, show: Show) -> None:
     """Now; or after a decision that is on its way to the disk, because it has its place already."""
-    if state.delivering.locked():
+    if state.held_back is not None:
         state.held_back.append(lambda: show_chunks(batch, state, show))
         return
     turn, agent = state.turn, batch.agent or state.agent

@@ -256,15 +256,20 @@ async def _end(state: TurnState, failure: BaseException | None, parts: Parts) ->
 
 async def deliver(batches: Sequence[Batch], state: TurnState, parts: Parts) -> None:
     """Stages 3, 4 and 5, in one step. Raises TurnOver if this process no longer has the turn."""
-    try:
-        async with state.delivering:
-            if state.suspended or state.is_over:  # another process may already go on with it
-                raise TurnOver(f"Turn {state.turn.id!r} waits, or is over.")
+    async with state.delivering:
+        if state.suspended or state.is_over:  # another process may already go on with it
+            raise TurnOver(f"Turn {state.turn.id!r} waits, or is over.")
+        state.held_back = []
+        try:
             await _deliver(batches, state, parts)
-    finally:
-        for show in state.held_back:
-            show()
-        state.held_back.clear()
+        finally:
+            _show_held_back(state)
+
+
+def _show_held_back(state: TurnState) -> None:
+    held_back, state.held_back = state.held_back or [], None
+    for show in held_back:
+        show()
 
 
 async def _deliver(batches: Sequence[Batch], state: TurnState, parts: Parts) -> None:

@@ -41,8 +41,9 @@ class TurnState:
         self.paused: k.EnginePaused | None = None  # where an engine waits for people
         self.suspended = False  # it waits for a person, and no process holds it
         self.is_over = False  # in the store, and its end was shown
-        self.delivering = asyncio.Lock()  # a decision may come while the turn goes on
-        self.held_back: list[Callable[[], None]] = []  # shows chunks that came meanwhile
+        self.delivering = asyncio.Lock()  # the question first; a decision may come at any time
+        # While something is delivered: shows the chunks that came meanwhile.
+        self.held_back: list[Callable[[], None]] | None = None
         self.drafts: dict[str, Draft] = {}  # by call: answers that are being written
         self.answers: dict[str, k.Message] = {}  # by agent: its newest one, since it was asked
         self.usage = TokenUsage()
