@@ -45,6 +45,27 @@ async def test_what_follows_is_done_before_whoever_waits_goes_on(disk):
     assert done == [7]
 
 
+def fail(_):
+    raise ValueError("what follows")
+
+
+async def test_whoever_waits_hears_that_what_follows_has_failed(disk):
+    waiting = await begun(disk, fail)
+    disk.answer.set_result(7)
+    with pytest.raises(ValueError, match="what follows"):
+        await waiting
+
+
+async def test_the_operator_hears_of_it_where_nobody_waits(disk, caplog):
+    waiting = await begun(disk, fail)
+    waiting.cancel()
+    await asyncio.sleep(0)
+    disk.answer.set_result(7)
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert "what follows" in caplog.text
+
+
 async def test_whoever_is_cancelled_hears_of_it_when_it_is_stored(disk):
     done = []
     waiting = await begun(disk, done.append)

@@ -69,6 +69,49 @@ class SlowStore(MemoryStore):
         return turn
 
 
+async def test_the_models_of_all_who_ask_at_once_are_asked_before_a_question_is_shown():
+    notes, store = [], SlowStore()
+
+    async def watch(batches):
+        async with aclosing(batches):
+            async for batch in batches:
+                types = [live.entry.event.type for live in batch]
+                notes.extend(types)
+                if "complete" in types:
+                    return
+
+    async with (app := app_with(notes, store)), asyncio.TaskGroup() as tasks:
+        for user in ("ann", "bob", "cleo"):
+            session = await app.create_session(user)
+            tasks.create_task(watch(app.follow(user, session.id, BEGINNING)))
+            tasks.create_task(app.start_turn(user, session.id, Question(message="Go")))
+            await store.wrote.wait()
+            store.wrote.clear()
+        store.says_so.set()
+    assert notes[:6] == ["asked"] * 3 + ["user_message_sent"] * 3
+
+
+async def test_what_a_model_says_in_the_first_step_of_a_turn_is_shown_after_its_question():
+    class Hasty(Noting):
+        async def call(self, prompt):
+            yield [CallStarted(message_id="m", model="hasty", reported={})]
+            yield [k.MessageChunk(message_id="m", content="Ye", block_index=0)]
+            async for outputs in super().call(prompt):
+                yield outputs[1:] or [outputs[0]]
+
+    notes = []
+    settings = Settings(api_key="none")
+    app = create_app([Agent("a")], settings=settings, store=MemoryStore(), engine=Hasty(notes))
+    async with app:
+        session = await app.create_session(USER)
+        started = await app.start_turn(USER, session.id, Question(message="Go"))
+        async with aclosing(app.follow_turn(USER, started)) as batches:
+            events = [live.entry async for batch in batches for live in batch]
+    types = [entry.event.type for entry in events]
+    assert types == ["user_message_sent", "message_chunk", "message", "complete"]
+    assert [entry.envelope.index for entry in events] == [0, 1, 2, 3]
+
+
 async def test_a_question_on_disk_is_answered_though_whoever_asked_waits_no_more():
     async with (app := app_with([], store := SlowStore())):
         session = await app.create_session(USER)

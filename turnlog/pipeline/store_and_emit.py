@@ -52,18 +52,36 @@ async def _store_with_fresh_ids(
 
 
 async def to_the_end(storing: Awaitable[T], then: Callable[[T], None]) -> None:
-    """Wait until it is stored, then do what follows on it: so the state matches the store.
+    """Wait until it is stored. What follows on it is done at once: so the state matches the store.
 
-    Whoever is cancelled meanwhile waits all the same, and hears of it afterwards.
+    Whoever is cancelled meanwhile waits all the same, and hears of it afterwards. Who is cancelled
+    once more does not wait, and what follows is done without them.
     """
     stored = _begun(storing)
+    end = stored.get_loop().create_future()
+    failure: Exception | None = None
+
+    def follow(_: "asyncio.Future[T]") -> None:
+        nonlocal failure
+        if waits := not end.done():
+            end.set_result(None)  # who waits goes on before those who are shown what follows
+        if not stored.cancelled() and stored.exception() is None:
+            try:
+                then(stored.result())
+            except Exception as error:
+                if not waits:
+                    raise  # the loop tells the operator
+                failure = error
+
+    stored.add_done_callback(follow)
     try:
-        await _end_of(stored)
+        await end
     except asyncio.CancelledError:
-        stored.add_done_callback(partial(_follow, then))  # even if we are cancelled once more
         await asyncio.wait([stored])
         raise
-    then(stored.result())
+    stored.result()
+    if failure is not None:
+        raise failure
 
 
 def _begun(storing: Awaitable[T]) -> "asyncio.Future[T]":
@@ -73,20 +91,6 @@ def _begun(storing: Awaitable[T]) -> "asyncio.Future[T]":
 
 def _failed_by(error: type[Exception], stored: "asyncio.Future[T]") -> bool:
     return stored.done() and not stored.cancelled() and isinstance(stored.exception(), error)
-
-
-def _end_of(stored: "asyncio.Future[T]") -> "asyncio.Future[None]":
-    """Done when the other is. Cancelled, it leaves the other alone: as `shield`, in a third of
-    the steps, because whoever waits for it asks the other for its result.
-    """
-    end = stored.get_loop().create_future()
-    stored.add_done_callback(lambda _: None if end.done() else end.set_result(None))
-    return end
-
-
-def _follow(then: Callable[[T], None], stored: "asyncio.Future[T]") -> None:
-    if not stored.cancelled() and stored.exception() is None:
-        then(stored.result())
 
 
 def emit(placed: Sequence[Envelope], state: TurnState, number: int, show: Show) -> None:

@@ -63,8 +63,9 @@ async def begin(
 ) -> TurnState:
     """Keep the user's message. From here on it cannot be lost.
 
-    `set_off` is called when it is on disk, and before it is shown: showing it takes longer, and the
-    model should be asked first.
+    `set_off` is called when it is on disk. It is shown two rounds of the loop later, when the turn
+    has taken its first step, as have those that begin at the same time: showing it takes longer,
+    and the models should be asked first.
     """
     files = await admitted_files(question, parts.limits, parts.session.user_id, parts.files)
     session = parts.session
@@ -84,13 +85,26 @@ async def begin(
     placed = place([asked], state)
     turn = replace(turn, started_at=placed[0].time)  # one look at the clock: it may jump
 
+    loop = asyncio.get_running_loop()
+    shown = loop.create_future()
+
     def begun(turn: Turn) -> None:
         state.turn = turn
         set_off(state)
-        _emit(state, parts, placed, turn.first_seq)
+        loop.call_soon(loop.call_soon, show)  # behind the first steps of all that begin now
 
+    def show() -> None:
+        if not shown.done():
+            shown.set_result(None)  # whoever asked goes on before those who watch
+        state.delivering.release()
+        _emit(state, parts, placed, state.turn.first_seq)
+        _show_held_back(state)
+
+    await state.delivering.acquire()  # nothing of the turn is shown before its question
+    state.held_back = []
     title = "" if session.title else title_of(question.message)
     await to_the_end(parts.store.begin_turn(turn, placed, title), begun)
+    await shown
     return state
 
 

@@ -90,9 +90,9 @@ class LiveTurns(Mapping[str, LiveTurn]):
     def set_off(
         self, live: LiveTurn, watch: TurnWatch, question: Question, parts: Parts, state: TurnState
     ) -> None:
-        """Let the turn run by itself, not eagerly: it is shown first."""
+        """Let the turn run by itself."""
         if live.over.is_set():  # it was let go: whoever asked was cancelled twice
-            task = asyncio.create_task(self._heal(live.session_id))
+            task = asyncio.create_task(self._take_up(live, state))
         else:
             agent = parts.agent
             context = watch.started(agent.ref, agent.model or parts.limits.model, agent.tool_names)
@@ -100,6 +100,10 @@ class LiveTurns(Mapping[str, LiveTurn]):
             live.begin(lambda event: pipeline.deliver([state.from_outside(event)], state, parts))
         self.tasks[task] = live
         task.add_done_callback(self.tasks.pop)
+
+    async def _take_up(self, live: LiveTurn, state: TurnState) -> None:
+        async with state.delivering:  # its question is shown first
+            await self._heal(live.session_id)
 
     async def _run(
         self, live: LiveTurn, watch: TurnWatch, question: Question, state: TurnState, parts: Parts
