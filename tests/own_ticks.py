@@ -4,7 +4,8 @@
 class Ticks:
     """They come when the test says so."""
 
-    def __init__(self):
+    def __init__(self, seconds=0.05):
+        self.seconds = seconds
         self.waiting = []
 
     def call(self, call):

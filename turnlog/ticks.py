@@ -30,7 +30,7 @@ class Ticks:
     """Calls many at each tick, with one timer for all of them."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._loop: asyncio.AbstractEventLoop | None = None
         self._calls: list[Call] = []  # of the next tick
         self._is_set = False  # the timer
@@ -45,7 +45,7 @@ class Ticks:
     def _set(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._calls and not self._is_set:
             self._is_set = True
-            loop.call_at(next_tick(loop.time(), self._seconds), self._begin, loop)
+            loop.call_at(next_tick(loop.time(), self.seconds), self._begin, loop)
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         calls, self._calls, self._is_set = self._calls, [], False

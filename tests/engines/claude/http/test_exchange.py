@@ -1,69 +1,21 @@
 """A body that piles up: text waits for the tick, what ends an answer does not, nothing is lost."""
 
 import asyncio
-from contextlib import asynccontextmanager
-from contextvars import ContextVar
 
 import pytest
 from hostile_model import BEGIN, end, frame, text
-from own_ticks import Ticks
-from raw_server import HEAD, LAST, LIMIT, chunk, listening, until
+from piling import serving, turn
+from raw_server import LAST, LIMIT, chunk, until
 
 from turnlog.engines.claude.connection import _beginning
 from turnlog.engines.claude.http.exchange import MOST_PILED_UP, MOST_UNREAD
 from turnlog.engines.claude.http.framing import Broken
-from turnlog.engines.claude.http.pool import Pool
-from turnlog.engines.claude.http.route import Route
-
-turn = ContextVar("turn", default="nobody's")
-REQUEST = b"GET / HTTP/1.1\r\n\r\n"
-
-
-class Reading:
-    """Somebody who lets a body pile up, and the server that it comes from."""
-
-    def __init__(self, pool, server):
-        self.pool, self.server = pool, server
-        self.ticks, self.taken, self.wants_more = Ticks(), [], True
-
-    async def ask(self):
-        self.body = await self.pool.ask(REQUEST)
-        await self.body.head()
-
-    async def begin(self):
-        """Ask, read the first piece, and let the rest pile up."""
-        await self.ask()
-        self.send(chunk(BEGIN))
-        assert await self.body.read() == BEGIN
-        return asyncio.create_task(self.body.pile_up(self.ticks, self._take))
-
-    def _take(self, piece):
-        self.taken.append(piece)
-        self.called_in = turn.get()
-        if isinstance(self.wants_more, Exception):
-            raise self.wants_more
-        return self.wants_more
-
-    def send(self, data):
-        self.server.caller.send(data)
-
-    async def waits(self, size):
-        """Until so many bytes have piled up."""
-        await until(lambda: self.body._waiter is not None and self.body._size >= size)
 
 
 @pytest.fixture
 async def reading():
     async with serving() as reading:
         yield reading
-
-
-@asynccontextmanager
-async def serving():
-    async with listening(HEAD) as server:
-        pool = Pool(Route(server.url).connect, 600.0)
-        yield Reading(pool, server)
-        await pool.close()
 
 
 async def test_text_waits_for_the_tick_and_comes_as_one(reading):
@@ -76,8 +28,6 @@ async def test_text_waits_for_the_tick_and_comes_as_one(reading):
     reading.ticks.tick()
     assert reading.taken == [text("a") + text("b")]
     assert not piling.done()
-    piling.cancel()
-    await reading.body.aclose()
 
 
 async def test_text_that_comes_with_the_end_of_the_body_does_not_wait(reading):
@@ -87,11 +37,10 @@ async def test_text_that_comes_with_the_end_of_the_body_does_not_wait(reading):
     async with asyncio.timeout(LIMIT):
         await piling
     assert reading.taken == [text("a")]
-    await reading.body.aclose()
 
 
 async def test_after_a_quiet_window_the_next_piece_comes_at_once(reading):
-    piling = await reading.begin()
+    await reading.begin()
     await reading.waits(0)
     reading.ticks.tick()
     reading.send(chunk(text("a")))
@@ -100,8 +49,6 @@ async def test_after_a_quiet_window_the_next_piece_comes_at_once(reading):
             await asyncio.sleep(0.001)
     assert reading.taken == [text("a")]
     assert len(reading.ticks.waiting) == 1  # the next one waits again
-    piling.cancel()
-    await reading.body.aclose()
 
 
 @pytest.mark.parametrize(
@@ -116,7 +63,6 @@ async def test_what_ends_an_answer_does_not_wait(reading, last):
         await piling
     assert b"".join(reading.taken) == text("a") + last
     assert await reading.body.read() == b""
-    await reading.body.aclose()
 
 
 async def test_what_piled_up_before_a_cut_is_taken(reading):
@@ -129,18 +75,15 @@ async def test_what_piled_up_before_a_cut_is_taken(reading):
     assert reading.taken == [text("a")]
     with pytest.raises((Broken, OSError)):
         await reading.body.read()
-    await reading.body.aclose()
 
 
 async def test_more_than_a_window_should_have_does_not_wait(reading):
-    piling = await reading.begin()
+    await reading.begin()
     much = text("x" * MOST_PILED_UP)
     reading.send(chunk(much))
     async with asyncio.timeout(LIMIT):
         while sum(map(len, reading.taken)) < len(much):
             await asyncio.sleep(0.001)
-    piling.cancel()
-    await reading.body.aclose()
 
 
 async def test_who_wants_no_more_goes_on_reading_where_it_stopped(reading):
@@ -153,7 +96,6 @@ async def test_who_wants_no_more_goes_on_reading_where_it_stopped(reading):
         await piling
         reading.send(chunk(text("b")))
         assert await reading.body.read() == text("b")
-    await reading.body.aclose()
 
 
 async def test_what_stops_the_taking_stops_who_waits(reading):
@@ -164,7 +106,6 @@ async def test_what_stops_the_taking_stops_who_waits(reading):
     reading.ticks.tick()
     with pytest.raises(ValueError, match="broken"):
         await piling
-    await reading.body.aclose()
 
 
 async def test_a_stop_leaves_what_piled_up_for_nobody_to_take(reading):
@@ -176,19 +117,16 @@ async def test_a_stop_leaves_what_piled_up_for_nobody_to_take(reading):
     reading.ticks.tick()
     assert reading.taken == []
     assert await reading.body.read() == text("a")
-    await reading.body.aclose()
 
 
 async def test_the_pieces_of_a_turn_are_taken_as_its_own(reading):
     turn.set("mine")
-    piling = await reading.begin()
+    await reading.begin()
     reading.send(chunk(text("a")))
     await reading.waits(len(chunk(text("a"))))
     turn.set("another's")  # whose timer it is
     reading.ticks.tick()
     assert reading.called_in == "mine"
-    piling.cancel()
-    await reading.body.aclose()
 
 
 BROKEN = {
@@ -219,7 +157,6 @@ async def test_a_broken_chunk_ends_the_body(reading, size, piles_up):
             while await reading.body.read():
                 pass
     await reading.server.is_left()
-    await reading.body.aclose()
 
 
 @pytest.mark.parametrize("size", BROKEN)
@@ -238,10 +175,8 @@ async def test_what_came_before_the_wait_and_is_no_text_does_not_wait(reading):
     assert await reading.body.read() == BEGIN + text("a")
     reading.send(chunk(text("b")) + chunk(end()))
     await until(lambda: reading.body._size)
-    piling = asyncio.create_task(reading.body.pile_up(reading.ticks, reading._take))
+    reading.piling = asyncio.create_task(reading.body.pile_up(reading.ticks, reading._take))
     await until(lambda: b"".join(reading.taken) == text("b") + end())
-    piling.cancel()
-    await reading.body.aclose()
 
 
 async def test_who_does_not_read_is_not_sent_more_than_is_bearable(reading):

@@ -21,6 +21,9 @@ class Cut(asyncio.Transport):
     def get_write_buffer_size(self):
         return 0
 
+    def is_closing(self):
+        return False
+
 
 class Owner:
     def __init__(self):

@@ -1,22 +1,27 @@
 """One request and its response. While it lasts, it hears what the connection hears.
 
 What comes is not looked at before somebody wants it. Whoever shows it lets it pile up: while a
-window lasts, nobody is woken for text, and when it ends all of it is taken at once. What may be
-more than text does not wait, nor does the end of the body, nor whatever breaks it.
+window lasts, nobody is woken for text, and when it ends all of it is taken at once. What comes in
+and may be more than text does not wait, nor does the end of the body, nor whatever breaks it.
+Where text comes fast, the little that is no end does not even come in before the window is over.
 """
 
 import asyncio
 from collections.abc import Callable
 from contextvars import Context, copy_context
+from math import inf
 from typing import NamedTuple, Protocol
 
 from turnlog.engines.claude.http.framing import Framing
 from turnlog.engines.claude.http.head import Head, Heads
+from turnlog.engines.claude.http.sluice import Sluice
 from turnlog.ticks import Ticks
 
 Take = Callable[[bytes], bool]  # False: whoever waits for the body has to see to it
 MOST_PILED_UP = 65_536  # bytes; more do not wait for the window
 MOST_UNREAD = 4_194_304  # bytes; more are not received while nobody reads
+FAST = 200  # bytes of text within a window: two pieces have more, and one mostly has less
+LONGEST_HOLD = 0.1  # seconds: so late may an error come that comes alone
 AT_ONCE = 262_144  # bytes of a request; more are sent as the server takes them
 _EVENT = b"\nevent: "  # no JSON has such a line
 _PIECE = _EVENT + b"content_block_delta"
@@ -38,6 +43,7 @@ class _Waiter(NamedTuple):
     woken: asyncio.Future[None]
     take: Take
     ticks: Ticks
+    fast: float  # more bytes than that within a window come fast
     context: Context  # ticks and transports call from that of another turn
 
 
@@ -54,6 +60,7 @@ class Exchange:
         self._pieces: list[bytes] = []  # that nobody has looked at
         self._size = 0  # of them
         self._is_urgent = False  # they may be more than text
+        self._is_cut = False  # the last of them ends in the middle of something
         self._is_paused = False  # nobody reads, and much has come
         self._is_closed = False  # no more will come
         self._why: Exception | None = None
@@ -65,7 +72,7 @@ class Exchange:
         self._left = 0  # bytes to be sent, at the last look
         self._woken: asyncio.Future[None] | None = None  # of who reads
         self._waiter: _Waiter | None = None
-        self._is_shut = False  # text piles up
+        self._sluice = Sluice(transport)  # text piles up while it is shut
         self._ticking = False  # the ends of windows call
 
     # for who asked
@@ -95,17 +102,17 @@ class Exchange:
         """Let bytes come in, and give them to `take` at each tick, without waking anybody. Returns
         when `take` returns False, and when the body has ended."""
         woken = self._loop.create_future()
-        self._waiter = _Waiter(woken, take, ticks, copy_context())
+        fast = FAST if ticks.seconds <= LONGEST_HOLD else inf
+        self._waiter = _Waiter(woken, take, ticks, fast, copy_context())
         if self._is_urgent or self._is_closed:
             self._give()
-        elif self._ticking:
-            self._is_shut = True
         else:
-            self._shut(ticks)
+            self._shut(ticks, holds=False)
         try:
             await woken
         finally:
-            self._waiter, self._is_shut = None, False
+            self._waiter = None
+            self._sluice.open()
 
     async def finish(self) -> None:
         """Nobody wants the rest. If it ends soon, its connection is used again."""
@@ -148,17 +155,8 @@ class Exchange:
     # what the connection hears
 
     def data_received(self, data: bytes) -> None:
-        self._pieces.append(data)
-        self._size += len(data)
-        if self._passed_over is None:
-            self._looks = 0
-        if (  # what ends an answer is behind its last piece
-            not data.startswith(_PIECE, data.rfind(_EVENT))
-            or (data[-4:] != _END_OF_PIECE and _LAST_CHUNK in data)
-            or self._size >= MOST_PILED_UP
-        ):
-            self._is_urgent = True
-        if self._is_urgent or not self._is_shut:
+        self._pile(data)
+        if self._is_urgent or not self._sluice.is_shut:
             self._arrived()
 
     def pause_writing(self) -> None:
@@ -172,6 +170,19 @@ class Exchange:
         self._lose(exc)
 
     # inside
+
+    def _pile(self, data: bytes) -> None:
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._passed_over is None:
+            self._looks = 0
+        self._is_cut = data[-4:] != _END_OF_PIECE
+        if (  # what ends an answer is behind its last piece
+            not data.startswith(_PIECE, data.rfind(_EVENT))
+            or (self._is_cut and _LAST_CHUNK in data)
+            or self._size >= MOST_PILED_UP
+        ):
+            self._is_urgent = True
 
     def _send(self) -> None:
         while self._unsent and not self._is_full and not self._is_closed:
@@ -252,21 +263,29 @@ class Exchange:
         if not is_over and not self._is_closed:
             self._why = ConnectionAbortedError("It was not read to its end.")
         self._is_closed = True
+        self._sluice.open()
         self._owner.take_back(self, is_kept=is_kept)
 
-    def _shut(self, ticks: Ticks) -> None:
+    def _shut(self, ticks: Ticks, *, holds: bool) -> None:
         """Until the window ends."""
-        self._is_shut = self._ticking = True
-        ticks.call(self._tick)
+        self._sluice.shut(holds=holds)
+        if not self._ticking:
+            self._ticking = True
+            ticks.call(self._tick)
 
     def _tick(self) -> bool:
-        """After a window in which nothing came text does not pile up: what comes next has waited
-        for nobody, and is shown at once."""
+        """The window is over: take what there is, and give it. After one in which nothing came text
+        does not pile up: what comes next has waited for nobody, and is shown at once."""
+        if piece := self._sluice.take():
+            self._pile(piece)
+        is_open = not self._sluice.is_shut  # under TLS: something is there
         if self._pieces and self._waiter is not None:
             self._give()
         else:
-            self._is_shut = False
-        self._ticking = self._is_shut
+            is_open = True
+        if is_open:
+            self._sluice.open()
+        self._ticking = self._sluice.is_shut
         return self._ticking
 
     def _give(self) -> None:
@@ -274,15 +293,21 @@ class Exchange:
         waiter = self._waiter
         if waiter is None or waiter.woken.done():
             return
+        may_be_a_part = self._is_urgent or self._is_cut  # of an end: the rest of it may not wait
         try:
             piece = self._taken()
             takes_more = not piece or waiter.context.run(waiter.take, piece)
         except Exception as error:
-            waiter.woken.set_exception(error)
+            if not waiter.woken.done():
+                waiter.woken.set_exception(error)
             return
+        if waiter.woken.done():
+            return  # whoever took it has stopped whoever waits
         if self._is_done or not takes_more:
             waiter.woken.set_result(None)
-        elif piece and not self._ticking:
-            self._shut(waiter.ticks)
+        elif not piece:
+            self._sluice.open()
         else:
-            self._is_shut = bool(piece)
+            holds = len(piece) > waiter.fast and not may_be_a_part
+            if holds != self._sluice.holds or not self._ticking:  # most go on as the last window
+                self._shut(waiter.ticks, holds=holds)
