@@ -11,7 +11,7 @@ from turnlog.testing import samples as s
 from turnlog.testing.apps import STREAM, events, served
 from turnlog.testing.shown_turns import chunk, thought
 from turnlog.ticks import EARLY, next_tick
-from turnlog.turns.answers.pace import Pacer
+from turnlog.turns.answers.pace import LATER, Pacer
 
 WINDOW = 0.05
 
@@ -37,7 +37,7 @@ class Clock:
         self.now += windows * WINDOW
         due, self.due = self.due, []
         for when, callback in due:
-            assert when <= self.now + EARLY
+            assert when <= self.now + EARLY + LATER
             callback()
 
 
@@ -80,13 +80,26 @@ def test_a_model_that_is_read_at_this_pace_is_never_held_up(clock):
     assert ("".join(batch[0].content for batch in out), clock.due) == ("abcd", [])
 
 
+def test_after_a_late_tick_such_a_model_is_not_a_window_behind_for_good(clock):
+    pacer, out = paced()
+    clock.now = 0.2 * WINDOW
+    pacer.add(Batch([chunk("a")]))  # the first piece, at once
+    clock.now = 0.8 * WINDOW
+    pacer.add(Batch([chunk("b")]))  # of a tick that was due when this window began
+    for text in "cde":
+        clock.now = next_tick(clock.now, WINDOW)
+        pacer.add(Batch([chunk(text)]))
+    said = [[c.content for c in batch] for batch in out]
+    assert (said, clock.due) == ([["a"], ["bc"], ["d"], ["e"]], [])
+
+
 def test_windows_begin_for_all_sessions_at_the_same_moment(clock):
     (one, _), (two, _) = paced(), paced()
     for pacer, came in (one, 0.3), (two, 0.6):
         clock.now = came * WINDOW
         for text in "ab":
             pacer.add(Batch([chunk(text)]))
-    assert [when for when, _ in clock.due] == [WINDOW, WINDOW]
+    assert [when for when, _ in clock.due] == [WINDOW + LATER] * 2
 
 
 def test_without_a_window_each_chunk_goes_out_at_once(clock):

@@ -1,7 +1,8 @@
 """Joins chunks that come within a window into one. The first of a window goes out at once.
 
 Every event costs the server and the client, and nobody reads faster than twenty times a second.
-A model that is read at this pace already is never held up: its pieces come when a window begins.
+A model that is read at this pace already is not held up: its pieces come when a window begins. If
+a late one has to wait once, it goes out with the next, which comes before the timer.
 """
 
 import asyncio
@@ -11,6 +12,8 @@ from typing import Literal
 from turnlog.events.chunks import are_chunks, as_one
 from turnlog.ports import Batch, Output
 from turnlog.ticks import next_tick, tick_of
+
+LATER = 0.005  # seconds that the timer leaves to the pieces that come when a window begins
 
 
 class Pacer:
@@ -30,16 +33,20 @@ class Pacer:
 
     def add(self, batch: Batch) -> Literal[True]:
         """Show it now, or with the next window. True, as `Ask.straight` says: it is taken."""
-        if self._timer is not None:
+        if not self._window:
+            self._emit(batch)
+        elif (tick := tick_of(now := self._loop.time(), self._window)) <= self._shown:
             self._held.append(batch)
-        elif not self._window:
-            self._emit(batch)
-        elif (tick := tick_of(now := self._loop.time(), self._window)) > self._shown:
-            self._shown = tick
-            self._emit(batch)
+            if self._timer is None:
+                due = next_tick(now, self._window) + LATER
+                self._timer = self._loop.call_at(due, self._show)
         else:
-            self._held.append(batch)
-            self._timer = self._loop.call_at(next_tick(now, self._window), self._show)
+            self._shown = tick
+            if self._timer is None:
+                self._emit(batch)
+            else:
+                self._held.append(batch)
+                self.flush()
         return True
 
     def flush(self) -> None:
