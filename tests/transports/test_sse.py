@@ -16,7 +16,7 @@ from starlette.routing import Route
 from turnlog.buses.memory import MemoryBus
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import BEGINNING
-from turnlog.ports import LiveEvent
+from turnlog.ports import LiveEvent, Watcher
 from turnlog.telemetry.metrics import Metrics
 from turnlog.testing import samples
 from turnlog.testing.shown_turns import chunk, deaf, turn
@@ -263,7 +263,7 @@ async def watched(*, wrapped=False):
             given.append(give(live))
             return given[-1]
 
-        return bus.follow("s", BEGINNING, noted if give else None)
+        return bus.follow("s", BEGINNING, Watcher(noted if give else None))
 
     async def handle(request):
         return sse.EventStream(follow, Metrics())

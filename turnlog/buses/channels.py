@@ -8,15 +8,15 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from turnlog.buses.follower import Follower
 from turnlog.buses.joining import UNMADE, joined
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor, cursor_of
 from turnlog.events.kinds import ENDINGS, UserMessageSent
-from turnlog.ports import Batches, Encode, Give, LiveEvent
+from turnlog.ports import Batches, Encode, LiveEvent, Watcher
 
 MOST_CHANNELS = 1000  # sessions whose newest turn stays readable when nobody watches
 NOTHING: tuple[int, int, Sequence[LiveEvent]] = (0, 0, ())  # between two places
-Shown = tuple[int, list[LiveEvent]]  # a turn, and how many events came before it
 OVERHEAD = 300  # bytes that an event costs besides its JSON, about
 
 
@@ -24,40 +24,6 @@ class Line:
     """Through which a process follows channels, until it closes."""
 
     closed = True
-
-
-class Follower:
-    """One who watches a session, and how far it has read."""
-
-    __slots__ = ("bed", "fresh", "give", "place", "position", "sleep", "unread")
-
-    def __init__(self, place: int, position: int) -> None:
-        self.place = place  # how many events it has got, counted from the first ever
-        self.position = position  # the newest number of the log that it knows
-        self.fresh = True  # it has got nothing yet
-        self.unread: Shown | None = None  # what it was woken for: the next turn may come before
-        self.sleep: asyncio.Future[None] | None = None
-        self.bed = 0  # its place among those that sleep, if it does
-        self.give: Give | None = None  # while it sleeps: takes events without waking it
-
-    def takes(self, events: Sequence[LiveEvent]) -> bool:
-        """Whether it got the events in its sleep."""
-        if self.give is None or self.sleep is None or self.sleep.done():
-            return False
-        try:
-            if not self.give(events):
-                return False
-        except Exception as error:  # its own trouble, and nobody else's
-            self.sleep.set_exception(error)
-            return False
-        self.place += len(events)
-        self.position = events[-1].entry.position
-        return True
-
-    def wake(self, shown: Shown) -> None:
-        if self.sleep is not None and not self.sleep.done():
-            self.sleep.set_result(None)
-            self.unread = shown
 
 
 class Channel:
@@ -274,7 +240,7 @@ class Channels(OrderedDict[str, Channel]):
         self[session_id].lose()
 
     async def follow(
-        self, session_id: str, after: Cursor, line: Line, give: Give | None = None
+        self, session_id: str, after: Cursor, line: Line, watcher: Watcher | None = None
     ) -> Batches:
         """What came after the cursor and what comes; None where some of it is not here."""
         channel = self[session_id]
@@ -298,7 +264,7 @@ class Channels(OrderedDict[str, Channel]):
                     me.place = channel.dropped + len(channel.events)
                     me.position = batch[-1].entry.position
                     me.fresh = from_nothing = False
-                    me.give = give  # not before: where it is in the turn is known only now
+                    me.watcher = watcher  # not before: where it is in the turn is known only now
                     yield batch
                     del batch  # what was read is not kept by those who wait
                 elif line.closed:

@@ -8,7 +8,7 @@ import asyncio
 
 from turnlog.buses.channels import Channels, Line
 from turnlog.events.cursor import Cursor
-from turnlog.ports import Batches, Encode, Give, OnSignal, Signal
+from turnlog.ports import Batches, Encode, OnSignal, Signal, Watcher
 
 MOST_BYTES = 64_000_000  # of all channels together
 HEARTBEAT = 10.0  # seconds; proxies and browsers give up on a silent connection after 30 to 60
@@ -53,8 +53,8 @@ class MemoryBus:
         for channel in self.channels.values():
             channel.add([])  # those who follow see that it is closed
 
-    def follow(self, session_id: str, after: Cursor, give: Give | None = None) -> Batches:
-        return self.channels.follow(session_id, after, self._line, give)
+    def follow(self, session_id: str, after: Cursor, watcher: Watcher | None = None) -> Batches:
+        return self.channels.follow(session_id, after, self._line, watcher)
 
     def signal(self, session_id: str, signal: Signal) -> None:
         for on_signal in list(self._listeners.values()):

@@ -28,7 +28,7 @@ from turnlog.errors import ConfigError
 from turnlog.events.base import Stamped
 from turnlog.events.cursor import Cursor
 from turnlog.events.kinds import ENDINGS, UserMessageSent
-from turnlog.ports import Batches, Encode, Give, OnSignal, Signal
+from turnlog.ports import Batches, Encode, OnSignal, Signal, Watcher
 
 _log = logging.getLogger(__name__)
 Recall = Callable[[str, int], Awaitable[Stamped]]  # the entry of a session with this number
@@ -117,13 +117,15 @@ class NodesBus:
             if len(self._waiting) > MOST_WAITING:
                 self._go_away(Away("too much waits to be sent"))
 
-    async def follow(self, session_id: str, after: Cursor, give: Give | None = None) -> Batches:
+    async def follow(
+        self, session_id: str, after: Cursor, watcher: Watcher | None = None
+    ) -> Batches:
         await self._watch(session_id)
         try:
             if self.away is not None and session_id not in self._running:
                 yield None
                 return
-            batches = self._here.follow(session_id, after, give)
+            batches = self._here.follow(session_id, after, watcher)
             try:
                 async for batch in batches:
                     yield batch

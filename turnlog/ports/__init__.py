@@ -5,7 +5,17 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 """
 
 from turnlog.ports.backend import Backend, Estimate, Estimating, StartedTurn
-from turnlog.ports.bus import Batches, Bus, Decided, Encode, Give, LiveEvent, OnSignal, Signal
+from turnlog.ports.bus import (
+    Batches,
+    Bus,
+    Decided,
+    Encode,
+    Give,
+    LiveEvent,
+    OnSignal,
+    Signal,
+    Watcher,
+)
 from turnlog.ports.consent import (
     ASKER,
     RULES,
@@ -194,4 +204,5 @@ __all__ = [
     "User",
     "Verdict",
     "Waiting",
+    "Watcher",
 ]

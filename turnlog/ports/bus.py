@@ -1,6 +1,6 @@
 """Live events: how they reach those who watch, and how processes call to each other."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -33,15 +33,27 @@ Batches = AsyncGenerator[Sequence[LiveEvent] | None, None]
 Give = Callable[[Sequence[LiveEvent]], bool]  # to one who watches; False: it takes none of them
 
 
+class Watcher:
+    """One who watches, as it is known to those who show it something."""
+
+    __slots__ = ("give", "newest", "wakes_for")
+
+    def __init__(self, give: Give | None, *, wakes_for: Collection[type] = ()) -> None:
+        """`wakes_for`: events that wake it, and that `give` does not get."""
+        self.give = give  # takes what comes while it sleeps; None: it is woken for everything
+        self.wakes_for = wakes_for
+        self.newest: Stamped | None = None  # that it was shown, in a batch or while it slept
+
+
 class Bus(Protocol):
     """Live events from turns to those who watch, and signals from process to process.
 
     Promises: a follower gets every event after its cursor, once and in order, or None, once,
     when some of them are no longer there. Its first batch comes at once and may be empty; a
     later empty batch is a sign of life. Chunks that wait for a slow follower are joined. What
-    comes while the follower waits for it may be given to it (`give`), without waking it; the first
-    event of a turn is in a batch. Internal events reach nobody. `publish` and `signal` return at
-    once, whoever listens.
+    comes while the follower waits for it may be given to its watcher, which knows the newest of it
+    then, without waking it; the first event of a turn is in a batch. Internal events reach nobody.
+    `publish` and `signal` return at once, whoever listens.
     """
 
     away: str | None
@@ -61,7 +73,7 @@ class Bus(Protocol):
         """Show the events to all who follow the session. An empty batch is a sign of life."""
         ...
 
-    def follow(self, session_id: str, after: Cursor, give: Give | None = None) -> Batches: ...
+    def follow(self, session_id: str, after: Cursor, watcher: Watcher | None = None) -> Batches: ...
 
     def signal(self, session_id: str, signal: Signal) -> None:
         """Tell every process. A signal may get lost: who needs its effect checks, and repeats it.

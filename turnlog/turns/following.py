@@ -5,7 +5,7 @@ start of a turn, the log does: it has the same events, without the chunks that b
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from math import inf
 
@@ -15,7 +15,18 @@ from turnlog.events.clock import seconds_until
 from turnlog.events.cursor import BEGINNING, Cursor, cursor_of
 from turnlog.events.kinds import ENDINGS, Error, ResyncRequired
 from turnlog.pipeline.ending import completed_again
-from turnlog.ports import OPEN, Batches, Bus, Encode, Give, LiveEvent, StartedTurn, Store, Turn
+from turnlog.ports import (
+    OPEN,
+    Batches,
+    Bus,
+    Encode,
+    Give,
+    LiveEvent,
+    StartedTurn,
+    Store,
+    Turn,
+    Watcher,
+)
 from turnlog.turns.live_turn import LiveTurn
 from turnlog.turns.server_event import server_envelope
 
@@ -63,31 +74,6 @@ class Silence:
         return self._missing > 1
 
 
-class Newest:
-    """What one who watches was shown last: in a batch, or while it slept."""
-
-    __slots__ = ("_give", "_wakes_for", "entry")
-
-    def __init__(self, give: Give | None, *, wakes_for: Collection[type] = ()) -> None:
-        """`wakes_for`: events that wake it, and that `give` does not get."""
-        self.entry: Stamped | None = None
-        self._give = give
-        self._wakes_for = wakes_for
-
-    @property
-    def give(self) -> Give | None:
-        """Takes what comes while it sleeps, and remembers it; None: it is woken for everything."""
-        return None if self._give is None else self._given
-
-    def _given(self, events: Sequence[LiveEvent]) -> bool:
-        newest = events[-1].entry
-        assert self._give is not None
-        if type(newest.envelope.event) in self._wakes_for or not self._give(events):
-            return False
-        self.entry = newest
-        return True
-
-
 class Following:
     """Sessions and turns as those who watch see them. An empty batch is a sign of life."""
 
@@ -109,13 +95,13 @@ class Following:
         while nothing else is on its way: that is in no batch.
         """
         opening: Sequence[LiveEvent] = []
-        newest, patience = Newest(give), inf
+        watcher, patience = Watcher(give), inf
         if after is None:
-            opening, batches = await self._newest_turn(user_id, session_id, newest.give)
+            opening, batches = await self._newest_turn(user_id, session_id, watcher)
         else:
             patience = await self._patience(user_id, session_id, after)
-            batches = self._bus.follow(session_id, after, newest.give)
-        newest.entry = opening[-1].entry if opening else None
+            batches = self._bus.follow(session_id, after, watcher)
+        watcher.newest = opening[-1].entry if opening else None
         silence = Silence(self._store, user_id, session_id)
         try:
             if opening:
@@ -124,14 +110,14 @@ class Following:
             async for batch in batches:
                 if batch:
                     patience = inf
-                    newest.entry = batch[-1].entry
+                    watcher.newest = batch[-1].entry
                 elif batch is None and self._bus.away is not None:
-                    known = cursor_of(newest.entry) if newest.entry else after or BEGINNING
+                    known = cursor_of(watcher.newest) if watcher.newest else after or BEGINNING
                     async for polled in self._by_log(user_id, session_id, known):
                         yield polled
                     yield [self._resync(session_id)]
                     return
-                elif batch is None or patience == 0 or await silence.hides_an_end(newest.entry):
+                elif batch is None or patience == 0 or await silence.hides_an_end(watcher.newest):
                     yield [self._resync(session_id)]
                     return
                 else:
@@ -153,28 +139,28 @@ class Following:
         With `is_at_rest` it also ends when nobody works on the turn. `give` as for a session, but
         what ends the turn is in a batch.
         """
-        newest = Newest(give, wakes_for=ENDINGS)
-        opening, batches = await self._from_start(user_id, started, newest.give)
+        watcher = Watcher(give, wakes_for=ENDINGS)
+        opening, batches = await self._from_start(user_id, started, watcher)
         async with aclosing(batches):
             yield opening
-            newest.entry = opening[-1].entry
-            if type(newest.entry.envelope.event) in ENDINGS:
+            watcher.newest = opening[-1].entry
+            if type(watcher.newest.envelope.event) in ENDINGS:
                 return
             silence = Silence(self._store, user_id, started.session_id)
             async for batch in batches:
                 if batch is None and self._bus.away is not None:
-                    known = cursor_of(newest.entry)
+                    known = cursor_of(watcher.newest)
                     async for polled in self._by_log(user_id, started.session_id, known):
                         yield polled
                         if polled and type(polled[-1].entry.event) in ENDINGS:
                             return
-                if batch is None or (not batch and await silence.hides_an_end(newest.entry)):
+                if batch is None or (not batch and await silence.hides_an_end(watcher.newest)):
                     yield [self._resync(started.session_id)]
                     return
                 yield batch
                 if batch:
-                    newest.entry = batch[-1].entry
-                    if type(newest.entry.envelope.event) in ENDINGS:
+                    watcher.newest = batch[-1].entry
+                    if type(watcher.newest.envelope.event) in ENDINGS:
                         return
                 elif is_at_rest is not None and await is_at_rest(user_id, started):
                     return
@@ -242,18 +228,18 @@ class Following:
         return 1 if self._bus.shared and _has_just_ended(turn, missed) else 0
 
     async def _newest_turn(
-        self, user_id: str, session_id: str, give: Give | None
+        self, user_id: str, session_id: str, watcher: Watcher
     ) -> tuple[Sequence[LiveEvent], Batches]:
         turn = await self._store.newest_turn(user_id, session_id)
         if turn is None:
-            return [], self._bus.follow(session_id, BEGINNING, give)
-        return await self._from_start(user_id, StartedTurn.of(turn), give)
+            return [], self._bus.follow(session_id, BEGINNING, watcher)
+        return await self._from_start(user_id, StartedTurn.of(turn), watcher)
 
     async def _from_start(
-        self, user_id: str, started: StartedTurn, give: Give | None = None
+        self, user_id: str, started: StartedTurn, watcher: Watcher
     ) -> tuple[Sequence[LiveEvent], Batches]:
         """How the turn begins, and what follows on it: all from the bus, or first from the log."""
-        batches = self._bus.follow(started.session_id, started.after, give)
+        batches = self._bus.follow(started.session_id, started.after, watcher)
         opening = await anext(batches, None)
         if opening and opening[0].entry.seq == started.first_seq:
             return opening, batches
@@ -271,7 +257,7 @@ class Following:
         # Not the end of the log: the next turn may have begun since the newest one was looked up.
         after = max(cursor_of(kept[-1]), cursor_of(turn[-1]))
         opening = [LiveEvent(entry, self._encode(entry)) for entry in kept]
-        return opening, self._bus.follow(started.session_id, after, give)
+        return opening, self._bus.follow(started.session_id, after, watcher)
 
     def _resync(self, session_id: str) -> LiveEvent:
         """The cursor of this event is empty, so a client that ignores it is told again."""

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from turnlog.events import kinds as k
 from turnlog.events.base import Event, Stamped
 from turnlog.events.cursor import BEGINNING, Cursor, before, cursor_of
-from turnlog.ports import Bus, LiveEvent
+from turnlog.ports import Bus, LiveEvent, Watcher
 from turnlog.testing import samples as s
 from turnlog.testing.contracts.signals import SignalContract
 from turnlog.testing.shown_turns import (
@@ -148,7 +148,7 @@ class BusContract(SignalContract):
             async for batch in following:
                 got.extend(live.entry for live in batch or ())
 
-        async with aclosing(bus.follow("s", BEGINNING, give)) as following:
+        async with aclosing(bus.follow("s", BEGINNING, Watcher(give))) as following:
             listening = asyncio.create_task(listen())
             async with asyncio.timeout(60):
                 for entry in shown:
