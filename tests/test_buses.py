@@ -4,6 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
 
+import msgspec
 import pytest
 import redis.asyncio as redis
 from redis_servers import REDIS_SERVERS
@@ -112,6 +113,20 @@ class NodesContract(BusContract):
             await until(following, shown[-1])
             heals.publish("s", healed[2:])
             assert await until(following, healed[-1]) == healed[2:]
+
+    async def test_the_next_turn_at_another_node_is_followed_there_from_its_beginning(
+        self, connected
+    ):
+        """That node reads the stream late: the turn before stands in it."""
+        here, there = await connected(deaf), await connected(deaf)
+        first, second = turn(*WHOLE, s.broke()), turn(*WHOLE, s.broke(), after=4, turn_id="t2")
+        here.publish("s", first)
+        await here._sent()
+        there.publish("s", second[:1])
+        async with aclosing(there.follow("s", cursor_of(first[-1]))) as following:
+            await until(following, second[0])
+            there.publish("s", second[1:])
+            assert await until(following, second[-1]) == second[1:]
 
     async def test_a_turn_that_comes_back_to_a_node_passes_over_nothing(self, connected):
         """It waited for a person twice, and went on at another node in between."""
@@ -233,6 +248,14 @@ def test_what_a_process_shows_that_has_lost_the_turn_is_stale(over):
     stale = [entry for entry in begun[1:] if there["s"].is_stale(entry)]
     assert stale == begun[1:]  # of a zombie, or read once more
     assert there["s"].is_stale(end) is over
+
+
+def test_an_earlier_turn_is_stale_and_a_remark_on_it_is_not():
+    there, earlier = channels.Channels(wire.encode, SMALL), turn(chunk("a"), s.broke())
+    there.add("s", turn(chunk("b"), after=1, turn_id="t2"))
+    assert all(there["s"].is_stale(entry) for entry in earlier)
+    remark = msgspec.structs.replace(earlier[-1].envelope, index=None)
+    assert not there["s"].is_stale(msgspec.structs.replace(earlier[-1], envelope=remark))
 
 
 class OneParcel:

@@ -299,13 +299,28 @@ async def test_of_many_decisions_at_two_nodes_one_counts():
         assert has_no_holes(seen)
 
 
+def counted(monkeypatch, whose, name):
+    """One item for each call."""
+    calls, call = [], getattr(whose, name)
+
+    def count(*args):
+        calls.append(args)
+        return call(*args)
+
+    monkeypatch.setattr(whose, name, count)
+    return calls
+
+
 async def test_a_decision_that_nobody_takes_is_busy(monkeypatch):
     monkeypatch.setattr(decisions, "TAKES_WITHIN", 0.05)
     async with nodes(*PAYS) as both:
         asking, approval = await asked_beside_a_tool(both)
         make_deaf(both.one)
+        tells = counted(monkeypatch, both.two._turns.telling, "tell")
+        looks = counted(monkeypatch, both.two.store, "claim_waiting")
         with pytest.raises(Busy):
             await both.two.answer_approval(USER, approval, Decision(approved=True))
+        assert len(looks) == decisions.TRIES + len(tells)  # whoever has told it looks once
         both.go.set()
 
 

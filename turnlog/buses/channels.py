@@ -125,10 +125,12 @@ class Channel:
         return last.turn_id != first.turn_id or index > (last.envelope.index or 0) + 1
 
     def is_stale(self, entry: Stamped) -> bool:
-        """Whether one shows this who has lost the turn: its place is taken, or the turn over."""
+        """Whether this comes too late: its place is taken, its turn over, or a later one here."""
         last, index = self.events[-1].entry if self.events else None, entry.envelope.index
-        if last is None or last.turn_id != entry.turn_id or entry.envelope.internal:
+        if last is None or entry.envelope.internal:
             return False
+        if last.turn_id != entry.turn_id:  # a remark on an earlier turn has no index, and is new
+            return index is not None and entry.position < last.position
         if entry.seq is not None:  # whoever has lost the turn stores nothing
             return entry.seq <= last.position
         return self.over or (index is not None and index <= (last.envelope.index or 0))

@@ -218,10 +218,10 @@ class NodesBus:
             _log.exception("an event of another node could not be shown")
             self._here.channels.lose(session_id)
             return
-        if entries:
-            self._running.pop(session_id, None)
         channels = self._here.channels
         entries = [entry for entry in entries if not channels[session_id].is_stale(entry)]
+        if entries:
+            self._running.pop(session_id, None)
         channels.look_for_gap(session_id, entries)
         channels.add(session_id, entries)
 

@@ -33,9 +33,9 @@ DELETE FROM live WHERE session_id = :session_id AND added_at < now() - interval 
 -- What came after a place.
 SELECT id, body FROM live WHERE session_id = :session_id AND id > :after ORDER BY id
 
--- nudge --
--- Tell every node that listens.
-SELECT pg_notify(:channel, :body)
+-- tell --
+-- Tell every node that listens, in this order.
+SELECT pg_notify(:channel, body) FROM unnest(cast(:bodies AS text[])) AS body
 
 -- ask --
 -- Whether anybody is there.

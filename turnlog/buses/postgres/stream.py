@@ -15,8 +15,9 @@ from turnlog.buses.stream import Away, Hear, Lost, Nudge, Parcel, end
 from turnlog.statements import numbered, read_statements
 
 SQL = read_statements("turnlog.buses.postgres")
-# https://www.postgresql.org/docs/current/sql-notify.html: "shorter than 8000 bytes"
-MOST_TOLD = 7_999
+# https://www.postgresql.org/docs/current/sql-notify.html: a payload is "shorter than 8000 bytes";
+# "notifications from the same transaction get delivered in the order they were sent".
+PIECE = 1_900  # characters of at most four bytes
 NUDGES, SIGNALS = "turnlog_live", "turnlog_signals"
 ANSWERS_WITHIN = 5.0  # seconds
 LOOKS_EVERY = 2.0  # seconds between two questions whether the server is still there
@@ -40,7 +41,8 @@ class PostgresStream:
             await self._listening.add_listener(
                 NUDGES, lambda _, pid, __, session_id: None if pid == me else on_nudge(session_id)
             )
-            await self._listening.add_listener(SIGNALS, lambda *notice: on_told(notice[3].encode()))
+            hear = _Pieces(on_told).take
+            await self._listening.add_listener(SIGNALS, lambda *notice: hear(notice[3]))
         self._listening.add_termination_listener(lambda _: on_lost())
         self._asking = asyncio.create_task(self._ask(on_lost), name="postgres")
 
@@ -62,8 +64,7 @@ class PostgresStream:
                 if parcel.begins:
                     await self._fetch("trim_live", session_id=parcel.session_id)
             await self._fetch("add_live", sessions=sessions, bodies=bodies)
-            for session_id in dict.fromkeys(sessions):
-                await self._fetch("nudge", channel=NUDGES, body=session_id)
+            await self._fetch("tell", channel=NUDGES, bodies=list(dict.fromkeys(sessions)))
 
     async def read(self, after: Mapping[str, str]) -> dict[str, list[tuple[str, bytes]]]:
         async with self._turn, _answers():
@@ -84,11 +85,8 @@ class PostgresStream:
         """The same."""
 
     async def signal(self, body: bytes) -> None:
-        """One that is too long is lost, as any may be."""
-        if len(body) > MOST_TOLD:
-            return
         async with self._turn, _answers():
-            await self._fetch("nudge", channel=SIGNALS, body=body.decode())
+            await self._fetch("tell", channel=SIGNALS, bodies=_pieces(body.decode()))
 
     async def _connect(self) -> Any:
         settings = {
@@ -112,6 +110,32 @@ class PostgresStream:
                     await self._listening.fetch(SQL["ask"])
         except Away:
             on_lost()
+
+
+def _pieces(body: str) -> list[str]:
+    """The body, or its parts: each says how many follow, so that no two of them are the same."""
+    if len(body) <= PIECE:
+        return [body]
+    parts = [body[start : start + PIECE] for start in range(0, len(body), PIECE)]
+    return [f"{len(parts) - n}:{part}" for n, part in enumerate(parts, 1)]
+
+
+class _Pieces:
+    """Puts together again what came in pieces."""
+
+    def __init__(self, on_told: Hear) -> None:
+        self._on_told = on_told
+        self._parts: list[str] = []
+
+    def take(self, piece: str) -> None:
+        following, _, part = piece.partition(":")
+        if not following.isdecimal():
+            self._on_told(piece.encode())
+            return
+        self._parts.append(part)
+        if following == "0":
+            self._on_told("".join(self._parts).encode())
+            self._parts = []
 
 
 @asynccontextmanager

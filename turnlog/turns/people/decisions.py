@@ -115,23 +115,20 @@ class Decisions:
         self, asker: str, approval: Approval, event: k.ApprovalResolved
     ) -> None:
         """The same wherever the turn is. Whoever works on it is told, until the log has it."""
-        try:
+        with contextlib.suppress(Busy):
             return await self._resolve(asker, approval, event)
-        except Busy as busy:
-            error = busy
         event = replace(event, told_as=new_id())
         deadline = asyncio.get_running_loop().time() + TAKES_WITHIN
         while asyncio.get_running_loop().time() < deadline:
             await self._turns.telling.tell(approval, event)
             try:
-                return await self._resolve(asker, approval, event)
+                if await self._keeps(asker, approval, event):
+                    return None
             except AlreadyDecided:
                 if await self._is_kept(asker, approval, event):
                     return None
                 raise
-            except Busy as busy:
-                error = busy
-        raise error
+        raise Busy(approval.turn_id)
 
     async def _is_kept(self, asker: str, approval: Approval, event: k.ApprovalResolved) -> bool:
         """Whether the turn has taken this very answer, and not another one."""
@@ -144,16 +141,20 @@ class Decisions:
     async def _resolve(self, user_id: str, approval: Approval, event: k.ApprovalResolved) -> None:
         """Keep the decision in the turn that waits for it, and let the turn go on."""
         for _ in range(TRIES):
-            if live := self._turns.live(approval.turn_id):
-                if await live.takes(event):
-                    return
-            elif turn := await self._turns.claim(user_id, approval.session_id):
-                await self._go_on(turn, event)
+            if await self._keeps(user_id, approval, event):
                 return
-            else:
-                _refuse_decided(await self._store.get_approval(user_id, approval.id))
-                await self._turns.heal(approval.session_id)  # its process may have died
         raise Busy(approval.turn_id)  # another process works on it
+
+    async def _keeps(self, user_id: str, approval: Approval, event: k.ApprovalResolved) -> bool:
+        """The same, in one try: the turn may come to rest meanwhile, or be in other hands."""
+        if live := self._turns.live(approval.turn_id):
+            return await live.takes(event)
+        if turn := await self._turns.claim(user_id, approval.session_id):
+            await self._go_on(turn, event)
+            return True
+        _refuse_decided(await self._store.get_approval(user_id, approval.id))
+        await self._turns.heal(approval.session_id)  # its process may have died
+        return False
 
     async def _check_edit(self, asker: str, approval: Approval, args: dict[str, Any]) -> None:
         try:
