@@ -139,6 +139,17 @@ async def test_an_admin_reads_the_whole_log(talk, limit):
     assert await read(talk.http, limit) == await kept(talk.app.store, "s")
 
 
+async def test_the_log_has_a_number_for_every_approval():
+    """The live wire shows a question as pending and its answer as transient, without numbers."""
+    turn = [s.asked(), s.said(s.call("a"), stop="tool_use"), s.used("a"), s.approval("q", "a"),
+            s.decision("q"), s.result("a"), s.said("Done.")]  # fmt: skip
+    async with served() as server:
+        await s.keep(server.app.store, turn, session=s.new_session("s", "local"))
+        log = await read(server.http, 100)
+        assert [event["sequenceNumber"] for event in log] == list(range(7))
+        assert {event["persistenceState"] for event in log} == {"persisted"}
+
+
 async def test_internal_events_are_for_admins(talk):
     response = await talk.http.get("/api/sessions/s/events?internal=true")
     is_problem(response, 403, "forbidden")

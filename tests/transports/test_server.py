@@ -7,7 +7,7 @@ from unittest.mock import AsyncMock
 
 import uvicorn
 
-from turnlog.transports.http.resources import turns
+from turnlog.transports.http.request import json_response
 from turnlog.transports.http.serving import server
 
 
@@ -31,7 +31,7 @@ def test_settling_looks_at_the_youngest_objects_only_and_keeps_all():
 
 
 def test_a_page_is_bytes_which_are_compared_with_themselves_at_no_cost():
-    page = turns._page(bytearray(b'{"events":[]'), before=None, cursor="3.0")
+    page = json_response({"events": [], "before": None, "cursor": "3.0"})
     assert type(page.body) is bytes
     assert page.body == b'{"events":[],"before":null,"cursor":"3.0"}'
 

@@ -56,9 +56,11 @@ def row_of(event):
 
 
 def spliced(row):
-    body = bytearray()
-    splicing.write([row.bare], body)
-    return body[1:-1]
+    return page([row])[1:-1]
+
+
+def page(rows):
+    return wire.as_json(splicing.spliced([row.bare for row in rows]))
 
 
 def read(shown):
@@ -135,3 +137,20 @@ def test_what_was_erased_says_so():
     row = row_of(s.asked("A secret."))._replace(body=b"", salt=None)
     assert read(spliced(row)) == read(wire.encode(shown(row)))
     assert ERASED_TEXT.encode() in spliced(row)
+
+
+def test_a_page_is_its_events_in_their_order():
+    rows = [row_of(event)._replace(seq=seq) for seq, event in enumerate(EVENTS)]
+    erased = [row._replace(body=b"", salt=None) for row in rows]
+    mixed = [row for pair in zip(rows, erased, strict=True) for row in pair]
+    assert page(mixed) == b"[%s]" % b",".join(map(spliced, mixed))
+
+
+def test_of_several_rows_that_cannot_be_read_the_first_is_named():
+    newer = row_of(s.asked())._replace(version=99)
+    damaged = row_of(s.said("Hi."))
+    damaged = damaged._replace(body=damaged.body[:-1])
+    with pytest.raises(UnknownEvent):
+        page([newer, damaged])
+    with pytest.raises(msgspec.DecodeError):
+        page([damaged, newer])

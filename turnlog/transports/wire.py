@@ -1,16 +1,13 @@
 """The JSON of an event on every wire: its own fields, then its envelope. One place."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import msgspec
-from msgspec import Raw
 
 from turnlog.events.base import AgentRef, Event, Stamped
 
-_encoder = msgspec.json.Encoder(decimal_format="number")  # every digit, as a number
-_encode = _encoder.encode
+as_json = msgspec.json.Encoder(decimal_format="number").encode  # every digit, as a number
 
 
 def encode(entry: Stamped, *, as_kept: bool = False) -> bytes:
@@ -29,12 +26,7 @@ def encode(entry: Stamped, *, as_kept: bool = False) -> bytes:
         f'"persistenceState":"{state}"{number},"agent":{agent(placed.agent.id, placed.agent.name)},'
         f'"cursor":"{entry.position}.{screen}"}}'
     )
-    return _encode(fields)[:-1] + rest.encode()
-
-
-def encode_into(events: Sequence[msgspec.Struct | Raw], body: bytearray) -> None:
-    """Append a list of what is JSON already, or has all that a client sees of it."""
-    _encoder.encode_into(events, body, -1)
+    return as_json(fields)[:-1] + rest.encode()
 
 
 def encode_for_audit(entry: Stamped) -> bytes:
@@ -44,7 +36,7 @@ def encode_for_audit(entry: Stamped) -> bytes:
     event = entry.envelope.event
     for name, value in msgspec.to_builtins(event).items() if event.audited else ():
         if name in event.audited:
-            marks += f',"{name}":{_encode(value).decode()}'
+            marks += f',"{name}":{as_json(value).decode()}'
     return encode(entry, as_kept=True)[:-1] + f"{marks}}}".encode()
 
 
@@ -56,4 +48,4 @@ def decode(data: bytes) -> dict[str, Any]:
 @lru_cache(maxsize=1024)
 def agent(id: str, name: str) -> str:
     """Who speaks, as JSON."""
-    return _encode(AgentRef(id=id, name=name)).decode()
+    return as_json(AgentRef(id=id, name=name)).decode()

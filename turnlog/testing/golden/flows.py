@@ -108,9 +108,8 @@ def _differs(row: Record) -> bool:
     """Whether a reload, which is spliced from rows, shows it otherwise."""
     if row.is_internal:
         return False
-    spliced = bytearray()
-    splicing.write([row.bare], spliced)
-    return wire.decode(bytes(spliced[1:-1])) != wire.decode(wire.encode(stamped(row)))
+    (spliced,) = splicing.spliced([row.bare])
+    return wire.decode(wire.as_json(spliced)) != wire.decode(wire.encode(stamped(row)))
 
 
 async def play(

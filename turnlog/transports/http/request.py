@@ -13,6 +13,7 @@ from turnlog.errors import BadInput, NotFound, TooLarge
 from turnlog.events import numbers
 from turnlog.net import TooMuch, read_bounded
 from turnlog.ports import Backend, User
+from turnlog.transports import wire
 from turnlog.transports.fitting import misfit
 
 MOST_BYTES = 1_000_000  # of a request's body
@@ -20,7 +21,6 @@ SLOWEST_BODY = 30.0  # seconds
 NOBODY = User(id="")  # who asks for what is for everybody
 A = TypeVar("A")
 T = TypeVar("T", bound=msgspec.Struct)
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def decoded(raw: bytes, kind: type[A], *, exact: bool = False) -> A:
 def json_response(
     value: Any, status: int = 200, *, headers: Mapping[str, str] | None = None
 ) -> Response:
-    return Response(_encode(value), status, headers, "application/json")
+    return Response(wire.as_json(value), status, headers, "application/json")
 
 
 async def bounded(request: Request, most: int = MOST_BYTES) -> bytes:

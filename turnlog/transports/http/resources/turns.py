@@ -16,7 +16,6 @@ from turnlog.transports.http.resources import audit
 
 MOST_EVENTS = 1000  # of one page
 IN_LINE = ' Or send it with "onBusy": "enqueue": then it waits in line.'
-EVENTS = b'{"events":'  # as a page begins
 BEGINNING = "-1.-1"  # the cursor of a session in which nothing has happened
 
 
@@ -76,10 +75,10 @@ async def reload(request: UserRequest) -> Response:
     page = await request.backend.store.tail(
         request.user.id, request.id("session_id"), limit=limit, before=before
     )
-    body = bytearray(EVENTS)
-    splicing.write([row for row in page if not row.is_internal], body)
+    events = splicing.spliced([row for row in page if not row.is_internal])
     more = page[0].seq if page and page[0].seq else None
-    return _page(body, before=more, cursor=page[-1].cursor if page else BEGINNING)
+    cursor = page[-1].cursor if page else BEGINNING
+    return json_response({"events": events, "before": more, "cursor": cursor})
 
 
 async def events(request: UserRequest) -> Response:
@@ -96,9 +95,9 @@ async def events(request: UserRequest) -> Response:
     if audited:
         events = [wire.encode_for_audit(entry) for entry in page]
     else:
-        events = [wire.encode(entry) for entry in page if not entry.envelope.internal]
-    body = bytearray(EVENTS + b"[%s]" % b",".join(events))
-    return _page(body, after=page[-1].seq if len(page) == limit else None)
+        events = [wire.encode(each, as_kept=True) for each in page if not each.envelope.internal]
+    more = page[-1].seq if len(page) == limit else None
+    return json_response({"events": [*map(msgspec.Raw, events)], "after": more})
 
 
 async def verify(request: UserRequest) -> Response:
@@ -124,11 +123,3 @@ def _after(request: UserRequest) -> Cursor | None:
     # A browser that reconnects asks for the same address again: the header is the newer one.
     text = request.http.headers.get("last-event-id") or request.query("after")
     return parse(text) if text else None
-
-
-def _page(body: bytearray, **rest: object) -> Response:
-    """`body` has all but the rest. It is copied, though it is large: Starlette compares a body with
-    what is left of it after packing, and two views of the same memory byte by byte.
-    """
-    body += b",%s" % msgspec.json.encode(rest)[1:]
-    return Response(bytes(body), media_type="application/json")
