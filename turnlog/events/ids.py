@@ -6,6 +6,7 @@ import secrets
 import time
 import uuid
 
+_SUMMARY = "sum_"
 _URLS = uuid.NAMESPACE_URL.bytes
 _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 
@@ -24,6 +25,11 @@ def named_id(name: str) -> str:
 def new_message_id() -> str:
     """An id for a message whose provider gave none, or one that is taken."""
     return f"msg_turnlog_{secrets.token_hex(12)}"
+
+
+def new_summary_id(message_id: str) -> str:
+    """An id for a summary that names the provider's answer, and is new where that is not."""
+    return f"{_SUMMARY}{message_id}.{secrets.token_hex(4)}"
 
 
 def new_stem() -> str:

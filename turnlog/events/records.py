@@ -62,6 +62,7 @@ class HistorySummarized(Internal, frozen=True, kw_only=True, tag="history_summar
     message_id: str
     model: str
     how: str  # compaction: the API's own; call: a model was asked in words
+    partial: bool = False  # cut off, and counted by what it began with
     token_usage: TokenUsage
     cost_usd: Decimal | None = None  # None: unknown, which is not zero
     costs: list[Decimal | None] = []  # of each part of `reported`

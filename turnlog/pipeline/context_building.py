@@ -12,19 +12,17 @@ from functools import partial
 from turnlog.events.content import Block
 from turnlog.pipeline.citing import sources_in
 from turnlog.pipeline.context.desk import Desk
-from turnlog.pipeline.context.moving import Mover, moved
+from turnlog.pipeline.context.moving import Mover, Summarizing, moved
 from turnlog.pipeline.context.windows import SessionWindow, Windows
 from turnlog.ports import (
     NO_ATTACHMENTS,
     Agent,
     Attachments,
-    CallGuard,
     Excerpts,
     OpenCall,
     PromptContext,
     Seat,
     Session,
-    Summarizer,
     Told,
 )
 from turnlog.projections.citations import Source
@@ -38,7 +36,7 @@ async def build_context(
     open_calls: Sequence[OpenCall] = (),
     *,
     attachments: Attachments = NO_ATTACHMENTS,
-    summarizing: tuple[Summarizer, CallGuard] | None = None,
+    summarizing: Summarizing | None = None,
     shorter: bool = False,
     windows: Windows | None = None,
 ) -> tuple[Seat, str]:

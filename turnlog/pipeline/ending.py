@@ -35,7 +35,8 @@ class ShuttingDown(TurnlogError):
 
 
 def left_open(state: TurnState, failure: BaseException | None) -> list[Batch]:
-    """Stage 6, and what was shown of each answer that will not be finished."""
+    """Stage 6, calls that are not in the log yet, and what was shown of each answer that will not
+    be finished."""
     stopped = isinstance(failure, asyncio.CancelledError)
     why = "Stopped by the user." if stopped else "The turn ended before this tool answered."
     closed = close_open_tools(list(state.open_calls.values()), state.standing, why)
@@ -43,7 +44,8 @@ def left_open(state: TurnState, failure: BaseException | None) -> list[Batch]:
     unfinished = [Batch(draft.events(reason), draft.agent) for draft in state.drafts.values()]
     if stopped and not unfinished and not state.answered:
         unfinished = [Batch([_nothing_said()])]
-    return [*closed, *unfinished]
+    called = [Batch([*state.summaries.values()])] if state.summaries else []
+    return [*called, *closed, *unfinished]
 
 
 def error_of(state: TurnState, failure: BaseException | None) -> k.Error | None:

@@ -24,6 +24,7 @@ from turnlog.events.base import Attributed, Envelope
 from turnlog.pipeline.admission import admitted_files, question_event
 from turnlog.pipeline.citing import can_be_followed, followed
 from turnlog.pipeline.context.desk import Desk
+from turnlog.pipeline.context.moving import Summarizing
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.ending import (
     complete,
@@ -44,11 +45,9 @@ from turnlog.ports import (
     Agent,
     Ask,
     Batch,
-    CallGuard,
     Question,
     Seat,
     Store,
-    Summarizer,
     ToolBox,
     ToolStarted,
     Turn,
@@ -220,11 +219,12 @@ class _Team:
             facts = {"agent": agent.id, "tools": ",".join(names)}
             _log.info("agent has tools", extra={"facts": facts})
 
-    def _summarizing(self) -> tuple[Summarizer, CallGuard] | None:
+    def _summarizing(self) -> Summarizing | None:
         """Before the first answer of the turn: later on, what the model is told only grows."""
         if self._state.last_message is not None:
             return None
-        return self._parts.summarizer, self._parts.guard_for(self._state.turn)
+        guard = self._parts.guard_for(self._state.turn)
+        return Summarizing(self._parts.summarizer, guard, self._state.summaries)
 
     async def _system(self, agent: Agent) -> str:
         """The agent's prompt, made once: within a turn, what the model is told only grows."""

@@ -45,6 +45,7 @@ class TurnState:
         # While something is delivered: shows the chunks that came meanwhile.
         self.held_back: list[Callable[[], None]] | None = None
         self.drafts: dict[str, Draft] = {}  # by call: answers that are being written
+        self.summaries: dict[str, k.HistorySummarized] = {}  # calls that the log does not have yet
         self.answers: dict[str, k.Message] = {}  # by agent: its newest one, since it was asked
         self.usage = TokenUsage()
         self.costs: list[Decimal | None] = []  # of the calls so far
@@ -128,6 +129,7 @@ class TurnState:
             case k.EnginePaused():
                 self.paused = event
             case k.HistorySummarized():
+                self.summaries.pop(event.message_id, None)
                 self._billed(event)
 
     def _called(self, call: k.ToolUse, agent: AgentRef, internal: bool) -> None:

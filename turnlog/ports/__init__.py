@@ -79,7 +79,7 @@ from turnlog.ports.storage.tickets import Ticket, Tickets, too_many_tickets
 from turnlog.ports.storage.turns import OPEN, Turn, Turns
 from turnlog.ports.storage.writes import SharedWrites
 from turnlog.ports.store import Store
-from turnlog.ports.summaries import NOBODY, Leaving, Summarizer, Summary
+from turnlog.ports.summaries import NOBODY, Billed, Leaving, Summarizer
 from turnlog.ports.tools import (
     ApprovalState,
     Offer,
@@ -110,6 +110,7 @@ __all__ = [
     "Backend",
     "Batch",
     "Batches",
+    "Billed",
     "Billing",
     "Blobs",
     "Bus",
@@ -184,7 +185,6 @@ __all__ = [
     "Stored",
     "Straight",
     "Summarizer",
-    "Summary",
     "Team",
     "Ticket",
     "Tickets",

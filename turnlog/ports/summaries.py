@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from turnlog.errors import EngineFailed
 from turnlog.events.kinds import HistorySummarized
@@ -20,23 +20,23 @@ class Leaving:
     text: Callable[[], str]  # as one text, for any model
 
 
-class Summary(NamedTuple):
-    """A summary; "" where the model gave none. The call is to be kept in any case."""
-
-    text: str
-    call: HistorySummarized
+# Hears of each call that has begun, when it is over: to be kept, however it ended.
+Billed = Callable[[HistorySummarized], None]
 
 
 class Summarizer(Protocol):
     """Makes one summary of what leaves, the former summary included."""
 
-    async def summarize(self, leaving: Leaving, guard: CallGuard) -> Summary:
-        """Raises EngineFailed, and nothing else, for what the provider did."""
+    async def summarize(self, leaving: Leaving, guard: CallGuard, billed: Billed) -> str:
+        """The summary; "" where the model gave none.
+
+        Raises EngineFailed, and nothing else, for what the provider did.
+        """
         ...
 
 
 class _Nobody:
-    async def summarize(self, leaving: Leaving, guard: CallGuard) -> Summary:
+    async def summarize(self, leaving: Leaving, guard: CallGuard, billed: Billed) -> str:
         raise EngineFailed("no_summarizer", "There is no model here that could summarize.")
 
 

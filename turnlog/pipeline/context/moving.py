@@ -35,6 +35,14 @@ class Moved(msgspec.Struct, frozen=True):
     moved: bool = False
 
 
+class Summarizing(NamedTuple):
+    """Who summarizes in a turn, and where its calls are until the log has them."""
+
+    summarizer: Summarizer
+    guard: CallGuard
+    unkept: dict[str, HistorySummarized]
+
+
 class Mover(msgspec.Struct, frozen=True):
     """What a window is moved with."""
 
@@ -43,6 +51,7 @@ class Mover(msgspec.Struct, frozen=True):
     model: str  # that the speaker speaks with
     summarizer: Summarizer
     guard: CallGuard
+    unkept: dict[str, HistorySummarized]
     read: Callable[[], Awaitable[Sequence[Stamped]]]  # all events of the window
     prompt_of: Callable[[Sequence[Stamped], Opening], Prompt]  # as the speaker was told it
 
@@ -70,7 +79,7 @@ async def moved(
         return stays
     leaving = [entry for entry in events if entry.position < anchor]
     made = await _summarized(leaving, window.opening, mover)
-    records: list[Event] = [made.call] if made.call else []
+    records: list[Event] = [*made.calls]
     if made.problem is not None:
         code, error = made.problem
         facts = {"code": code, "error": error, "lost": at_once, **msgspec.structs.asdict(size)}
@@ -85,8 +94,8 @@ async def moved(
 
 
 class _Made(NamedTuple):
+    calls: Sequence[HistorySummarized]
     text: str = ""
-    call: HistorySummarized | None = None
     problem: tuple[str, str] | None = None  # a code and a sentence
 
 
@@ -98,13 +107,20 @@ async def _summarized(leaving: Sequence[Stamped], opening: Opening, mover: Mover
         prompt=lambda: mover.prompt_of(leaving, opening),
         text=lambda: digest(opening, leaving),
     )
+    calls: list[HistorySummarized] = []
+
+    def billed(call: HistorySummarized) -> None:
+        calls.append(call)
+        mover.unkept[call.message_id] = call  # the turn may be stopped before they are recorded
+
     try:
-        summary = await mover.summarizer.summarize(request, mover.guard)
+        text = await mover.summarizer.summarize(request, mover.guard, billed)
     except TurnlogError as failure:
-        return _Made(problem=(failure.code, str(failure)))
+        return _Made(calls, problem=(failure.code, str(failure)))
     except Exception:  # a bug, here or in a model of somebody's own: not worth a turn
         _log.exception("the summary failed")
-        return _Made(problem=(UNEXPLAINED, "The summary failed. The server's log says why."))
-    if not summary.text.strip():
-        return _Made(call=summary.call, problem=("no_summary", "The model gave no summary."))
-    return _Made(summary.text, summary.call)
+        problem = (UNEXPLAINED, "The summary failed. The server's log says why.")
+        return _Made(calls, problem=problem)
+    if not text.strip():
+        return _Made(calls, problem=("no_summary", "The model gave no summary."))
+    return _Made(calls, text)

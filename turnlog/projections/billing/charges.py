@@ -20,15 +20,16 @@ def usage_rows(
 ) -> list[dict[str, Any]]:
     """A message from before there were prices has no costs: they are unknown."""
     costs = message.costs or repeat(None)
-    tools, kind, partial = SUMMARY, "summary", 0
     if isinstance(message, Message):
-        tools, kind, partial = _tools(message), "", int(message.stop_reason in CUT_OFF)
+        tools, kind, partial = _tools(message), "", message.stop_reason in CUT_OFF
+    else:
+        tools, kind, partial = SUMMARY, "summary", message.partial
     shared = {
         **place,
         "message_id": message.message_id,
         "agent_id": agent_id,
         "tools": tools,
-        "partial": partial,
+        "partial": int(partial),
     }
     parts = parts_of(message.model, message.reported)
     return [

@@ -5,23 +5,26 @@ call goes to a cheap model where one is known.
 """
 
 import asyncio
-import secrets
 from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import EngineFailed
+from turnlog.events.content import usage_of
+from turnlog.events.ids import new_summary_id
 from turnlog.events.kinds import HistorySummarized, Message
 from turnlog.ports import (
     NOBODY,
+    Billed,
     CallGuard,
+    CallStarted,
     Leaving,
     Model,
     Prompt,
     Summarizer,
-    Summary,
     owns_loop,
 )
 from turnlog.projections.history.models import has
@@ -32,6 +35,7 @@ SUMMARY_TOKENS = 4_096
 SECONDS = 180.0  # for all tries together
 CHEAP = "claude-haiku-4-5"  # where Anthropic answers, and the session's model cannot compact
 GIVEN_UP = ("refusal",)  # stop reasons of answers that are no summaries
+_REPORTS = (Message, CallStarted)  # what says how much a call has used
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,15 +64,14 @@ class Summaries:
         return ModelSummarizer(model=model, chosen=self.chosen, provider=self.provider)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelSummarizer:
-    """Asks one model."""
+class ModelSummarizer(Struct, frozen=True, kw_only=True):
+    """Asks one model. Every turn has one, in case it needs it."""
 
     model: Model
     chosen: str = ""
     provider: str = "anthropic"
 
-    async def summarize(self, leaving: Leaving, guard: CallGuard) -> Summary:
+    async def summarize(self, leaving: Leaving, guard: CallGuard, billed: Billed) -> str:
         """In the best way that works. A provider that is down is not asked twice."""
         failed: EngineFailed | None = None
         try:
@@ -78,7 +81,7 @@ class ModelSummarizer:
                     if verdict.refusal is not None:
                         raise verdict.refusal
                     try:
-                        return _summary(prompt, await self._called(prompt))
+                        return _text(await self._called(prompt, billed))
                     except EngineFailed as failure:
                         failed = failure
                         if failure.retryable:
@@ -104,14 +107,19 @@ class ModelSummarizer:
             yield _plain(CHEAP, leaving)
         yield _plain(own, leaving)
 
-    async def _called(self, prompt: Prompt) -> Message:
-        message: Message | None = None
-        async with aclosing(self.model.call(prompt)) as batches:
-            async for outputs in batches:
-                message = next((o for o in outputs if isinstance(o, Message)), message)
-        if message is None:
+    async def _called(self, prompt: Prompt, billed: Billed) -> Message:
+        """The answer. One that is cut off or cancelled is billed by what it began with."""
+        last: Message | CallStarted | None = None
+        try:
+            async with aclosing(self.model.call(prompt)) as batches:
+                async for outputs in batches:
+                    last = next((o for o in outputs if isinstance(o, _REPORTS)), last)
+        finally:
+            if last is not None:
+                billed(_call(prompt, last))
+        if not isinstance(last, Message):
             raise EngineFailed("unreadable", "The model gave no whole answer.")
-        return message
+        return last
 
 
 def _plain(model: str, leaving: Leaving) -> Prompt:
@@ -120,18 +128,21 @@ def _plain(model: str, leaving: Leaving) -> Prompt:
     return Prompt(model=model, system="", messages=messages, max_tokens=SUMMARY_TOKENS)
 
 
-def _summary(prompt: Prompt, message: Message) -> Summary:
-    call = HistorySummarized(
-        message_id=f"sum_{secrets.token_hex(12)}",
-        model=message.model or prompt.model,
+def _call(prompt: Prompt, last: Message | CallStarted) -> HistorySummarized:
+    used = last.token_usage if isinstance(last, Message) else usage_of(last.reported)
+    return HistorySummarized(
+        message_id=new_summary_id(last.message_id),
+        model=last.model or prompt.model,
         how="call" if prompt.compaction is None else "compaction",
-        token_usage=message.token_usage,
-        reported=message.reported,
+        partial=not isinstance(last, Message),
+        token_usage=used,
+        reported=last.reported,
     )
-    return Summary("" if message.stop_reason in GIVEN_UP else _text(message), call)
 
 
 def _text(message: Message) -> str:
     """What the compaction holds, or the answer's own words."""
+    if message.stop_reason in GIVEN_UP:
+        return ""
     summaries = [block.get("content") for block in message.blocks if block["type"] == "compaction"]
     return next((text for text in summaries if isinstance(text, str)), message.content)
