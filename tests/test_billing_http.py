@@ -7,6 +7,7 @@ from contextlib import closing
 from decimal import Decimal
 from urllib.parse import quote
 
+import asyncpg
 import pytest
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from turnlog.projections.billing.bill import charges_of, whole
 from turnlog.simulator import Break, Cut, Reply, ToolCall
 from turnlog.simulator.script import Usage
 from turnlog.stores.memory.store import MemoryStore
+from turnlog.stores.postgres.store import PostgresStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing import samples as s
 from turnlog.testing.apps import SECRET, STREAM, as_user, events, is_problem, served
@@ -273,19 +275,34 @@ async def test_the_same_request_again_is_told_the_same_cost_and_pays_once():
         assert len(await server.app.store.charges()) == 2
 
 
-async def test_the_row_of_an_answer_has_its_sums_and_a_question_none(tmp_path):
-    async with served(*TALK, store=SqliteStore(tmp_path)) as server:
+SUMS = "SELECT role, input_tokens, total_tokens, cost_picousd FROM messages ORDER BY seq"
+ROWS = [
+    ("user", None, None, None),
+    ("assistant", 1000, 6300, int(FIRST * 10**12)),
+    ("assistant", 10, 1310, int(SECOND * 10**12)),
+]
+
+
+async def talked(store):
+    async with served(*TALK, store=store) as server:
         server.go.set()
         await server.ask(await server.session(), headers=STREAM)
-        with closing(sqlite3.connect(tmp_path / "turnlog.db")) as db:
-            sums = "SELECT role, input_tokens, cost_picousd FROM messages ORDER BY seq"
-            rows = db.execute(sums).fetchall()
-    costs = [int(cost * 10**12) for cost in (FIRST, SECOND)]
-    assert rows == [
-        ("user", None, None),
-        ("assistant", 1000, costs[0]),
-        ("assistant", 10, costs[1]),
-    ]
+
+
+async def test_the_row_of_an_answer_has_its_sums_and_a_question_none(tmp_path):
+    await talked(SqliteStore(tmp_path))
+    with closing(sqlite3.connect(tmp_path / "turnlog.db")) as db:
+        assert db.execute(SUMS).fetchall() == ROWS
+
+
+@pytest.mark.slow
+async def test_the_row_of_an_answer_has_the_same_sums_in_postgres(database):
+    await talked(PostgresStore(database))
+    db = await asyncpg.connect(database)
+    try:
+        assert [tuple(row) for row in await db.fetch(SUMS)] == ROWS
+    finally:
+        await db.close()
 
 
 async def test_the_library_says_what_a_turn_cost():
