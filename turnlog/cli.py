@@ -14,6 +14,7 @@ from turnlog.commands import (
     copy,
     diagnose,
     doctor,
+    erase,
     lint,
     new,
     serve,
@@ -25,8 +26,8 @@ from turnlog.commands.shared import Work, say
 from turnlog.errors import BadInput, ConfigError, TurnlogError
 
 COMMANDS = (
-    serve, new, chat, doctor, sessions, stored, backup, archive, copy, lint, diagnose, bill,
-    webhooks,
+    serve, new, chat, doctor, sessions, stored, backup, archive, erase, copy, lint, diagnose,
+    bill, webhooks,
 )  # fmt: skip
 
 

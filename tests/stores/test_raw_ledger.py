@@ -6,7 +6,7 @@ from turnlog.diagnosis import captures
 from turnlog.diagnosis.comparison import compare
 from turnlog.diagnosis.player import play
 from turnlog.simulator import Cut, Reply, ToolCall
-from turnlog.stores.raw_ledger import RawLedger
+from turnlog.stores.raw_ledger import RawLedger, forget
 from turnlog.testing.apps import scripted_app
 
 
@@ -50,6 +50,15 @@ async def test_a_message_id_never_becomes_a_path(tmp_path):
     assert len(files) == 4
     assert {name.split("_")[0] for name in files} == {"call", "msg"}
     assert list(tmp_path.iterdir()) == [tmp_path / "raw"]
+
+
+async def test_an_answer_is_forgotten_by_its_whole_id(tmp_path):
+    ledger = RawLedger(tmp_path / "raw")
+    for message_id in ("msg_1", "msg_1", "msg_10"):
+        ledger.keep(message_id, [b"data: {}\n\n"])
+    await ledger.close()
+    assert forget(tmp_path, ["msg_1", "msg_2", "*"]) == 2
+    assert [path.name for path in (tmp_path / "raw").glob("*/*")] == ["msg_10.sse.gz"]
 
 
 async def test_a_full_disk_does_not_fail_the_turn(tmp_path, caplog):

@@ -32,6 +32,11 @@ def new_summary_id(message_id: str) -> str:
     return f"{_SUMMARY}{message_id}.{secrets.token_hex(4)}"
 
 
+def provider_id(message_id: str) -> str:
+    """What the provider called an answer or a summary, as far as its id here tells."""
+    return message_id.removeprefix(_SUMMARY).partition(".")[0]
+
+
 def new_stem() -> str:
     """The first four parts of a UUID, by chance: a counter is the fifth."""
     # RFC 9562, section 5.8: version 8 leaves the bits to us.

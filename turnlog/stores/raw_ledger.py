@@ -1,8 +1,8 @@
 """The provider's bytes of every model call, beside the log, for audits. Off unless asked for.
 
 One file a call, `raw/DAY/MESSAGE_ID.sse.gz`, compressed and written by a thread when the call
-is over. Auditors read them again. Nothing is ever deleted here: see docs/diagnosis.md for what
-it takes up.
+is over. Auditors read them again. Nothing is deleted here but what is erased: see
+docs/diagnosis.md for what it takes up.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -105,6 +105,15 @@ class RawAnswers:
                 raise TooLarge(f"The raw answer has more than {MOST_BYTES} bytes. {_IN_A_TERMINAL}")
             return body
         raise NotFound(_NOT_KEPT)
+
+
+def forget(data: Path, message_ids: Iterable[str]) -> int:
+    """Delete what was kept of these answers on this machine; how many it was."""
+    named = {id for id in message_ids if _SAFE.fullmatch(id)}  # which has no dot in it
+    found = [path for path in (data / "raw").glob("*/*") if path.name.partition(".")[0] in named]
+    for path in found:
+        path.unlink()
+    return len(found)
 
 
 @asynccontextmanager

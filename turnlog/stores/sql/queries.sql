@@ -106,6 +106,32 @@ UPDATE events SET body = :body WHERE session_id = :session_id AND seq = :seq
 -- Everything of it is in the log again: a trigger looks.
 DELETE FROM archives WHERE session_id = :session_id AND first_seq = :first_seq
 
+-- begin_erasing --
+-- From here on, in this transaction, a trigger lets the content of the session be destroyed.
+INSERT INTO erasing (session_id) VALUES (:session_id)
+
+-- erase_events --
+-- What they say, with their salts. Rows of an old form are sealed with their body, and keep it.
+UPDATE events SET body = :nothing, salt = :nothing
+WHERE session_id = :session_id AND digest IS NOT NULL AND (length(body) > 0 OR length(salt) > 0)
+RETURNING seq
+
+-- erase_rows --
+-- Those beside the log that repeat what it says, or wait to be said.
+DELETE FROM {table} WHERE session_id = :session_id
+
+-- erase_drafts --
+-- The same of answers that are not finished.
+DELETE FROM drafts WHERE turn_id IN (SELECT id FROM turns WHERE session_id = :session_id)
+
+-- erase_title --
+-- It is made of the first question.
+UPDATE sessions SET title = '' WHERE id = :session_id
+
+-- end_erasing --
+-- The log is as it was before: append-only.
+DELETE FROM erasing WHERE session_id = :session_id
+
 -- list_closed_sessions --
 -- Everybody's that are archived, where nothing went on since then and nothing waits.
 SELECT id FROM sessions

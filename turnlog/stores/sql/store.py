@@ -23,7 +23,7 @@ from turnlog.ports import (
     Turn,
     User,
 )
-from turnlog.stores.sql import copying
+from turnlog.stores.sql import copying, erasing
 from turnlog.stores.sql.archives import SqlArchives
 from turnlog.stores.sql.audit import SqlAudit
 from turnlog.stores.sql.connection import Connection
@@ -138,6 +138,11 @@ class SqlStore(SqlReading):
         return await self._look(
             lambda db: citations.of_session(db, user_id, session_id, limit, after)
         )
+
+    async def erase(self, session_id: str, by: str) -> int:
+        """Destroy what the session says; of how many events. See `erasing`."""
+        await self.archives.restore(session_id, by)
+        return await self._change(lambda db: erasing.erase(db, session_id, by, self.seals))
 
     # sessions
 
