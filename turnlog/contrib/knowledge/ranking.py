@@ -16,6 +16,11 @@ CODES_WEIGHT = 0.2
 IN_TITLE, IN_HEADINGS = 2.0, 1.5
 SATURATION, LENGTH = 1.2, 0.75
 _WORD = re.compile(r"\w+")
+# Scripts that leave no space between two words: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
+_UNSPACED = re.compile(
+    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17d3\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
+)
 # Words of a question that every text has: they find nothing and cost a look at everything.
 _STOP_WORDS = """
     a an and any are as at be by can could did do does for from get had has have how i if in is it
@@ -60,7 +65,7 @@ def _has_digit(word: str) -> bool:
 
 def words_of(query: str) -> list[str]:
     """The words of a query that find something; none of its operators."""
-    words = [word.lower() for word in _WORD.findall(query)][:64]
+    words = [word.lower() for word in _WORD.findall(spaced(query))][:64]
     return list(dict.fromkeys([word for word in words if word not in STOP_WORDS] or words))
 
 
@@ -68,7 +73,20 @@ def folded(text: str) -> str:
     """In lower case, without accents and signs: words, with one space between two of them."""
     letters = (each for each in unicodedata.normalize("NFD", text.lower()))
     plain = "".join(each for each in letters if not unicodedata.combining(each))
-    return " ".join(_WORD.findall(plain.replace("_", " ")))
+    return " ".join(_WORD.findall(spaced(plain.replace("_", " "))))
+
+
+def spaced(text: str) -> str:
+    """Scripts without spaces as every two letters that stand together: so a word is found in the
+    middle of a sentence, and nobody has to know where it begins. The rest stays as it is.
+    """
+    return _UNSPACED.sub(_pairs, text)
+
+
+def _pairs(run: re.Match[str]) -> str:
+    letters = "".join(_WORD.findall(run[0]))  # without the signs above and below them
+    pairs = [letters[at : at + 2] for at in range(len(letters) - 1)]
+    return f" {' '.join(pairs or [letters])} "
 
 
 class Hit(NamedTuple):

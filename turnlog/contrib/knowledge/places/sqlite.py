@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from turnlog.contrib.knowledge.places import Row
-from turnlog.contrib.knowledge.ranking import words_of
+from turnlog.contrib.knowledge.ranking import spaced, words_of
 from turnlog.errors import StoreUnusable
 from turnlog.statements import read_statements
 from turnlog.stores.sql.connection import Connection
@@ -59,7 +59,8 @@ class SqlitePlace:
 
     def keep_passage(self, db: Connection, title: str, row: Row) -> None:
         (id,) = db.execute(SQL["keep_passage"], row).fetchone()
-        db.execute(SQL["keep_words"], row | {"id": id, "title": title})
+        words = {"title": spaced(title), "heading": spaced(row["heading"])}
+        db.execute(SQL["keep_words"], {"id": id, "text": spaced(row["text"]), **words})
 
     def forget_words(self, db: Connection) -> None:
         db.execute(SQL["forget_words"])
