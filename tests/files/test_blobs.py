@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -66,17 +67,10 @@ async def test_a_disk_that_is_full_while_an_upload_comes_in_is_told_as_that(tmp_
     assert list((tmp_path / "incoming").iterdir()) == []
 
 
-@pytest.fixture
-async def silent_storage(tmp_path, monkeypatch):
-    """It takes requests, and never answers."""
-
-    connections = []
-
-    async def say_nothing(reader, writer):
-        connections.append(writer)
-        await reader.read()
-
-    server = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+@asynccontextmanager
+async def storage_that(answer, tmp_path, monkeypatch):
+    """A storage on loopback: what it does with each connection is up to the test."""
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
     address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     for name, value in {"ENDPOINT_URL": address, "ALLOW_HTTP": "true", "REGION": "x"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
@@ -85,9 +79,41 @@ async def silent_storage(tmp_path, monkeypatch):
     monkeypatch.setattr("turnlog.stores.files.s3.SILENCE", 1)
     async with server:
         yield S3Blobs("bucket", "", FolderBlobs(tmp_path / "files"))
+
+
+@pytest.fixture
+async def silent_storage(tmp_path, monkeypatch):
+    """It takes requests, and never answers."""
+    connections = []
+
+    async def say_nothing(reader, writer):
+        connections.append(writer)
+        await reader.read()
+
+    async with storage_that(say_nothing, tmp_path, monkeypatch) as storage:
+        yield storage
         for connection in connections:
             connection.close()
             await connection.wait_closed()
+
+
+PAGE = b"""<?xml version="1.0"?><ListBucketResult><Name>bucket</Name><KeyCount>1</KeyCount>
+<IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>
+<Contents><Key>owner/hash/original</Key><LastModified>2026-11-18T10:00:00.000Z</LastModified>
+<Size>1</Size></Contents></ListBucketResult>"""
+
+
+async def test_a_storage_that_lists_the_same_page_for_ever_is_given_up(tmp_path, monkeypatch):
+    async def list_again(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        head = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
+        writer.write(head % len(PAGE) + PAGE)
+        writer.close()
+        await writer.wait_closed()
+
+    async with storage_that(list_again, tmp_path, monkeypatch) as storage, asyncio.timeout(20):
+        with pytest.raises(NotStored, match="the same ones without end"):
+            await anext(storage.every())
 
 
 async def test_a_storage_that_says_nothing_is_given_up_soon(silent_storage):

@@ -1,7 +1,10 @@
 """A part of a file over HTTP: which bytes come, and what is answered where there are none."""
 
+import httpx2
 import pytest
 
+from turnlog.stores.files import folder
+from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.testing.apps import client_of, is_problem, scripted_app
 from turnlog.transports.http.bodies.ranges import Slice, wanted
 
@@ -62,3 +65,23 @@ async def test_a_part_of_a_file_is_given_out():
         beyond = await http.get(path, headers={"range": "bytes=6000-"})
         is_problem(beyond, 416, "bad_input")
         assert beyond.headers["content-range"] == "bytes */6000"
+
+
+@pytest.mark.parametrize("piece", [1_000_000, 10], ids=["in one piece", "in many"])
+async def test_a_file_that_the_storage_has_changed_is_not_given_out_as_whole(
+    tmp_path, monkeypatch, piece
+):
+    (tmp_path / "numbers.txt").write_bytes(TEXT)
+    async with scripted_app(store=SqliteStore(tmp_path)) as (app, _), client_of(app) as http:
+        file = await app.files.add("local", "s", tmp_path / "numbers.txt")
+        path = f"/api/files/{file.id}/content"
+        (original,) = (tmp_path / "files").rglob("original")
+        original.write_bytes(TEXT[:-1] + b"x")
+        monkeypatch.setattr(folder, "PIECE", piece)
+        if len(TEXT) < piece:
+            is_problem(await http.get(path), 404, "not_found")
+        else:
+            with pytest.raises(httpx2.RemoteProtocolError):  # it ends before its length
+                await http.get(path)
+        part = await http.get(path, headers={"range": "bytes=0-3"})
+        assert (part.status_code, part.content) == (206, TEXT[:4])

@@ -221,6 +221,17 @@ async def test_a_file_whose_bytes_are_lost_is_not_said_to_be_deleted(folder, cap
         assert f"file {file.id} has a row, and no content" in caplog.text
 
 
+async def test_a_file_whose_bytes_are_changed_is_told_to_no_model(folder, caplog):
+    async with scripted_app(Reply("A.")) as (app, sim):
+        file = await app.files.add("local", "s", folder / "birds.pdf")
+        async with app.files.blobs.incoming() as incoming:
+            (incoming / "other").write_bytes((folder / "birds.pdf").read_bytes() + b"\n")
+            await app.files.blobs.put(place_of(file), "original", incoming / "other")
+        await app.run_turn("What is it?", files=[file.id])
+        assert "Its content is not there any more" in blocks(sim)[0]["text"]
+        assert f"the bytes of file {file.id} are not what was uploaded" in caplog.text
+
+
 async def test_a_file_of_somebody_else_ends_it_at_once(folder):
     async with scripted_app() as (app, sim):
         session = await app.create_session("ann")

@@ -1,6 +1,7 @@
 """Whether every file is whole: its bytes are there, and are the ones that its row tells of."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Collection, Iterable
 from hashlib import sha256
 from typing import Any
@@ -8,7 +9,9 @@ from typing import Any
 from turnlog.errors import NotFound, NotStored
 from turnlog.files.sweep import ABANDONED, every_file, place_of
 from turnlog.ports import Blobs, File, FileTable, Part
+from turnlog.ports.files import Chunks
 
+_log = logging.getLogger(__name__)
 # What a file of each kind has beside its original.
 MADE: dict[str, Part] = {"image": "model", "pdf": "text", "document": "text"}
 
@@ -44,6 +47,24 @@ async def examine_attached(
             yield f"file {file.id}: it is not the one that the log names"
         async for problem in _problems(file, blobs):
             yield f"file {file.id}: {problem}"
+
+
+async def unchanged(file: File, chunks: Chunks) -> Chunks:
+    """All bytes of the file; the last ones come once it is clear that they are what was uploaded.
+
+    Raises NotFound in their place: whoever got the others has no whole file, and is told so by its
+    length.
+    """
+    digest, last = sha256(), b""
+    async for chunk in chunks:
+        if last:
+            yield last
+        await asyncio.to_thread(digest.update, chunk)
+        last = chunk
+    if digest.hexdigest() != file.sha256:
+        _log.error("the bytes of file %s are not what was uploaded", file.id)
+        raise NotFound("The content of this file is damaged.")
+    yield last
 
 
 async def _problems(file: File, blobs: Blobs) -> AsyncIterator[str]:

@@ -19,7 +19,7 @@ import msgspec
 
 from turnlog.errors import BadInput, BeingDeleted, QuotaUsedUp, TooLarge, TooMany, Unreadable
 from turnlog.events.clock import now
-from turnlog.files.examination import MADE
+from turnlog.files.examination import MADE, unchanged
 from turnlog.files.formats import FORMATS, HEAD, media_type, recognize, safe_name
 from turnlog.files.inspection import Inspection
 from turnlog.files.pictures import Pictures
@@ -199,10 +199,14 @@ class FileLibrary:
         return await self._table.page(user_id, limit=limit, after=after)
 
     def content(self, file: File, start: int = 0, end: int | None = None) -> Chunks:
-        return self.blobs.stream(place_of(file), "original", start, end)
+        chunks = self.blobs.stream(place_of(file), "original", start, end)
+        is_whole = start == 0 and end in (None, file.size)
+        return unchanged(file, chunks) if is_whole else chunks
 
     async def part(self, file: File, part: Part) -> bytes:
-        """The bytes of one part."""
+        """The bytes of one part. Raises NotFound where an original is not what was uploaded."""
+        if part == "original":
+            return b"".join([chunk async for chunk in self.content(file)])
         return await self.blobs.read(place_of(file), part)
 
     async def thumbnail(self, file: File, *, page: int, width: int) -> bytes:

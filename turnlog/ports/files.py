@@ -257,7 +257,9 @@ class Files(Protocol):
     async def delete(self, user_id: str, file_id: str) -> None: ...
 
     def content(self, file: File, start: int = 0, end: int | None = None) -> Chunks:
-        """Its bytes from `start` up to `end`, which is exclusive."""
+        """Its bytes from `start` up to `end`, which is exclusive. Raises NotFound; for the last
+        bytes of a whole file, too, where they are not all what was uploaded.
+        """
         ...
 
     async def thumbnail(self, file: File, *, page: int, width: int) -> bytes:

@@ -128,12 +128,14 @@ class S3Blobs:
         """Keys come in order, so that the parts of a place stand together."""
         from obstore import list as list_objects
 
-        found: list[Any] = []
+        found: dict[str, Any] = {}
         with _reaching():
             async for batch in list_objects(self._store):
-                found += batch
-        keyed = [each for each in found if each["path"].count("/") == 2]
-        keyed.sort(key=lambda each: str(each["path"]))
+                known = len(found)
+                found |= {str(each["path"]): each for each in batch}
+                if batch and len(found) == known:
+                    raise NotStored("The storage of files lists the same ones without end.")
+        keyed = [found[path] for path in sorted(found) if path.count("/") == 2]
         for place, objects in groupby(keyed, lambda each: str(each["path"]).rpartition("/")[0]):
             parts = list(objects)
             newest = max(each["last_modified"] for each in parts)
