@@ -3,7 +3,8 @@
 A file is told as an image, as a PDF, as text by the page, as plain text, or by its name. Each has
 its form by its own facts. What all files of the window weigh together has a limit below that of
 the API; above it the oldest are told by name from then on, down to half of it, so that the prefix
-changes rarely. That is a fold over the log: the same log always gives the same.
+changes rarely. What the model refused is told in a plainer form from then on, so that the session
+goes on. That is a fold over the log: the same log always gives the same.
 """
 
 import math
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from turnlog.events import kinds as k
-from turnlog.events.base import Stamped
+from turnlog.events.base import Event, Stamped
 from turnlog.ports import ToolSpec
 from turnlog.ports.files import Form, Told
 from turnlog.projections.history import models
@@ -31,6 +32,15 @@ MOST_LARGE = 20
 FEW_LETTERS = 10  # of a page: fewer, on average, are a scan's
 MOST_PICTURES = 20  # pages of a scan that are told
 MOST_OF_A_PICTURE = 400_000  # bytes
+# Codes of errors that come again with each request that holds the same.
+REFUSALS = frozenset(("invalid_request", "too_large"))
+# How a file is told whose bytes may be why.
+AFTER_A_REFUSAL: dict[Form, Form] = {
+    "image": "name",
+    "large": "name",
+    "pdf": "pages",
+    "pictures": "name",
+}
 
 
 class Weight(NamedTuple):
@@ -107,16 +117,25 @@ def too_much(files: Iterable[Facts], model: str) -> bool:
     return not _sum(told).fits(most_of(model))
 
 
+def is_refusal(event: Event) -> bool:
+    """Whether the model took no such request: files may be why."""
+    return isinstance(event, k.Error) and event.code in REFUSALS
+
+
 def plan(log: Sequence[Stamped], model: str) -> list[Told]:
     """How each file of these events is told, oldest first."""
     most = most_of(model)
     told: list[Told] = []
     total = Weight()
     oldest = 0  # the first that is not told by name yet
+    turn, first = "", 0  # the last one that brought files, and the first of these
     for entry in log:
+        if is_refusal(entry.event):  # of a turn without files of its own: any may be why
+            since = first if entry.turn_id == turn else 0
+            told[since:] = [_plainer(each) for each in told[since:]]
         if not isinstance(entry.event, k.UserMessageSent) or not entry.event.files:
             continue
-        first = len(told)
+        turn, first = entry.turn_id, len(told)
         details = entry.event.file_details or [{}] * len(entry.event.files)
         for shown, more in zip(entry.event.files, details, strict=True):
             facts = shown | more
@@ -129,6 +148,10 @@ def plan(log: Sequence[Stamped], model: str) -> list[Told]:
                 oldest += 1
                 total = _sum(told[oldest:])
     return told
+
+
+def _plainer(told: Told) -> Told:
+    return told._replace(form=AFTER_A_REFUSAL.get(told.form, told.form))
 
 
 def _few_large(told: list[Told]) -> list[Told]:

@@ -12,7 +12,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
 from turnlog.ports import Excerpt
 from turnlog.ports.files import Told
-from turnlog.projections.history.attachments import plan
+from turnlog.projections.history.attachments import is_refusal, plan
 from turnlog.projections.history.clean import Checked, CleanHistory, is_in_full, repair_record
 from turnlog.projections.history.fold import Files, History
 from turnlog.projections.history.lint import Finding
@@ -55,7 +55,7 @@ class Window:
         self.mended_in_full = False  # the model has rejected blocks that it had sent itself
         self._speaker = speaker
         self._forgotten = math.inf if forgetful else -1
-        self._with_files: list[Stamped] = []
+        self._with_files: list[Stamped] = []  # questions, and refusals after them
         self._in_container: k.Message | None = None  # the newest answer of one
         self._repaired: k.HistoryRepaired | None = None  # the newest record
         self._new: Sequence[Stamped] = ()  # not told yet
@@ -142,6 +142,8 @@ class Window:
     def _note(self, entry: Stamped) -> None:
         match entry.envelope.event:
             case k.UserMessageSent(files=files) if files:
+                self._with_files.append(entry)
+            case k.Error() as error if self._with_files and is_refusal(error):
                 self._with_files.append(entry)
             case k.Message(details=details) as message if details and container_of(message):
                 self._in_container = message
