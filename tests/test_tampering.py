@@ -215,6 +215,7 @@ FOUND = {
     "a note": update("tool_runs", "note = 'No.'", "tool_use_id = 'toolu_late'"),
     "a call that began before it was asked for": update("tool_runs", "created_at = '2020'"),
     "a call that was in doubt taken out": "DELETE FROM tool_runs WHERE tool_use_id = 'toolu_late'",
+    "a call that ran and ended taken out": "DELETE FROM tool_runs WHERE status = 'done'",
     "a call of no session": stray("tool_runs", session_id="nowhere"),
     # turns
     "how a turn ended": update("turns", "state = 'failed'"),

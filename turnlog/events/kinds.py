@@ -238,7 +238,7 @@ class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):
 
     kept: ClassVar[bool] = True
     shown_as: ClassVar[str] = "persisted"
-    log_only: ClassVar[frozenset[str]] = frozenset({"note"})
+    log_only: ClassVar[frozenset[str]] = frozenset({"note", "began"})
 
     tool_use_id: str
     tool_name: str
@@ -248,6 +248,7 @@ class ToolResult(Event, frozen=True, kw_only=True, tag="tool_result"):
     error: str | UnsetType = UNSET
     in_doubt: bool = False  # a write that began, and nobody knows whether it took effect
     note: str | None = None  # for the model alone
+    began: bool = False  # of what may write: its beginning is on disk, in `tool_runs`
 
     def shown(self) -> dict[str, Any]:
         fields = super().shown()

@@ -89,6 +89,8 @@ def _admitted(event: Event, call: str, agent: AgentRef, state: TurnState, rate: 
     match event:
         case k.ApprovalRequested():  # who decides knows what it has cost
             return replace(event, cost_so_far_usd=money.total(state.costs))
+        case k.ToolResult() if event.tool_use_id in state.standing.started:
+            return replace(event, began=True)
         case k.HistorySummarized():
             return _priced(event, rate)
     if not isinstance(event, _OF_AN_ANSWER):

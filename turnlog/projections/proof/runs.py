@@ -13,7 +13,7 @@ from turnlog.projections import tables
 from turnlog.projections.proof.rows import AT_ONCE, difference, seconds_from
 
 Row = dict[str, Any]
-BEGUN = ("in_doubt", "happened", "did_not_happen")  # of a call that surely has a row
+BEGUN = ("in_doubt", "happened", "did_not_happen")  # what only a call that has a row can be
 
 
 def mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
@@ -38,12 +38,15 @@ def mismatches(evidence: Evidence, log: Sequence[Stamped]) -> Iterator[str]:
             yield f"tool_runs {tool}: args not as they were hashed"
         elif row["idempotency_key"] != idempotency_key(row["session_id"], tool, row["args_hash"]):
             yield f"tool_runs {tool}: idempotency_key not as it was made"
-    begun = [tool for tool, run in runs.items() if run["status"] in BEGUN]
-    yield from (f"tool_runs {tool}: the row is missing" for tool in begun if tool not in rows)
+    begun = {tool for tool, run in runs.items() if run["status"] in BEGUN}
+    begun |= {
+        e.tool_use_id for entry in log if isinstance(e := entry.event, k.ToolResult) and e.began
+    }
+    yield from (f"tool_runs {tool}: the row is missing" for tool in sorted(begun - rows.keys()))
 
 
 def _runs(user_id: str, log: Sequence[Stamped]) -> dict[str, Row]:
-    """By call: what its row must be, if it has one. Whether it wrote, the log does not say."""
+    """By call: what its row must be, if it has one. A read has none."""
     calls = {entry.event.tool_use_id: entry for entry in log if isinstance(entry.event, k.ToolUse)}
     results = {e.tool_use_id: e for entry in log if isinstance(e := entry.event, k.ToolResult)}
     settled = {e.tool_use_id: e for entry in log if isinstance(e := entry.event, k.ToolSettled)}
