@@ -15,8 +15,10 @@ from langgraph.prebuilt import ToolNode
 
 from turnlog import Settings, create_app
 from turnlog.ports import Decision
+from turnlog.projections.billing.budgets import Budget
 from turnlog.projections.proof import prove
-from turnlog.simulator import Reply, ToolCall
+from turnlog.simulator import Reply, ToolCall, Usage
+from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing.apps import kept_events
 from turnlog.testing.golden.people import until_at_rest
 
@@ -89,6 +91,18 @@ async def test_a_write_is_in_doubt_when_the_graph_fails_and_the_log_is_proven():
         assert (await results(app, session.id))["send_mail"].in_doubt
         assert [each.tool_name for each in await app.store.list_doubts(USER)] == ["send_mail"]
         await check(app, session.id, live)
+
+
+async def test_a_call_that_the_budget_refuses_was_not_begun_and_nobody_has_to_settle_it():
+    spends = Reply("I pay.", MONEY, usage=Usage(input_tokens=100, output_tokens=100))
+    async with claude(spends) as model:
+        graph = create_agent(model, tools=Tools().all)
+        settings = Settings(budgets=(Budget(per="session", tokens=100),))
+        async with (app := create_app(graph=graph, settings=settings, store=MemoryStore())):
+            session, live = await talk(app, "Go.")
+            assert live[-1]["code"] == "budget_exceeded"
+            result = (await results(app, session.id))["send_money"]
+            assert (result.in_doubt, result.success) == (False, False)
 
 
 # what runs when a graph goes on after a person was asked

@@ -123,6 +123,9 @@ class ModelCall:
             if call.id and call.name
         ]
 
+    def asks_for(self, tool_use_id: str | None) -> bool:
+        return bool(tool_use_id) and any(c.id == tool_use_id for c in self.tool_calls.values())
+
     @property
     def unreadable(self) -> set[str]:
         """Ids of calls whose arguments are no JSON object."""

@@ -1,8 +1,9 @@
 """A graph that somebody else wrote, as an engine: `create_app(graph=compiled)`.
 
 Each turn is one run. It is told the history as `messages`; its state is the log's, so the graph's
-own checkpointer is left aside. Tools run inside the graph, where nobody sees that they begin: what
-is open when the turn ends, however it does, is in doubt, unless its name says that it only reads.
+own checkpointer is left aside. Tools run inside the graph, where not everybody is seen to begin:
+what is open when the turn ends, however it does, is in doubt, unless its name says that it only
+reads, or the graph had not come to its next step.
 """
 
 import logging
@@ -15,6 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
+from turnlog.engines.langgraph.beginnings import Beginnings, Mark
 from turnlog.engines.langgraph.conversation import conversation
 from turnlog.engines.langgraph.pauses import (
     Interrupted,
@@ -115,7 +117,7 @@ class GraphEngine:
         async with aclosing(self._stream(run, ask)) as stream:
             async for part in stream:
                 for batch in reading.feed(*part):
-                    if not are_chunks(batch.outputs):  # there are many, and they open no call
+                    if reading.is_at_work and not are_chunks(batch.outputs):  # most are chunks
                         ask.standing.unseen = _unseen(reading.open_calls, ask)
                     if _begins(batch) and next(calls, None) is None:
                         raise TooManyCalls
@@ -126,6 +128,8 @@ class GraphEngine:
                         if verdict.records:
                             yield Batch(verdict.records, batch.agent)
                         _obey(verdict)
+                if not reading.is_at_work:  # the graph has waited for us: its next step begins now
+                    ask.standing.unseen = _unseen(reading.open_calls, ask)
         for batch in reading.rest():
             yield batch
         waits = reading.interrupts
@@ -136,11 +140,13 @@ class GraphEngine:
         """(namespace, mode, payload) of all nodes. What goes wrong in them is told as ours."""
         graph = self._graph.copy({"checkpointer": run.saver})
         identity = {"user_id": ask.user_id, "session_id": ask.session_id}
+        beginnings = Beginnings()
         config = {
+            "callbacks": beginnings.callbacks,
             "configurable": {**identity, "thread_id": run.thread},
             "recursion_limit": STEPS_A_CALL * (ask.max_calls + 1),
         }
-        modes = ["messages", "tasks"]
+        modes = ["messages", "tasks", "custom"]
         guests.welcome()
         try:
             streaming = graph.astream(
@@ -149,6 +155,8 @@ class GraphEngine:
             async with aclosing(streaming) as parts:
                 async for part in parts:
                     yield part
+                    if isinstance(part[2], Mark):
+                        beginnings.reach(part[2])
         except GraphRecursionError:
             raise TooManyCalls from None
         except TurnlogError:
@@ -156,6 +164,8 @@ class GraphEngine:
         except (Exception, *guests.ENDINGS) as error:
             _log.warning("the graph failed", exc_info=True)
             raise _failure(error) from None
+        finally:
+            beginnings.end()
 
     def _pause(self, run: "_Run", root: AgentRef, reading: Reading, ask: Ask) -> Iterator[Batch]:
         """The questions of the graph, and its state, for whoever goes on."""

@@ -1,4 +1,4 @@
-"""What a graph streams, as batches. Modes: messages, tasks; with subgraphs.
+"""What a graph streams, as batches. Modes: messages, tasks, custom; with subgraphs.
 
 A message that a node returns is said by its agent. A model's call whose message no node returns,
 and of which nothing was shown, is a decision of the graph, such as a route: it is kept and
@@ -12,6 +12,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from msgspec import UNSET
 
+from turnlog.engines.langgraph.beginnings import Mark
 from turnlog.engines.langgraph.calls import ModelCall
 from turnlog.engines.langgraph.pauses import Interrupted, new_call_id
 from turnlog.errors import EngineFailed
@@ -63,6 +64,13 @@ class Reading:
             self._inputs[payload["id"]] = payload["input"]
         elif mode == "tasks":
             yield from self._task_over(payload)
+        elif isinstance(payload, Mark):
+            yield from self._begins(payload.tool_use_id)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a node runs. While none does, the graph waits until its stream is read."""
+        return bool(self._inputs)
 
     def rest(self) -> Iterator[Batch]:
         """The calls whose node said no end."""
@@ -145,7 +153,12 @@ class Reading:
         self._taken.add(own)
         return own
 
-    # what tools answer
+    # what tools do
+
+    def _begins(self, theirs: str | None) -> Iterator[Batch]:
+        """A tool that begins was asked for, also where the node that asked runs it by itself."""
+        for call in [each for each in self._writing.values() if each.asks_for(theirs)]:
+            yield from self._over(call, is_returned=True)
 
     def _answered(self, message: ToolMessage) -> Iterator[Batch]:
         theirs = writable(message.tool_call_id)
