@@ -43,7 +43,8 @@ ERP_TOOLS = [
     spec("find_sales_invoice", "", "customer_number status"),
     spec("get_sales_invoice", "number"),
     spec("create_sales_invoice", "customer_number customer_name lines", "", lines=ARRAY),
-    spec("post_sales_invoice", "invoice_id number customer_name total_including_tax currency_code",
+    spec("post_sales_invoice",
+         "invoice_id number customer_name total_including_tax currency_code etag",
          "", total_including_tax=NUMBER),
 ]
 OTHER_TOOLS = [
@@ -161,6 +162,7 @@ class Box:
         number = str(1001 + len(self.invoices))
         made = {"id": f"inv-{number}", "number": number, "customerName": customer_name}
         made |= {"status": "Draft", "totalAmountIncludingTax": total, "currencyCode": "USD"}
+        made["etag"] = f"E{number}"
         self.invoices.append(made | {"lines": lines})
         return self.invoices[-1]
 

@@ -240,7 +240,8 @@ THEN = [
      [("get_sales_invoice", {"number": "1001"}),
       ("post_sales_invoice", {"invoice_id": "inv-1001", "number": "1001",
                               "customer_name": "Adatum Corporation",
-                              "total_including_tax": 109.8, "currency_code": "USD"})]),
+                              "total_including_tax": 109.8, "currency_code": "USD",
+                              "etag": "E1001"})]),
     (["find the customer Trey", "what is the balance of it?"], []),  # two were found
 ]
 # fmt: on

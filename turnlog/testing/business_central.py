@@ -91,6 +91,7 @@ def approval_of(invoice: Row) -> Row:
         "customer_name": invoice["customerName"],
         "total_including_tax": invoice["totalAmountIncludingTax"],
         "currency_code": invoice["currencyCode"],
+        "etag": invoice["etag"],
     }
 
 

@@ -41,6 +41,7 @@ CONFIRMED = {
     "customer_name":       "customerName",
     "total_including_tax": "totalAmountIncludingTax",
     "currency_code":       "currencyCode",
+    "etag":                "etag",
 }
 # fmt: on
 NUMBER = re.compile(r"[\w-]*\d[\w-]*")  # of a record: 10000, 1896-S, S-ORD101003

@@ -41,6 +41,11 @@ async def test_a_snapshot_batch_reverts_all_but_reports_the_first_success(bc):
     assert await bc.rows("customers", filter="displayName eq 'Batch'") == []
 
 
+async def test_a_batch_ends_with_the_first_request_that_fails_unless_it_says_otherwise(bc):
+    assert await batch(bc, *reversed(TWO)) == [400]
+    assert await batch(bc, *reversed(TWO), Prefer="odata.continue-on-error") == [400, 201]
+
+
 async def test_a_batch_takes_queries_and_at_most_100_requests(bc):
     assert await batch(bc, ("GET", "customers?$filter=city eq 'Boston'", None)) == [200]
     many = {"requests": [{"method": "GET", "url": "customers"}] * 101}

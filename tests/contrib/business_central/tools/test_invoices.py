@@ -313,6 +313,7 @@ QUESTIONS = [
             "customer_name": "Adatum Corporation",
             "total_including_tax": 1250.0,
             "currency_code": "USD",
+            "etag": ETAG,
         },
         "Post sales invoice 103241 for Adatum Corporation — 1,250.00 USD",
     ),

@@ -20,6 +20,7 @@ from turnlog.contrib.business_central.client.endpoint import Endpoint
 from turnlog.contrib.business_central.client.failures import UNREACHABLE, failure, lost
 from turnlog.contrib.business_central.client.retry import pause
 from turnlog.contrib.business_central.client.sign_in import SignIn
+from turnlog.contrib.business_central.client.transaction import batch, errors, request
 from turnlog.errors import ToolError
 from turnlog.net import TooMuch, is_on_loopback, read_bounded
 
@@ -165,31 +166,30 @@ class BusinessCentral:
     async def delete(self, path: str, etag: str) -> None:
         await self._request("DELETE", await self._url(path), etag=etag)
 
-    async def act(self, path: str, action: str) -> None:
-        await self._request("POST", await self._url(f"{path}/Microsoft.NAV.{action}"))
+    async def act(self, path: str, action: str, etag: str, unchanged: Row) -> None:
+        """Raises Conflict if somebody has changed the record since this etag was read.
+
+        Actions look at no etag. So the record is first changed to what it is, which does: a batch
+        ends with the first request that is refused.
+        """
+        check = request("PATCH", await self._url(path), unchanged, etag)
+        act = request("POST", await self._url(f"{path}/Microsoft.NAV.{action}"))
+        for error in await self._transaction([check, act], wrote=True):
+            if error is not None:
+                raise error
 
     async def create_all(self, path: str, bodies: Sequence[Row]) -> list[ToolError | None]:
         """Create all or none. Returns the error of each; after one error none exists.
 
         Raises Uncertain where an answer is missing and none is an error.
         """
-        target = (await self._url(path)).removeprefix(f"{self._api}/")
-        headers = {"Content-Type": "application/json"}
-        requests = [
-            {"id": str(number), "method": "POST", "url": target, "headers": headers, "body": body}
-            for number, body in enumerate(bodies)
-        ]
-        batch = {"requests": requests}
-        reply = await self._request("POST", f"{self._api}/$batch", body=batch, isolated=True)
-        responses = {each.get("id"): each for each in reply["responses"]}
-        answers = [responses.get(request["id"]) for request in requests]
-        refusals = [
-            None if answer is None else _refusal(answer, body)
-            for answer, body in zip(answers, bodies, strict=True)
-        ]
-        if None in answers and not any(refusals):
-            raise lost(wrote=True)
-        return refusals
+        url = await self._url(path)
+        return await self._transaction([request("POST", url, body) for body in bodies], wrote=False)
+
+    async def _transaction(self, requests: Sequence[Row], *, wrote: bool) -> list[ToolError | None]:
+        body = batch(requests, self._api)
+        reply = await self._request("POST", f"{self._api}/$batch", body=body, isolated=True)
+        return errors(reply, requests, wrote=wrote)
 
     # --- requests ---
 
@@ -321,9 +321,3 @@ async def _read_json(response: "aiohttp.ClientResponse") -> Any:
         return msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-
-
-def _refusal(response: Any, body: Row) -> ToolError | None:
-    if response["status"] < 300:
-        return None
-    return failure(response["status"], response.get("body"), wrote=False, sent=body)

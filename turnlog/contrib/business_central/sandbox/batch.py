@@ -1,11 +1,12 @@
 """`$batch`: many requests in one. With `Isolation: snapshot` all of them happen, or none.
 
+It ends with the first that fails, unless it comes with `Prefer: odata.continue-on-error`.
 The status is 200 either way, and requests before the failed one still report success. So a client
 has to look at every response.
 """
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
@@ -41,21 +42,19 @@ def run(service: Service, raw: bytes, headers: Mapping[str, str]) -> Answer:
     if len(requests) > MOST:
         return _refused(f"The batch holds more than {MOST} requests.")
     snapshot = headers.get("isolation", "").strip().lower() == "snapshot"
-    return Answer(200, {"responses": _responses(service, requests, snapshot)})
-
-
-def _responses(service: Service, requests: list[_Request], snapshot: bool) -> list[dict[str, Any]]:
-    answers: list[tuple[_Request, Answer]] = []
-    try:
-        with ExitStack() as stack:
-            for company in service.companies if snapshot else ():
-                stack.enter_context(company.all_or_nothing())
-            answers = [(each, service.answer(_call(each))) for each in requests]
-            if snapshot and any(answer.status >= 400 for _, answer in answers):
-                raise _Undo
-    except _Undo:
-        pass
-    return [_response(request, answer) for request, answer in answers]
+    goes_on = "odata.continue-on-error" in headers.get("prefer", "").lower()
+    responses: list[dict[str, Any]] = []
+    with suppress(_Undo), ExitStack() as stack:
+        for company in service.companies if snapshot else ():
+            stack.enter_context(company.all_or_nothing())
+        for request in requests:
+            answer = service.answer(_call(request))
+            responses.append(_response(request, answer))
+            if answer.status >= 400 and not goes_on:
+                break
+        if snapshot and any(response["status"] >= 400 for response in responses):
+            raise _Undo
+    return Answer(200, {"responses": responses})
 
 
 def _call(request: _Request) -> Call:

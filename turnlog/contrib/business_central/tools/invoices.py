@@ -19,6 +19,7 @@ from turnlog.contrib.business_central.client.failures import Conflict, Missing
 from turnlog.contrib.business_central.tools.items import ItemNumber
 from turnlog.contrib.business_central.tools.master_data import arguments, money, number
 from turnlog.contrib.business_central.tools.records import (
+    Etag,
     Number,
     Result,
     by_number,
@@ -98,18 +99,19 @@ class Invoices:
         customer_name: CustomerName,
         total_including_tax: float,
         currency_code: Annotated[str, Meta(max_length=10)],
+        etag: Etag,
         context: ToolContext,
     ) -> Result:
         """Post a draft sales invoice: it becomes final, enters the books and cannot be changed.
 
-        Give id, number, customerName, totalAmountIncludingTax and currencyCode as
+        Give id, number, customerName, totalAmountIncludingTax, currencyCode and etag as
         get_sales_invoice shows them: a person is asked to allow exactly that, and it is refused
-        if the invoice says anything else by then. Posting gives it a new number.
+        if anything in the invoice has changed by then. Posting gives it a new number.
         """
         args = arguments(locals())
         row = await self._bc.get(_path(invoice_id), select=INVOICE)
         _check_postable(row, args)
-        return await settle(self._post(args), lambda: self.posted(args, context))
+        return await settle(self._post(row, args), lambda: self.posted(args, context))
 
     # --- did it happen? Raises NotDone if it did not; None: nobody can tell ---
 
@@ -189,9 +191,10 @@ class Invoices:
             return False
         return True
 
-    async def _post(self, args: Row) -> Result:
+    async def _post(self, row: Row, args: Row) -> Result:
         path = _path(args["invoice_id"])
-        await self._bc.act(path, "post")
+        unchanged = {"externalDocumentNumber": row["externalDocumentNumber"]}
+        await self._bc.act(path, "post", args["etag"], unchanged)
         return plain(await self._bc.get(path, select=INVOICE))
 
     async def _by_key(self, context: ToolContext) -> Row | None:
