@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from turnlog import ToolContext, tool
+from turnlog import Agent, ToolContext, tool
 from turnlog.events.kinds import ToolUse
+from turnlog.events.nesting import DEEPEST, is_too_deep
+from turnlog.simulator import Reply, ToolCall
+from turnlog.testing.apps import scripted_app
 from turnlog.tools.runner import ToolRunner
 
 CONTEXT = ToolContext(user_id="alice", session_id="s", turn_id="t", tool_use_id="toolu_1")
@@ -97,6 +100,34 @@ async def test_a_write_whose_result_cannot_be_shown_is_done_and_not_in_doubt():
     result = await result_of(create)
     assert (result.success, result.in_doubt) == (True, False)
     assert result.result == "Done. The result cannot be shown: Plain cannot become JSON."
+
+
+def nested(levels):
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("levels", [DEEPEST, 970])  # where 970 could be written, and not be read
+async def test_a_result_that_is_nested_too_deep_to_be_read_again_costs_no_session(levels):
+    @tool(writes=False)
+    def give() -> Any:
+        return nested(levels)
+
+    async with scripted_app(
+        Reply(ToolCall("give")), Reply("A."), Reply("B."), agents=[Agent("a", tools=[give])]
+    ) as (app, _):
+        first = await app.run_turn("Give")
+        (result,) = [event for event in first.events if event.type == "tool_result"]
+        assert result.error == "The tool returned list, which cannot become JSON."
+        assert (await app.run_turn("Next", session_id=first.session_id)).text == "B."
+
+
+def test_how_deep_a_value_is_does_not_depend_on_who_asks():
+    assert not is_too_deep(nested(DEEPEST - 2)) and is_too_deep({"a": nested(DEEPEST)})
+    assert not is_too_deep(5) and not is_too_deep({"a": ["b", {}]})
+    assert is_too_deep(nested(100_000))
 
 
 async def test_a_read_whose_result_cannot_be_shown_failed():

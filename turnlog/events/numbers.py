@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from turnlog.events.nesting import is_too_deep
+
 SHORT = 16  # characters of a number without an exponent that a float always holds
 HELD = 2**53  # up to it floats hold every integer
 NO_OBJECT = "The arguments were not a JSON object."
@@ -53,7 +55,8 @@ def arguments(
     text: str, read: Callable[[str, msgspec.json.Decoder[Any]], Any] = _plainly
 ) -> tuple[dict[str, Any], str | None]:
     """What a model wrote for a tool, and why it cannot be run, if it cannot. With a number that
-    would be rounded it is kept as others have it; what is no JSON object is kept as an empty one.
+    would be rounded it is kept as others have it; what is no JSON object, or nested too deep to be
+    read by everybody, is kept as an empty one.
     """
     value, why = None, None
     try:
@@ -64,7 +67,7 @@ def arguments(
             value = read(text, _rounding)
     except (RecursionError, ValueError):
         pass
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not is_too_deep(value):
         return value, why
     return {}, why or NO_OBJECT
 

@@ -238,7 +238,7 @@ class ToolRunner:
             async with asyncio.timeout(tool.timeout):
                 context = self._context(call)
                 whole = tool.filled(call.args, context)
-                value = _plain(await called(tool.reconcile, whole, context))
+                value = hints.plain(await called(tool.reconcile, whole, context))
         except NotDone:
             raise ToolError("The server stopped before this was done. It took no effect.") from None
         except (Exception, *_ENDINGS) as error:
@@ -320,18 +320,13 @@ def _place(tool: Tool, error: BaseException) -> str:
 def _shown(tool: Tool, value: Any) -> Any:
     """The result for the model. A write that has happened is not made undone by what it returns."""
     try:
-        return _plain(value)
+        return hints.plain(value)
     except Exception as error:  # the value's own methods may raise anything
         kind = type(value).__name__
         _log.warning("tool %s returned what cannot become JSON", tool.name, exc_info=True)
         if tool.writes is False:
             raise ToolError(f"The tool returned {kind}, which cannot become JSON.") from error
         return f"Done. The result cannot be shown: {kind} cannot become JSON."
-
-
-def _plain(value: Any) -> Any:
-    """What JSON would make of it, so that live and reloaded are the same."""
-    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=hints.encode))
 
 
 def _closed(

@@ -11,6 +11,7 @@ from langchain_core.utils.json import parse_partial_json
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event
 from turnlog.events.content import usage_of, writable
+from turnlog.events.nesting import is_too_deep
 
 _STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "content_filter": "refusal",
           "refusal": "refusal", "stop_sequence": "stop_sequence"}  # fmt: skip
@@ -36,7 +37,7 @@ class _ToolCall:
             args = parse_partial_json(self.args or "{}")
         except (ValueError, RecursionError):
             return None
-        return writable_json(args) if isinstance(args, dict) else None
+        return writable_json(args) if isinstance(args, dict) and not is_too_deep(args) else None
 
     @property
     def is_whole(self) -> bool:

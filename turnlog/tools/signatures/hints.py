@@ -16,6 +16,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import msgspec
 
 from turnlog.events import numbers
+from turnlog.events.nesting import DEEPEST, is_too_deep
 
 _log = logging.getLogger(__name__)
 _MADE_BY = ("pydantic", "pydantic_core", "annotated_types")
@@ -100,6 +101,16 @@ def encode(value: Any) -> Any:
     if isinstance(value, PurePath):
         return str(value)
     raise NotImplementedError(type(value).__name__)
+
+
+def plain(value: Any) -> Any:
+    """What JSON makes of it, so that live and reloaded are the same. Raises whatever the value's
+    own methods raise, and ValueError where it is nested too deep to be read by everybody.
+    """
+    made = msgspec.json.decode(msgspec.json.encode(value, enc_hook=encode))
+    if is_too_deep(made):
+        raise ValueError(f"it is nested deeper than {DEEPEST} levels")
+    return made
 
 
 def schema_of_adapted(kind: type) -> dict[str, Any]:

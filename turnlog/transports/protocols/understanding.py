@@ -7,6 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 
 from turnlog.errors import BadInput
+from turnlog.events.nesting import is_too_deep
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,6 +29,7 @@ def understood(read: Callable[P, T]) -> Callable[P, T]:
 def value_of(content: Any) -> Any:
     """What a tool of the client gave: the JSON that a text is, or the text."""
     try:
-        return msgspec.json.decode(content) if isinstance(content, str) else content
+        value = msgspec.json.decode(content) if isinstance(content, str) else content
     except (ValueError, RecursionError):
         return content
+    return content if is_too_deep(value) else value

@@ -89,7 +89,8 @@ class Pool:
             raise ConnectionResetError("The server closed the connection.")
         exchange = connection.exchange = Exchange(transport, self)
         self._used[exchange] = connection
-        transport.writelines((head, body[:AT_ONCE]))
+        # An empty piece is never sent from Python 3.12 on: the loop would spin on it until the end.
+        transport.writelines((head, body[:AT_ONCE]) if body else (head,))
         if len(body) > AT_ONCE:
             exchange.send(memoryview(body)[AT_ONCE:])
         if self._looking is None:
