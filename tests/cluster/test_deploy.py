@@ -9,6 +9,7 @@ import pytest
 
 from turnlog.config import Settings
 from turnlog.config.reading import ENVIRONMENT
+from turnlog.stores.postgres.migrations import LONGEST
 from turnlog.telemetry.metrics import Metrics
 from turnlog.transports.http.routes import ROUTES
 
@@ -32,7 +33,22 @@ def test_every_setting_that_is_named_exists(name):
 def test_every_probe_asks_a_route_that_is_open():
     probed = re.findall(r"path: (/\w+)", (DEPLOY / "kubernetes.yaml").read_text())
     open_ones = {route.path for route in ROUTES if route.who == "none"}
-    assert sorted(probed) == ["/healthz", "/readyz"] and set(probed) <= open_ones
+    assert set(probed) == {"/healthz", "/readyz"} <= open_ones
+
+
+def test_a_node_that_brings_a_large_database_up_to_date_is_not_killed_meanwhile():
+    """It does not listen before: a killed migration is undone, and begins again."""
+    pods, image = ((DEPLOY / name).read_text() for name in ("kubernetes.yaml", "Dockerfile"))
+    (seconds, times), (minutes,) = (
+        re.findall(r"startupProbe: .*periodSeconds: (\d+), failureThreshold: (\d+)", pods)[0],
+        re.findall(r"--start-period=(\d+)m", image),
+    )
+    assert int(seconds) * int(times) == int(minutes) * 60 >= 2 * LONGEST
+
+
+def test_no_conversation_and_no_secret_of_a_checkout_comes_into_an_image():
+    left_out = set((DEPLOY / "Dockerfile.dockerignore").read_text().splitlines())
+    assert {Settings().data, "turnlog.toml", ".env*", ".git", ".venv*"} <= left_out
 
 
 def test_the_dashboard_is_json():
