@@ -307,3 +307,14 @@ async def test_the_dialogues_of_002(caplog, hurried):
         await asyncio.sleep(0)
     log = caplog.text
     assert "list_tasks" in log and "delete_task" in log  # 1, 2: the tools, and each call
+
+
+async def test_every_time_has_a_zone_and_a_question_has_the_time_of_the_log():
+    async with served(Reply("Hello.")) as server:
+        chat = ChatKit(server.http)
+        thread, events = await chat.create("Hi")
+        shown = [event.thread for event in events if hasattr(event, "thread")] + done(events)
+        loaded = await chat.load(thread)
+        times = [each.created_at for each in [*shown, loaded, *loaded.items.data]]
+        assert [time.tzinfo for time in times if time.tzinfo is None] == []
+        assert done(events)[0].created_at == loaded.items.data[0].created_at

@@ -48,6 +48,18 @@ class TokenUsage(Value, frozen=True, kw_only=True):
             total_tokens=self.total_tokens + other.total_tokens,
         )
 
+    def __sub__(self, part: "TokenUsage") -> "TokenUsage":
+        """What is left without a part of it."""
+        thinking = self.thinking_tokens
+        return TokenUsage(
+            input_tokens=self.input_tokens - part.input_tokens,
+            output_tokens=self.output_tokens - part.output_tokens,
+            cache_write_tokens=self.cache_write_tokens - part.cache_write_tokens,
+            cache_read_tokens=self.cache_read_tokens - part.cache_read_tokens,
+            thinking_tokens=None if thinking is None else thinking - (part.thinking_tokens or 0),
+            total_tokens=self.total_tokens - part.total_tokens,
+        )
+
 
 def usage_of(reported: dict[str, Any]) -> TokenUsage:
     """Our numbers from the usage object of the API, over all of its parts.

@@ -10,6 +10,7 @@ from typing import Any
 
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Event, Stamped
+from turnlog.events.content import TokenUsage
 
 
 @dataclass(frozen=True)
@@ -115,11 +116,13 @@ class Waits(Step):
     """Nobody works on the turn until these are answered."""
 
     open: tuple[k.ApprovalRequested, ...]
+    used: TokenUsage  # since the client listens: what it heard before was counted there
 
 
 @dataclass(frozen=True)
 class Ended(Step):
     complete: k.Complete
+    used: TokenUsage  # as above, with what was said out of sight
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,8 @@ class Story:
     calls: dict[str, k.ToolUse] = field(default_factory=dict)
     rejected: set[str] = field(default_factory=set)  # calls
     began: Began | None = None
+    used: TokenUsage = field(default_factory=TokenUsage)  # by what was said
+    used_before: TokenUsage = field(default_factory=TokenUsage)  # the client listens
 
     def take(self, entry: Stamped) -> Iterator[Step]:
         rule = _RULES.get(type(entry.event))
@@ -157,13 +162,14 @@ class Story:
         """What has begun and not ended, for a client that comes back in the middle: the turn
         itself first, which says what tools the client has.
         """
+        self.used_before = self.used
         if self.began is not None:
             yield self.began
         for block in self.open.values():
             yield block.step
 
     def waits(self) -> Waits:
-        return Waits(tuple(self.approvals.values()))
+        return Waits(tuple(self.approvals.values()), self.used - self.used_before)
 
     # inside
 
@@ -259,6 +265,7 @@ def _said(story: Story, event: k.Message, entry: Stamped) -> Iterator[Step]:
             del story.open[key]
             story.told.add(key)
             yield ThoughtEnded(*key, agent, block.text, "", False)
+    story.used += event.token_usage
     yield Said(event, agent)
 
 
@@ -292,7 +299,7 @@ def _took_over(story: Story, event: k.AgentChanged, entry: Stamped) -> Iterator[
 
 def _ended(story: Story, event: k.Complete, entry: Stamped) -> Iterator[Step]:
     yield from story.close()
-    yield Ended(event)
+    yield Ended(event, event.token_usage - story.used_before)
 
 
 def _failed(story: Story, event: k.Error, entry: Stamped) -> Iterator[Step]:

@@ -108,10 +108,19 @@ async def turn_at(backend: Backend, user_id: str, session_id: str, number: str) 
     return StartedTurn(turn_id=first[0].turn_id, session_id=session_id, first_seq=first_seq)
 
 
+async def first_of(backend: Backend, user_id: str, turn: StartedTurn) -> Stamped:
+    """The event that the turn begins with."""
+    (first,) = await backend.store.read(user_id, turn.session_id, after=turn.first_seq - 1, limit=1)
+    return first
+
+
 async def began_at(backend: Backend, user_id: str, turn: StartedTurn) -> float:
     """When the turn began, in seconds since 1970."""
-    (first,) = await backend.store.read(user_id, turn.session_id, after=turn.first_seq - 1, limit=1)
-    return datetime.fromisoformat(first.envelope.time).timestamp()
+    return time_of(await first_of(backend, user_id, turn))
+
+
+def time_of(entry: Stamped) -> float:
+    return datetime.fromisoformat(entry.envelope.time).timestamp()
 
 
 async def entries_of(backend: Backend, user_id: str, turn: StartedTurn) -> list[Stamped]:

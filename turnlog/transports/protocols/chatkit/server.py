@@ -123,10 +123,14 @@ class LogStore(Store[Context]):
         return found[at]
 
     async def add_thread_item(self, thread_id: str, item: Any, context: Context) -> None:
-        """A question begins a turn; everything else was in the log before it was shown."""
+        """A question begins a turn; everything else was in the log before it was shown. The time
+        of the package has no zone: the log's is told.
+        """
         if isinstance(item, c.UserMessageItem):
-            question = _question(item)
-            context.turn = await context.backend.start_turn(context.user, thread_id, question)
+            question, backend = _question(item), context.backend
+            context.turn = await backend.start_turn(context.user, thread_id, question)
+            began = await telling.began_at(backend, context.user_id, context.turn)
+            item.created_at = datetime.fromtimestamp(began, UTC)
 
     async def save_item(self, thread_id: str, item: Any, context: Context) -> None:
         """It was replaced because of what the log says."""
@@ -162,6 +166,12 @@ class Server(ChatKitServer[Context]):
 
     def _get_attachment_store(self) -> Any:
         return _NoPromises()
+
+    def _to_thread_response(self, thread: Any) -> Any:
+        """The package gives a new thread the time of its clock, without a zone."""
+        told = super()._to_thread_response(thread)
+        told.created_at = told.created_at.astimezone(UTC)
+        return told
 
     async def respond(
         self, thread: Any, input_user_message: Any, context: Context

@@ -1,10 +1,14 @@
 """What a request of OpenAI's kind asks for: an agent, a session, a question, answers."""
 
+import hashlib
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from turnlog.errors import BadInput, NotFound, Reused
-from turnlog.ports import Backend, Decision, Question, StartedTurn
+from turnlog.events.base import Event
+from turnlog.events.kinds import UserMessageSent
+from turnlog.ports import Backend, Decision, Question, Session, StartedTurn
 from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.transports.http.request import UserRequest
 from turnlog.transports.protocols import telling
@@ -16,11 +20,14 @@ from turnlog.transports.protocols.files import (
     files_in,
 )
 from turnlog.transports.protocols.openai_api.parameters import LEFT_OUT, Hints, thinking
+from turnlog.transports.protocols.threads import session_of
 from turnlog.transports.protocols.understanding import understood, value_of
 
 Json = dict[str, Any]
 PREFIX = "resp_"
 FILES = ("input_image", "input_file", "image_url", "file", "input_audio")  # parts that are files
+RECENT = 20  # sessions that are looked through
+SENT_AGAIN_WITHIN = 1_800.0  # seconds: their clients wait for ten minutes, three times
 DEFAULT = "turnlog"  # the model that is the server's first agent
 
 
@@ -177,3 +184,45 @@ async def results(
 
 def key_of(request: UserRequest) -> str:
     return request.http.headers.get("idempotency-key", "")
+
+
+async def sent_before(
+    request: UserRequest, question: Question, session_id: str, agent: str | None
+) -> StartedTurn | None:
+    """OpenAI's clients send a request again by themselves when its answer is lost. They say so, but
+    not of which request. The turn that it began: the newest of its session, if it has this question
+    and is some minutes old; where no session is named, that of one with this agent which has no
+    other turn.
+    """
+    if request.http.headers.get("x-stainless-retry-count", "0") == "0" or question.request_id:
+        return None
+    backend, user_id = request.backend, request.user.id
+    recent = await backend.store.list_sessions(user_id, limit=RECENT)
+    speaker = agent or next(iter(agents(request)), None)
+    alike = [session.id for session in recent if session.agent_id == speaker]
+    for place in [session_id] if session_id else alike:
+        turn = await telling.newest(backend, user_id, place)
+        if turn is None or (not session_id and turn.first_seq > 0):
+            continue
+        first = await telling.first_of(backend, user_id, turn)
+        is_new = time.time() - telling.time_of(first) < SENT_AGAIN_WITHIN
+        if is_new and _is_same(first.event, question):
+            return turn
+    return None
+
+
+def _is_same(asked: Event, question: Question) -> bool:
+    match asked:
+        case UserMessageSent(content=text, files=files, client_tools=tools):
+            told = (text, [file["id"] for file in files], tools)
+            return told == (question.message, question.file_ids, question.client_tools)
+    return False
+
+
+async def new_session(request: UserRequest, agent: str | None, key: str) -> Session:
+    """A request with a key has a session that is named after the key: sent again, it finds the turn
+    that it began."""
+    if not key:
+        return await request.backend.create_session(request.user, agent=agent)
+    name = f"idempotency-key:{hashlib.sha256(key.encode()).hexdigest()}"
+    return await session_of(request.backend, request.user, name, agent)

@@ -12,6 +12,7 @@ import msgspec
 from starlette.responses import Response
 
 from turnlog.errors import BadInput
+from turnlog.events.content import TokenUsage
 from turnlog.ports import StartedTurn
 from turnlog.transports import problem
 from turnlog.transports.http.request import UserRequest, json_response
@@ -25,7 +26,13 @@ from turnlog.transports.protocols.threads import session_of
 
 EXAMPLE = {"model": asking.DEFAULT, "messages": [{"role": "user", "content": "Hi"}]}
 DONE = b"data: [DONE]\n\n"
-FINISH = {"max_tokens": "length", "refusal": "content_filter"}
+FINISH = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+# A turn that failed may have written: these clients send a request again by themselves after a 502.
+ONCE = {"x-should-retry": "false"}
 ASKED = "\n\n[This waits for an approval: {}. Decide at /api/approvals/{}.]"
 
 
@@ -76,7 +83,9 @@ async def create(request: UserRequest) -> Response:
             for _ in teller.tell(step):
                 pass
     if teller.error:
-        return problem.response(502, "The answer failed", *teller.error, path="/v1/")
+        failed = problem.response(502, "The answer failed", *teller.error, path="/v1/")
+        failed.headers.update(ONCE)
+        return failed
     return json_response(teller.whole(), headers=left_out)
 
 
@@ -103,7 +112,9 @@ async def _turn(
     session = await session_of(backend, request.user, name, agent) if name else None
     place = session.id if session else ""
     question = await with_files(backend, request.user, place, question, files)
-    session = session or await backend.create_session(request.user, agent=agent)
+    if earlier := await asking.sent_before(request, question, place, agent):
+        return earlier, None
+    session = session or await asking.new_session(request, agent, key)
     return await backend.start_turn(request.user, session.id, question), None
 
 
@@ -166,10 +177,14 @@ class Teller:
         for asked in step.open:
             if asked.tool_name not in self._mine:
                 yield from self._say(ASKED.format(asked.description, asked.approval_id))
-        yield from self._end()
+        yield from self._end(step.used)
 
     def ended(self, step: s.Ended) -> Iterator[Json]:
-        usage = items.usage_of(step.complete.token_usage)
+        self._finish = FINISH.get(step.complete.stop_reason, "stop")
+        yield from self._end(step.used)
+
+    def _end(self, used: TokenUsage) -> Iterator[Json]:
+        usage = items.usage_of(used)
         self._usage = {
             "prompt_tokens": usage["input_tokens"],
             "completion_tokens": usage["output_tokens"],
@@ -177,10 +192,6 @@ class Teller:
             "prompt_tokens_details": usage["input_tokens_details"],
             "completion_tokens_details": usage["output_tokens_details"],
         }
-        self._finish = FINISH.get(step.complete.stop_reason, "stop")
-        yield from self._end()
-
-    def _end(self) -> Iterator[Json]:
         yield self._chunk({}, self._finish)
         if self._wants_usage:
             yield {**self._chunk({}), "choices": [], "usage": self._usage}

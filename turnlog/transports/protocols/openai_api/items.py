@@ -12,6 +12,11 @@ from turnlog.transports.protocols.openai_api.asking import response_id
 
 Json = dict[str, Any]
 SERVER = "turnlog"  # who runs the tools
+INCOMPLETE = {
+    "max_tokens": "max_output_tokens",
+    "model_context_window_exceeded": "max_output_tokens",
+    "refusal": "content_filter",
+}
 
 
 class Teller:
@@ -147,7 +152,7 @@ class Teller:
     def said(self, step: s.Said) -> Iterator[Json]:
         item = self._item(step.message.message_id)
         if item is not None:
-            cut = step.message.stop_reason in ("max_tokens", "cancelled", "interrupted")
+            cut = step.message.stop_reason in (*INCOMPLETE, "cancelled", "interrupted")
             yield from self._done(item, status="incomplete" if cut else "completed")
 
     # tools
@@ -182,16 +187,15 @@ class Teller:
     # ends
 
     def waits(self, step: s.Waits) -> Iterator[Json]:
+        self.response["usage"] = usage_of(step.used)
         yield self._end("response.completed", "completed")
 
     def ended(self, step: s.Ended) -> Iterator[Json]:
-        complete = step.complete
-        self.response["usage"] = usage_of(complete.token_usage)
-        if complete.reason == "cancelled":
-            self.response["incomplete_details"] = {"reason": "content_filter"}
+        self.response["usage"] = usage_of(step.used)
+        if step.complete.reason == "cancelled":
             yield self._end("response.incomplete", "cancelled")
-        elif complete.stop_reason == "max_tokens":
-            self.response["incomplete_details"] = {"reason": "max_output_tokens"}
+        elif reason := INCOMPLETE.get(step.complete.stop_reason):
+            self.response["incomplete_details"] = {"reason": reason}
             yield self._end("response.incomplete", "incomplete")
         else:
             yield self._end("response.completed", "completed")

@@ -193,8 +193,10 @@ async def _turn(
     )
     files = asking.files_of(messages, new=new)
     question = await with_files(backend, request.user, session_id, question, files)
+    if earlier := await asking.sent_before(request, question, session_id, agent):
+        return earlier, None
     if new:
-        session_id = (await backend.create_session(request.user, agent=agent)).id
+        session_id = (await asking.new_session(request, agent, key)).id
     return await backend.start_turn(request.user, session_id, question), None
 
 
