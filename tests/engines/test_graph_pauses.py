@@ -15,10 +15,11 @@ from langgraph.types import Send
 from turnlog import Agent
 from turnlog.engines.langgraph.graph import GraphEngine
 from turnlog.engines.langgraph.pauses import Interrupted
-from turnlog.errors import EngineFailed
+from turnlog.errors import BadInput, EngineFailed
 from turnlog.events import kinds as k
 from turnlog.pipeline.tool_finalization import close_open_tools
 from turnlog.ports import ApprovalState, Ask, OpenCall, Standing
+from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.simulator import Reply, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
@@ -132,6 +133,14 @@ async def test_arguments_that_a_person_changed_are_what_interrupt_returns():
         live += await decided(app, session, live, asked, approved=True, args={"name": "Eve"})
         await check(app, session.id, live)
     assert "Eve" in [e["content"] for e in live if e["type"] == "message"][-1]
+
+
+async def test_a_result_of_the_client_is_not_taken_for_a_yes():
+    async with (app := app_of(asking_graph())):
+        session, live = await talk(app, "Hi")
+        (asked,) = [e for e in live if e["type"] == "approval_requested"]
+        with pytest.raises(BadInput, match="allow it or reject it"):
+            await decided(app, session, live, asked, approved=True, args={CLIENT_RESULT: "Error"})
 
 
 async def test_calls_that_a_model_numbers_anew_in_each_turn_stay_apart():

@@ -22,6 +22,7 @@ class ToolStarted(msgspec.Struct, frozen=True, kw_only=True):
 
 ToolOutput = Event | ToolStarted
 CLIENT_RESULT = "__result__"  # in the arguments that answer a call which the client runs
+NOT_THE_CLIENTS = "This tool is run by the server: allow it or reject it. Its result is not yours."
 
 
 @dataclass(frozen=True, kw_only=True)

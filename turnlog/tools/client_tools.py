@@ -67,6 +67,10 @@ def _made(tool: ClientTool) -> Tool:
     )
 
 
+def is_one(tool: Tool) -> bool:
+    return tool.function is _result
+
+
 def _result(arguments: dict[str, Any]) -> Any:
     if CLIENT_RESULT not in arguments:
         raise ToolError("The client did not run this.")

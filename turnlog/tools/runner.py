@@ -24,10 +24,10 @@ from turnlog.events.base import Event
 from turnlog.events.content import hash_of, idempotency_key, writable
 from turnlog.events.kinds import ToolResult, ToolUse
 from turnlog.ports import ApprovalState, Standing, ToolOutput, ToolStarted
-from turnlog.ports.tools import CLIENT_RESULT
+from turnlog.ports.tools import CLIENT_RESULT, NOT_THE_CLIENTS
 from turnlog.speaking import guests
 from turnlog.telemetry.logs import OfTool
-from turnlog.tools import approval
+from turnlog.tools import approval, client_tools
 from turnlog.tools.call import called
 from turnlog.tools.signatures import hints
 from turnlog.tools.tool import NotDone, Tool, ToolContext
@@ -82,6 +82,8 @@ class ToolRunner:
 
     def check(self, call: ToolUse) -> None:
         tool = self._tool(call)
+        if CLIENT_RESULT in call.args and not client_tools.is_one(tool):
+            raise ToolError(NOT_THE_CLIENTS)
         tool.given(call.args, self._context_for(call.tool_use_id))
         tool.refuse_identity(call.args)
 

@@ -59,7 +59,7 @@ class AgentTools:
         tools = await self._mcp.tools_for(agent, turn.user_id)
         brought = await self._of_client(turn) if standing.brought is None else standing.brought
         if brought:
-            tools = [*tools, *client_tools.made(brought, tools)]
+            tools = [*tools, *client_tools.made(brought, [*tools, *self._ahead(agent)])]
         of_agent: dict[str, Any] = {"agent_id": agent.id, "assertions": self._assertions}
         context = partial(ToolContext.of, turn, deps=agent.deps, **of_agent)
         return ToolRunner(
@@ -70,6 +70,15 @@ class AgentTools:
             development=self._development,
             unlisted=self._unlisted,
         )
+
+    def _ahead(self, agent: Agent) -> list[Tool]:
+        """Own tools of all to whom the turn may be handed over: a name that one of them has is
+        refused before anybody speaks, and not in the middle of the turn.
+        """
+        ahead = [*agent.hands_over_to]
+        for agent_id in ahead:
+            ahead += [o for o in self._agents[agent_id].hands_over_to if o not in ahead]
+        return [tool for agent_id in ahead for tool in self._agents[agent_id].tools]
 
     async def _of_client(self, turn: Turn) -> list[client_tools.ClientTool]:
         """The turn's question says what the client brought."""

@@ -7,6 +7,7 @@ from turnlog.events import kinds as k
 from turnlog.events.rows.erasure import shown
 from turnlog.pipeline.parts import PartsFor
 from turnlog.ports import Approval, EventLog, Standing, Store, Turn
+from turnlog.ports.tools import CLIENT_RESULT, NOT_THE_CLIENTS
 
 PAGE = 100  # events that are read at once
 
@@ -20,6 +21,8 @@ async def check_edit(
     session = await store.get_session(user_id, approval.session_id)
     parts = parts_for(session, lambda batch: None, None)  # the call was made: it is there
     if getattr(parts.engine, "checks_edits", False):
+        if CLIENT_RESULT in args:  # which would be taken for a yes
+            raise BadInput(NOT_THE_CLIENTS)
         return  # it runs its tools itself, and they check what they are given
     agent = parts.member(await _asker(store, user_id, approval))
     turn = Turn(id=approval.turn_id, session_id=session.id, user_id=user_id)
