@@ -5,7 +5,7 @@ from decimal import Decimal
 from turnlog.events import kinds as k
 from turnlog.projections.billing.budgets import Budget
 from turnlog.simulator import Reply, ToolCall
-from turnlog.testing.apps import SECRET, as_user, is_problem
+from turnlog.testing.apps import SECRET, as_user, is_problem, served
 from turnlog.testing.office import office
 
 ALICE, BOB = as_user("alice"), as_user("bob")
@@ -78,3 +78,21 @@ async def test_an_estimate_is_given_while_a_turn_waits():
         assert (await estimate(desk, session)).json()["inputTokens"] > 0
         assert await desk.kept(session) == before
         assert await desk.pending() == [question]
+
+
+async def test_a_budget_for_a_message_that_does_not_think_is_refused():
+    async with served() as server:
+        session = await server.session()
+        body = {"message": "Hi", "thinkingBudget": 60_000}
+        for route in ("messages", "estimate"):
+            refused = await server.http.post(f"/api/sessions/{session}/{route}", json=body)
+            is_problem(refused, 400, "bad_input")
+            assert "enableThinking" in refused.json()["detail"]
+
+
+async def test_a_page_with_a_switch_sends_its_budget_while_that_is_off():
+    async with served() as server:
+        session = await server.session()
+        body = {"message": "Hi", "enableThinking": False, "thinkingBudget": 60_000}
+        answer = await server.http.post(f"/api/sessions/{session}/messages", json=body)
+        assert answer.status_code == 202

@@ -10,6 +10,7 @@ from turnlog.events import kinds as k
 from turnlog.ports import Question
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, Stall
+from turnlog.testing import made_files as made
 from turnlog.testing.apps import scripted_app
 from turnlog.turns.questions.limits import UserLimits
 
@@ -113,3 +114,16 @@ async def test_messages_that_are_refused_or_repeated_are_not_counted():
         await app.start_turn("ann", other.id, Question(message="Go"))
         with pytest.raises(TooMany):
             await app.start_turn("ann", other.id, Question(message="Go"))
+
+
+async def test_messages_with_files_that_are_refused_or_repeated_are_not_counted(tmp_path):
+    (tmp_path / "photo.png").write_bytes(made.picture())
+    async with scripted_app(STUCK, vision_a_minute=2, grace=0.0) as (app, _):
+        session = await app.create_session("ann")
+        files = [(await app.files.add("ann", session.id, tmp_path / "photo.png")).id]
+        first = Question(message="Go", request_id="r", file_ids=files)
+        turn = await app.start_turn("ann", session.id, first)
+        for _ in range(3):
+            assert (await app.start_turn("ann", session.id, first)).turn_id == turn.turn_id
+            with pytest.raises(Busy):
+                await app.start_turn("ann", session.id, Question(message="And?", file_ids=files))

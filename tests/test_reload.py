@@ -109,7 +109,9 @@ async def test_nothing_internal_and_nothing_log_only_is_reloaded(talk):
         assert name not in whole
 
 
-@pytest.mark.parametrize("asked", ["limit=0", "limit=1001", "limit=x", "before=-1", "before=x"])
+@pytest.mark.parametrize(
+    "asked", ["limit=0", "limit=1001", "limit=x", "limit=1_0", "limit=١", "before=-1", "before=x"]
+)
 async def test_a_page_is_asked_for_in_numbers(asked):
     async with served() as server:
         session = await server.session()

@@ -180,12 +180,10 @@ ASKED = [
     (None, {}, None),
     (None, {"enableThinking": True}, "medium"),
     (None, {"enableThinking": True, "thinkingBudget": 60_000}, "max"),
-    (None, {"thinkingBudget": 60_000}, None),
     (20_000, {}, "high"),
     (20_000, {"enableThinking": True}, "high"),
     (20_000, {"thinkingBudget": 60_000}, "max"),
     (20_000, {"enableThinking": False}, None),
-    (20_000, {"enableThinking": False, "thinkingBudget": 60_000}, None),
 ]
 
 

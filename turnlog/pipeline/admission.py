@@ -13,7 +13,7 @@ from turnlog.errors import BadInput, TooLarge
 from turnlog.events import kinds as k
 from turnlog.events.content import Sampling
 from turnlog.events.ids import new_id
-from turnlog.ports import Attachments, File, Question
+from turnlog.ports import Attachments, File, Question, Session
 from turnlog.ports.files import MOST_FILES
 from turnlog.projections.history.attachments import too_much
 
@@ -36,13 +36,18 @@ class Limits:
 
 
 async def admitted_files(
-    question: Question, limits: Limits, user_id: str, attachments: Attachments
+    question: Question, limits: Limits, session: Session, attachments: Attachments
 ) -> list[File]:
     """The question's files. Raises what the question is refused by: NotFound for a
     file that is not the user's, before anything else happens with it.
     """
     _admit(question, limits)
-    files = [await attachments.get(user_id, file_id) for file_id in question.file_ids]
+    is_left_out = question.enable_thinking is None  # who says "off" may keep a budget
+    if question.thinking_budget is not None and is_left_out and not session.thinking_enabled:
+        raise BadInput(
+            "'thinkingBudget' is for a message that thinks: add \"enableThinking\": true."
+        )
+    files = [await attachments.get(session.user_id, file_id) for file_id in question.file_ids]
     if files:
         _admit_together(files, limits)
     return files

@@ -66,7 +66,7 @@ async def begin(
     has taken its first step, as have those that begin at the same time: showing it takes longer,
     and the models should be asked first.
     """
-    files = await admitted_files(question, parts.limits, parts.session.user_id, parts.files)
+    files = await admitted_files(question, parts.limits, parts.session, parts.files)
     session = parts.session
     if session.archived:
         raise Archived

@@ -147,13 +147,14 @@ class RunningTurns:
                 raise Busy(live.turn_id)
             watch, parts = self._live.prepared(live, session, question.roles)
             set_off = partial(self._live.set_off, live, watch, question, parts)
-            self._limits.start(user_id, with_files=bool(question.file_ids))
+            with_files = bool(question.file_ids)
+            self._limits.start(user_id, with_files=with_files)
             self._live.add(live)
             try:
                 state = await pipeline.begin(question, live.turn_id, parts, set_off)
             except BaseException as error:
                 if not live.begun.is_set():  # else it goes on without whoever asked
-                    self._limits.take_back(user_id)
+                    self._limits.take_back(user_id, with_files=with_files)
                     self._live.forget(live)
                 if isinstance(error, AlreadyAsked):
                     return await self._asked_before(session, question, error)

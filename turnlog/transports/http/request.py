@@ -1,6 +1,7 @@
 """A request whose user is known, and a body and parameters that hold what they should."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -16,11 +17,13 @@ from turnlog.ports import Backend, User
 from turnlog.transports import wire
 from turnlog.transports.fitting import misfit
 
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,30}")
 MOST_BYTES = 1_000_000  # of a request's body
 SLOWEST_BODY = 30.0  # seconds
 NOBODY = User(id="")  # who asks for what is for everybody
 A = TypeVar("A")
 T = TypeVar("T", bound=msgspec.Struct)
+_NOT_TAKEN = re.compile(r"q=0(\.0*)?")  # RFC 9110, 12.4.2: a weight of 0 is "not acceptable"
 
 
 @dataclass(frozen=True)
@@ -52,10 +55,9 @@ class UserRequest:
         text = self.query(name)
         if text is None:
             return default
-        try:
-            value = int(text)
-        except ValueError:
-            raise BadInput(f"{name!r} must be a whole number.") from None
+        if not WHOLE_NUMBER.fullmatch(text):  # int() also takes "1_0", " 1" and "١"
+            raise BadInput(f"{name!r} must be a whole number.")
+        value = int(text)
         if not least <= value <= most:
             raise BadInput(f"{name!r} must be between {least} and {most}.")
         return value
@@ -74,8 +76,12 @@ class UserRequest:
         return text
 
     def accepts(self, media_type: str) -> bool:
-        """Whether the client names this type itself."""
-        return media_type in self.http.headers.get("accept", "")
+        """Whether the client names this type itself, and not as one that it does not take."""
+        for wish in self.http.headers.get("accept", "").lower().split(","):
+            name, *parameters = (part.replace(" ", "") for part in wish.split(";"))
+            if name == media_type:
+                return not any(_NOT_TAKEN.fullmatch(each) for each in parameters)
+        return False
 
     async def body(self, kind: type[T], most: int = MOST_BYTES) -> T:
         """The request's JSON, checked. An empty body is an empty object."""

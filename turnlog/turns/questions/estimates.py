@@ -57,7 +57,7 @@ class Estimates:
         user_id = asker.id
         session = await self._store.get_session(user_id, session_id)
         parts = self._parts_for(session, lambda batch: None, sorted(asker.roles))
-        files = await admitted_files(question, parts.limits, user_id, parts.files)
+        files = await admitted_files(question, parts.limits, session, parts.files)
         turn = Turn(id=new_id(), session_id=session.id, user_id=user_id)
         prompt = await self._prompt(question, files, turn, parts)
         tokens = await _counted(prompt, parts.engine)

@@ -56,10 +56,12 @@ class UserLimits:
         """Count in a turn that goes on: it was admitted when it began."""
         self._running[user_id] += 1
 
-    def take_back(self, user_id: str) -> None:
+    def take_back(self, user_id: str, *, with_files: bool = False) -> None:
         """The newest message does not count: it was refused, or had been sent before."""
         if sent := self._sent.get(user_id):
             sent.pop()
+        if with_files and (sent_files := self._sent_files.get(user_id)):
+            sent_files.pop()
 
     def end(self, user_id: str) -> None:
         self._running[user_id] -= 1
