@@ -173,14 +173,17 @@ async def test_a_message_in_line_waits_for_the_decision():
         session = await desk.session()
         await desk.ask(session)
         asked = await desk.until(desk.pending)
-        line = asyncio.create_task(desk.ask(session, "Next", onBusy="enqueue"))
+        in_line = await desk.ask(session, "Next", onBusy="enqueue")
+        assert (in_line.status_code, in_line.json()["place"]) == (202, 1)
         desk.world.go.set()
         await desk.rest()
         await desk.answer(asked[0])
-        assert (await line).status_code == 202
-        await desk.rest()
-        said = [e.content for e in await desk.kept(session) if isinstance(e, k.Message)]
-        assert said[-2:] == ["Done.", "Later."]
+
+        async def said():
+            texts = [e.content for e in await desk.kept(session) if isinstance(e, k.Message)]
+            return texts if texts[-1] == "Later." else None
+
+        assert (await desk.until(said))[-2:] == ["Done.", "Later."]
 
 
 async def test_the_same_request_while_it_waits_shows_the_same_turn():

@@ -110,6 +110,7 @@ async def ask(http, url, session, message):
     path = f"{url}/api/sessions/{session}/messages"
     async with http.post(path, json={"message": message, "onBusy": "enqueue"}) as response:
         assert response.status == 202, await response.text()
+        return await response.json()
 
 
 @asynccontextmanager
@@ -191,3 +192,21 @@ async def test_a_client_that_comes_back_is_shown_how_the_turn_ended(folder, clau
             assert (one.resyncs, two.resyncs) == (0, 0)
         log = (await reloaded(http, server.url, one.session))["events"]
     assert transcript(one.events) == transcript(two.events) == transcript(log)
+
+
+async def test_messages_in_line_are_asked_under_the_ids_that_their_senders_were_told(
+    folder, claude, http
+):
+    async with serving(folder, claude, "waiting:app") as server:
+        one, _ = await two_clients(http, server.url)
+        await ask(http, server.url, one.session, "write")
+        told = [await ask(http, server.url, one.session, text) for text in ("next", "again")]
+        await server.kill()
+    assert [each["place"] for each in told] == [1, 2]
+    async with serving(folder, claude, "waiting:app") as server:
+        async with watched(server.url, one):
+            await one.saw_it_answered("Again.")
+        log = (await reloaded(http, server.url, one.session))["events"]
+    asked = {e["content"]: e["turnId"] for e in log if e["type"] == "user_message_sent"}
+    assert list(asked) == ["write", "next", "again"]
+    assert [asked["next"], asked["again"]] == [each["turnId"] for each in told]

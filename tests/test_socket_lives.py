@@ -14,7 +14,6 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import invariants
 from turnlog.testing.server import serving
 from turnlog.testing.tabs import tab
-from turnlog.transports.socketio import client as socket_client
 from turnlog.transports.socketio import engine
 
 pytestmark = pytest.mark.slow
@@ -118,45 +117,17 @@ async def test_messages_wait_in_line_and_a_stop_does_not():
         await one.ask("chat:message", {"sessionId": session, "message": "0"})
         await one.until("tool_use")
         line = [
-            asyncio.create_task(
-                one.ask("chat:message", {"sessionId": session, "message": n, "onBusy": "enqueue"})
-            )
+            await one.ask("chat:message", {"sessionId": session, "message": n, "onBusy": "enqueue"})
             for n in "123"
         ]
-        await one.join(await server.session())  # others are answered meanwhile
-        assert not any(each.done() for each in line)
+        assert [each["place"] for each in line] == [1, 2, 3]
         assert (await one.ask("chat:stop", {"sessionId": session}))["stopped"]
-        turns = [(await each)["turnId"] for each in line]
+        turns = [each["turnId"] for each in line]
         while one.seen[-1]["turnId"] != turns[-1]:
             await one.until("complete")
         assert list(dict.fromkeys(event["turnId"] for event in one.seen))[1:] == turns
         assert invariants.broken(one.seen, await server.log(session)) == []
         assert await asked(server, session) == ["0", "1", "2", "3"]
-
-
-async def test_the_line_of_one_socket_is_bounded(monkeypatch):
-    monkeypatch.setattr(socket_client, "MOST_IN_LINE", 1)
-    async with served(*WAITS, Reply("Yes.")) as server, tab(server.url) as one:
-        message = {"sessionId": await server.session(), "message": "0", "onBusy": "enqueue"}
-        await one.ask("chat:message", message)
-        waits = asyncio.create_task(one.ask("chat:message", message | {"message": "1"}))
-        await asyncio.sleep(0)  # let it be sent first
-        refused = await one.ask("chat:message", message | {"message": "2"})
-        assert refused["error"]["code"] == "bad_input"
-        server.go.set()
-        assert (await waits)["ok"]
-
-
-async def test_one_session_does_not_wait_for_another_one():
-    async with served(*WAITS, Reply("Yes.")) as server, tab(server.url) as one:
-        busy, free = await server.session(), await server.session()
-        message = {"sessionId": busy, "message": "0", "onBusy": "enqueue"}
-        await one.ask("chat:message", message)
-        waits = asyncio.create_task(one.ask("chat:message", message))
-        await asyncio.sleep(0)
-        assert (await one.ask("chat:message", message | {"sessionId": free}))["ok"]
-        assert not waits.done()
-        waits.cancel()
 
 
 # what is no longer at hand

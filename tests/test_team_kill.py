@@ -128,13 +128,12 @@ async def ask(http, url, session):
 
 
 async def until_idle(http, url, session):
-    """The next question is taken when the turn before it is over."""
-    path = f"{url}/api/sessions/{session}/messages"
-    body = {"message": "Thanks", "onBusy": "enqueue"}
-    async with http.post(path, json=body) as response:
-        assert response.status == 202
-    async with http.post(f"{url}/api/sessions/{session}/stop"):
-        pass
+    """No turn runs or waits in the session."""
+    state = ""
+    while state != "idle":
+        await asyncio.sleep(0.02)
+        async with http.get(f"{url}/api/sessions/{session}") as response:
+            state = (await response.json())["state"]
 
 
 async def kept(folder, session):

@@ -20,7 +20,6 @@ import aiohttp
 
 from bench.scale import page
 from turnlog.simulator import Reply, SimulatedClaude
-from turnlog.stores.urls import open_store
 from turnlog.testing.servers.cluster import Cluster, Person, cluster
 from turnlog.testing.servers.postgres import Postgres
 from turnlog.testing.servers.valkey import Valkey
@@ -48,7 +47,7 @@ async def sees(person: Person, session: str, *types: str) -> float:
 
 
 async def suffer(
-    nodes: Cluster, http: aiohttp.ClientSession, database: str, how: str, at: int
+    nodes: Cluster, http: aiohttp.ClientSession, how: str, at: int
 ) -> list[tuple[float, float]]:
     """Seconds until each turn had ended, and until the next message was answered."""
     here, there = (Person(http, nodes.nodes[n % 3].url) for n in (at, at + 1))
@@ -59,18 +58,12 @@ async def suffer(
         session = await here.session()
         await here.send(session, "write")
         await sees(there, session, "message_chunk")
-        waiting = asyncio.create_task(here.send(session, "hello", onBusy="enqueue"))
-        async with open_store(database, read_only=True) as store:
-            while not await store.line.turn_ids(session):
-                assert not waiting.done(), await waiting  # it was refused
-                await asyncio.sleep(0.02)
+        await here.send(session, "hello", onBusy="enqueue")
         watching = asyncio.create_task(sees(there, session, "error", "complete"))
         begun.set()
         since = await broken
         ended = await watching - since
         went_on = await sees(there, session, "complete") - since
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
         return ended, went_on
 
     async with asyncio.TaskGroup() as tasks:
@@ -112,11 +105,7 @@ async def main(rounds: int, *, write: bool) -> None:
             "|---|---|---|---|",
         ]
         for how in ("kill -9", "hangs (SIGSTOP)"):
-            times = [
-                each
-                for at in range(rounds)
-                for each in await suffer(nodes, http, postgres.url, how, at)
-            ]
+            times = [each for at in range(rounds) for each in await suffer(nodes, http, how, at)]
             shown = [
                 f"{statistics.median(t):.1f} s, {max(t):.1f} s" for t in zip(*times, strict=True)
             ]

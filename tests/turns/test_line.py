@@ -9,7 +9,9 @@ from turnlog import Agent, Settings, create_app, tool
 from turnlog.buses.memory import MemoryBus
 from turnlog.errors import BeingDeleted, Closing, NotFound, Reused, TooMany
 from turnlog.events import kinds as k
-from turnlog.ports import Decision, Question
+from turnlog.events.clock import now
+from turnlog.events.ids import new_id
+from turnlog.ports import Decision, InLine, Question, Waiting
 from turnlog.projections.proof import prove
 from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory.store import MemoryStore
@@ -60,13 +62,19 @@ class Place:
             await asyncio.sleep(0)
 
     async def left_in_line(self, node):
-        """Two sessions with a message in line each, whose sender has gone."""
+        """Two sessions with a message in line each, whose process has died."""
         sessions = [self.session, (await node.create_session(USER)).id]
         for self.session in sessions:
             await self.ask(node, "wait")
-            waits = self.enqueue(node, "next")
-            await self.in_line(node, 1)
-            waits.cancel()
+            await node.store.line.join(
+                Waiting(
+                    turn_id=new_id(),
+                    session_id=self.session,
+                    user_id=USER,
+                    question=Question(message="next", on_busy="enqueue"),
+                    created_at=now(),
+                )
+            )
             await node.stop_turn(USER, self.session)
         return sessions
 
@@ -114,12 +122,17 @@ async def test_a_line_is_kept_over_a_restart(claude, tmp_path):
     await after.__aexit__()
 
 
-async def test_whoever_looks_at_the_line_while_the_server_closes_is_told_so(claude, tmp_path):
+@pytest.mark.parametrize("is_in_line", [True, False])
+async def test_whoever_looks_at_the_line_while_the_server_closes_is_told_so(
+    claude, tmp_path, is_in_line
+):
     place = Place(claude)
     app = await place.node(SqliteStore(tmp_path))
     await place.ask(app, "wait")
-    waits = place.enqueue(app, "one")
-    await place.in_line(app, 1)
+    question = Question(message="one", on_busy="enqueue")
+    waits = app.accept(USER, place.session, question)
+    if is_in_line:
+        waits = app.begun(await waits)
     looks, closed, look = asyncio.Event(), asyncio.Event(), app.store.line.turn_ids
 
     async def look_late(session_id):
@@ -128,12 +141,13 @@ async def test_whoever_looks_at_the_line_while_the_server_closes_is_told_so(clau
         return await look(session_id)
 
     app.store.line.turn_ids = look_late
+    waiting = asyncio.create_task(waits)
     app._turns._wakes.wake_all()
     await looks.wait()
     await app.__aexit__()
     closed.set()
     with pytest.raises(Closing):
-        await waits
+        await waiting
 
 
 async def test_another_node_goes_on_with_the_line_of_one_that_died(claude):
@@ -193,7 +207,7 @@ async def test_a_request_in_line_is_one_whoever_repeats_it(claude):
     await node.__aexit__()
 
 
-async def test_what_cannot_be_asked_any_more_holds_nobody_up(claude, monkeypatch):
+async def test_what_cannot_be_asked_any_more_is_ended_with_the_reason(claude, monkeypatch):
     place = Place(claude)
     node = await place.node(MemoryStore())
     await place.ask(node, "wait")
@@ -215,11 +229,64 @@ async def test_what_cannot_be_asked_any_more_holds_nobody_up(claude, monkeypatch
     await place.in_line(node, 2)
     monkeypatch.setattr(node._attachments, "get", there)
     await node.stop_turn(USER, place.session)
-    with pytest.raises(NotFound, match="Send it again"):
-        await first
+    refused = (await first).turn_id
     monkeypatch.setattr(node._attachments, "get", files)
     await second
+    assert await place.asked(node, 3) == ["wait", "with a file", "next"]
+    log = await node.store.read(USER, place.session)
+    message, error = [entry.event for entry in log if entry.turn_id == refused]
+    assert (message.files, error.code, error.error) == ([], "not_found", "deleted")
+    await node.__aexit__()
+
+
+async def test_a_message_whose_wish_cannot_be_met_any_more_is_kept_with_the_reason(claude):
+    place = Place(claude)
+    node = await place.node(MemoryStore())
+    await node.change_session(USER, place.session, thinking_enabled=True)
+    await place.ask(node, "wait")
+    first = place.enqueue(node, "next", thinking_budget=2_000)
+    await place.in_line(node, 1)
+    await node.change_session(USER, place.session, thinking_enabled=False)
+    await node.stop_turn(USER, place.session)
+    refused = (await first).turn_id
     assert await place.asked(node, 2) == ["wait", "next"]
+    log = await node.store.read(USER, place.session)
+    assert [entry.event for entry in log if entry.turn_id == refused][-1].code == "bad_input"
+    await node.__aexit__()
+
+
+async def test_what_cannot_even_be_kept_leaves_the_line(claude, monkeypatch):
+    place = Place(claude)
+    node = await place.node(MemoryStore())
+    await place.ask(node, "wait")
+    first = place.enqueue(node, "next")
+    await place.in_line(node, 1)
+
+    async def never(*args):
+        raise NotFound("There is no such agent.")
+
+    monkeypatch.setattr(node._turns._lines, "_begin", never)
+    await node.stop_turn(USER, place.session)
+    with pytest.raises(NotFound, match="Send it again"):
+        await first
+    assert await place.asked(node, 1) == ["wait"]
+    await node.__aexit__()
+
+
+async def test_whoever_sends_a_message_has_its_place_at_once_and_may_go(claude):
+    place = Place(claude)
+    node = await place.node(MemoryStore())
+    await place.ask(node, "wait")
+    questions = [Question(message=each, on_busy="enqueue") for each in ("one", "two")]
+    accepted = [await node.accept(USER, place.session, each) for each in questions]
+    assert [each.place for each in accepted if isinstance(each, InLine)] == [1, 2]
+    waits = asyncio.create_task(node.begun(accepted[1]))
+    await asyncio.sleep(0)
+    waits.cancel()  # it gives up; its message does not
+    await node.stop_turn(USER, place.session)
+    assert await place.asked(node, 3) == ["wait", "one", "two"]
+    begun = [await node.begun(each) for each in accepted]
+    assert [turn.turn_id for turn in begun] == [each.turn_id for each in accepted]
     await node.__aexit__()
 
 
@@ -230,10 +297,10 @@ async def test_a_message_that_fails_holds_up_no_other_session(claude, monkeypatc
     sessions = await place.left_in_line(node)
     begin = node._turns._lines._begin
 
-    async def fails_in_one(waiting):
+    async def fails_in_one(waiting, because):
         if waiting.session_id == sessions[0]:
             raise error
-        return await begin(waiting)
+        return await begin(waiting, because)
 
     monkeypatch.setattr(node._turns._lines, "_begin", fails_in_one)
     await node._healer.look()

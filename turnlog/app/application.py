@@ -37,6 +37,7 @@ from turnlog.ports import (
     Bus,
     Decision,
     Give,
+    InLine,
     Question,
     Session,
     Show,
@@ -44,7 +45,6 @@ from turnlog.ports import (
     Store,
     User,
 )
-from turnlog.ports.backend import OnLine, unheard
 from turnlog.ports.library import Library
 from turnlog.prices import PriceBook
 from turnlog.projections.billing.calendar import zone
@@ -250,13 +250,14 @@ class Turnlog(RunsTurns):
         await self.store.create_session(session)
         return session
 
-    async def start_turn(
-        self, user: User | str, session_id: str, question: Question, *, on_line: OnLine = unheard
-    ) -> StartedTurn:
+    async def accept(
+        self, user: User | str, session_id: str, question: Question
+    ) -> StartedTurn | InLine:
         client_tools.check(question.client_tools)
         user = User.named(user)
-        question = replace(question, roles=self._roster.roles(user.roles))
-        return await self._turns.start(user.id, session_id, question, on_line)
+        if (roles := self._roster.roles(user.roles)) != question.roles:
+            question = replace(question, roles=roles)
+        return await self._turns.accept(user.id, session_id, question)
 
     async def change_session(self, user_id: str, session_id: str, **changes: Any) -> Session:
         check_changes(changes, self._agents.values())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events import kinds as k
 from turnlog.events.base import AgentRef, Stamped
-from turnlog.ports import Agent, Question, Session, StartedTurn, TurnResult, User
+from turnlog.ports import Agent, InLine, Question, Session, StartedTurn, TurnResult, User
 from turnlog.projections.outcome import outcome, refused
 from turnlog.tools.agents import outputs
 from turnlog.transports import wire
@@ -212,6 +212,18 @@ class RunsTurns:
             return started
 
         return TurnRun(self, user_id, start()).telling(on_event)
+
+    async def start_turn(
+        self: Any, user: User | str, session_id: str, question: Question
+    ) -> StartedTurn:
+        """Ask, and return when the turn has begun."""
+        started: StartedTurn = await self.begun(await self.accept(user, session_id, question))
+        return started
+
+    async def begun(self: Any, accepted: StartedTurn | InLine) -> StartedTurn:
+        """The turn of a message that was accepted, when it has begun."""
+        started: StartedTurn = await self._turns.begun(accepted)
+        return started
 
     def _outcome(self: Any, turn: StartedTurn, events: list[Stamped]) -> TurnResult:
         """How it ended, with the answer as a value where its agent has an `output`."""

@@ -4,7 +4,7 @@ Adapters do not inherit from these; they fit. The promises in the docstrings are
 `turnlog.testing.contracts`. What a Protocol lacks, nobody can do: the log has no update.
 """
 
-from turnlog.ports.backend import Backend, Estimate, Estimating, StartedTurn
+from turnlog.ports.backend import Backend, Estimate, Estimating, InLine, StartedTurn
 from turnlog.ports.bus import (
     Batches,
     Bus,
@@ -137,6 +137,7 @@ __all__ = [
     "Give",
     "handover_tool",
     "Hidden",
+    "InLine",
     "is_role",
     "KeepRaw",
     "Leaving",

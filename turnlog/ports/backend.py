@@ -1,6 +1,6 @@
 """What a transport may ask of turnlog."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from datetime import tzinfo
 from decimal import Decimal
 from typing import Any, Protocol
@@ -11,18 +11,12 @@ from turnlog.ports.bus import Bus, Give, LiveEvent
 from turnlog.ports.files import Files
 from turnlog.ports.library import Library
 from turnlog.ports.storage.approvals import Approval, Decision
-from turnlog.ports.storage.line import Question
+from turnlog.ports.storage.line import Question, Waiting
 from turnlog.ports.storage.sessions import Session
 from turnlog.ports.storage.turns import Turn
 from turnlog.ports.store import Store
 from turnlog.ports.user import User
 from turnlog.telemetry.metrics import Metrics
-
-OnLine = Callable[[], None]
-
-
-def unheard() -> None:
-    """Nobody wants to know."""
 
 
 class StartedTurn(Value, frozen=True, kw_only=True):
@@ -40,6 +34,17 @@ class StartedTurn(Value, frozen=True, kw_only=True):
     def after(self) -> Cursor:
         """The cursor just before its first event."""
         return before(self.first_seq)
+
+
+class InLine(Value, frozen=True, kw_only=True):
+    """A question that waits until its session is free. Its turn begins by itself."""
+
+    waiting: Waiting
+    place: int  # 1: it is the next one
+
+    @property
+    def turn_id(self) -> str:
+        return self.waiting.turn_id
 
 
 class Estimate(Value, frozen=True, kw_only=True):
@@ -156,14 +161,28 @@ class Backend(Protocol):
         """
         ...
 
-    async def start_turn(
-        self, user: User | str, session_id: str, question: Question, *, on_line: OnLine = unheard
-    ) -> StartedTurn:
-        """Returns once the user's message is on disk. The turn goes on without the caller.
+    async def accept(
+        self, user: User | str, session_id: str, question: Question
+    ) -> StartedTurn | InLine:
+        """Returns once the user's message is on disk: its turn has begun, or it waits in line.
 
-        `on_line` is called where the question must wait, once its place in the line is kept. The
-        roles of the user are those of the turn, also where another process goes on with it.
+        Both go on without the caller. The roles of the user are those of the turn, also where
+        another process goes on with it.
         """
+        ...
+
+    async def begun(self, accepted: StartedTurn | InLine) -> StartedTurn:
+        """The turn, when it has begun.
+
+        Raises Closing where this process ends before that: another one begins the turn. Raises
+        NotFound where nobody can begin it any more.
+        """
+        ...
+
+    async def start_turn(
+        self, user: User | str, session_id: str, question: Question
+    ) -> StartedTurn:
+        """Both: returns when the turn has begun."""
         ...
 
     @property

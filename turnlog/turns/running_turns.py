@@ -11,7 +11,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from turnlog.errors import AlreadyAsked, Busy, Closing, ContentErased
+from turnlog.errors import AlreadyAsked, Busy, Closing, ContentErased, TurnlogError
 from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.ids import new_id
@@ -20,6 +20,7 @@ from turnlog.pipeline.ending import ShuttingDown
 from turnlog.pipeline.parts import PartsFor
 from turnlog.ports import (
     Bus,
+    InLine,
     Question,
     Rate,
     Session,
@@ -29,7 +30,6 @@ from turnlog.ports import (
     Turn,
     Waiting,
 )
-from turnlog.ports.backend import OnLine, unheard
 from turnlog.telemetry.logs import belonging_to
 from turnlog.telemetry.metrics import Metrics
 from turnlog.turns.follow_ups import FollowUp
@@ -103,14 +103,14 @@ class RunningTurns:
 
     # a question
 
-    async def start(
-        self, user_id: str, session_id: str, question: Question, on_line: OnLine = unheard
-    ) -> StartedTurn:
-        """The turn that answers; the same one for the same request.
+    async def accept(
+        self, user_id: str, session_id: str, question: Question
+    ) -> StartedTurn | InLine:
+        """The turn that answers, or will; the same one for the same request.
 
         If a dead process left the session busy, it is healed first. If the session waits for a
         person, or is about to, the new question withdraws the approval. If another turn runs, the
-        question is refused with Busy or waits in line, as its `on_busy` says; `on_line`: it does.
+        question is refused with Busy or waits in line, as its `on_busy` says.
         """
         self.refuse_closing()
         try:
@@ -123,26 +123,43 @@ class RunningTurns:
         try:
             earlier = await waits_already(self._store, session_id, question)
             if question.on_busy == "enqueue" or earlier is not None:
-                return await self._lines.start(user_id, session_id, question, on_line)
+                return await self._lines.join(user_id, session_id, question)
         except AlreadyAsked as error:
             session = await self._store.get_session(user_id, session_id)
             return await self._asked_before(session, question, error)
         self.refuse_closing()
         return await self._start(user_id, session_id, question)
 
-    async def _begin_waiting(self, first: Waiting) -> StartedTurn:
-        """Begin the turn of a question in line, and tell those who wait behind it."""
-        turn = await self._start(first.user_id, first.session_id, first.question, first.turn_id)
+    async def begun(self, accepted: StartedTurn | InLine) -> StartedTurn:
+        """The turn, when it has begun."""
+        return await self._lines.begun(accepted) if isinstance(accepted, InLine) else accepted
+
+    async def _begin_waiting(
+        self, first: Waiting, because: TurnlogError | None = None
+    ) -> StartedTurn:
+        """Begin the turn of a question in line, and tell those who wait behind it.
+
+        `because`: it cannot be answered, and ends with that.
+        """
+        place = (first.user_id, first.session_id)
+        turn = await self._start(*place, first.question, first.turn_id, because)
         self._bus.signal(first.session_id, "wake")
         return turn
 
     async def _start(
-        self, user_id: str, session_id: str, question: Question, turn_id: str | None = None
+        self,
+        user_id: str,
+        session_id: str,
+        question: Question,
+        turn_id: str | None = None,
+        because: TurnlogError | None = None,
     ) -> StartedTurn:
         self._starting += 1
         try:
             session = await self._store.get_session(user_id, session_id)
             live = LiveTurn(turn_id or new_id(), session.id, user_id)
+            if because is not None:
+                live.stop(because)
             if live.turn_id in self._live:  # a question in line that begins at this moment
                 raise Busy(live.turn_id)
             watch, parts = self._live.prepared(live, session, question.roles)

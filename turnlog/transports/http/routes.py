@@ -119,7 +119,8 @@ ROUTES: tuple[Route, ...] = (
           "{events, before, cursor}", query=("before", "limit")),
     Route("POST",  MESSAGES, "user", turns.send,
           "Ask. With `Accept: text/event-stream` the answer streams until `complete` or `error`;"
-          " otherwise 202.", "{turnId}", 202, body=turns.NewMessage, example={"message": "Hi"}),
+          " otherwise 202, with its `place` where it waits in line.", "{turnId, place?}", 202,
+          body=turns.NewMessage, example={"message": "Hi"}),
     Route("POST",  f"{SESSION}/estimate", "user", turns.estimate,
           "What a message would cost, before it is sent; nothing is kept.",
           "{inputTokens, estimatedCostUsd, wouldExceedBudget}",

@@ -7,15 +7,12 @@ not written to: what waits for it is joined in the bus.
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from typing import Any
-from weakref import WeakValueDictionary
 
 import msgspec
 
-from turnlog.errors import BadInput
 from turnlog.events.base import AgentRef, Envelope, Stamped
 from turnlog.events.kinds import SessionStart
 from turnlog.ports import LiveEvent, Session, User
@@ -28,7 +25,6 @@ from turnlog.transports.socketio.connection import Connection
 from turnlog.transports.socketio.packets import AGENT_EVENT
 from turnlog.transports.websocket.frames import Parcel
 
-MOST_IN_LINE = 20  # messages that wait until their session is free
 _log = logging.getLogger(__name__)
 Live = AsyncGenerator[Sequence[LiveEvent], None]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
@@ -37,8 +33,7 @@ Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 class Client:
     """A connection and its user."""
 
-    __slots__ = ("_in_line", "_lines", "_parcels", "_spawn", "connection", "expiry", "joined",
-                 "user")  # fmt: skip
+    __slots__ = ("_parcels", "_spawn", "connection", "expiry", "joined", "user")
 
     def __init__(
         self, connection: Connection, user: User, parcels: "Parcels", spawn: Spawn
@@ -47,8 +42,6 @@ class Client:
         self.user = user
         self.joined: dict[str, asyncio.Task[None]] = {}
         self.expiry: asyncio.TimerHandle | None = None  # of its token
-        self._lines: WeakValueDictionary[str, asyncio.Lock] | None = None
-        self._in_line = 0
         self._parcels = parcels
         self._spawn = spawn
 
@@ -77,26 +70,6 @@ class Client:
             return False
         line.write(*self._parcels.of(events))
         return True
-
-    @asynccontextmanager
-    async def in_line(self, session_id: str) -> AsyncIterator[Callable[[], None]]:
-        """For messages that wait until their session is free: they join its line in order.
-
-        Call what it gives when the message is in the line: the next one may follow.
-        """
-        if self._in_line >= MOST_IN_LINE:
-            raise BadInput(f"{MOST_IN_LINE} messages of this socket wait already.")
-        self._in_line += 1
-        try:
-            if self._lines is None:
-                self._lines = WeakValueDictionary()
-            line = self._lines.setdefault(session_id, asyncio.Lock())
-            await line.acquire()
-            with ExitStack() as held:
-                held.callback(line.release)
-                yield held.close
-        finally:
-            self._in_line -= 1
 
     def send_away(self) -> None:
         """It comes back with its cursors, if there is anybody."""

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from turnlog.errors import BadInput, TooMany, TurnlogError, Unauthorized
 from turnlog.events.cursor import parse
-from turnlog.ports import Backend, Decision, Question
+from turnlog.ports import Backend, Decision, InLine, Question
 from turnlog.transports import problem
 from turnlog.transports.access.auth import Auth
 from turnlog.transports.access.limits import Limits
@@ -157,11 +157,7 @@ class Sockets:
         except (BadInput, TooMany) as error:
             client.answer(number, {"ok": False, "error": requests.explained(error)})
             return
-        answering = self._answer(client, number, act(self, client, request))
-        if isinstance(request, requests.Message) and request.on_busy == "enqueue":
-            self._spawn(answering)  # or its pongs, and a stop, would wait behind it
-        else:
-            await answering
+        await self._answer(client, number, act(self, client, request))
 
     async def _answer(
         self, client: Client, number: str, acting: Coroutine[Any, Any, Answer]
@@ -192,15 +188,9 @@ class Sockets:
     async def _message(self, client: Client, request: requests.Message) -> Answer:
         fields = msgspec.structs.asdict(request)
         session_id = fields.pop("session_id")
-        question = Question(**fields)
-        if request.on_busy == "enqueue":
-            async with client.in_line(session_id) as joined:
-                turn = await self._backend.start_turn(
-                    client.user, session_id, question, on_line=joined
-                )
-        else:
-            turn = await self._backend.start_turn(client.user, session_id, question)
-        return {"turnId": turn.turn_id}
+        accepted = await self._backend.accept(client.user, session_id, Question(**fields))
+        place = {"place": accepted.place} if isinstance(accepted, InLine) else {}
+        return {"turnId": accepted.turn_id} | place
 
     async def _stop(self, client: Client, request: requests.Stop) -> Answer:
         return {"stopped": await self._backend.stop_turn(client.user.id, request.session_id)}

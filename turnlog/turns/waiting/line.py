@@ -1,12 +1,17 @@
 """Questions that wait in line for the turn of their session to be over.
 
-A question is in the store before anybody waits for its turn. Whoever sent it begins it when it
-is first in line; if they have gone, or their process has died, any process does so.
+A question is in the store before anybody waits for its turn. The process that took it begins it
+when it is first in line, also when whoever sent it has gone; if it has died, any process does so.
+One that cannot be asked any more is kept all the same, and its turn ends with the reason.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from msgspec.structs import replace
 
 from turnlog.errors import (
     AlreadyAsked,
@@ -20,15 +25,14 @@ from turnlog.errors import (
 )
 from turnlog.events.clock import now
 from turnlog.events.ids import new_id
-from turnlog.ports import Question, StartedTurn, Store, Waiting
-from turnlog.ports.backend import OnLine
+from turnlog.ports import InLine, Question, StartedTurn, Store, Waiting
 from turnlog.turns.waiting.wakes import Wakes
 
 _log = logging.getLogger(__name__)
 LOOKS_EVERY = 5.0  # seconds: signals may get lost, and so may processes
 LATER = (Busy, TooMany, Archived)  # what passes: the question stays in line
 GONE = "This message waited in line and cannot be asked any more. Send it again."
-Begin = Callable[[Waiting], Awaitable[StartedTurn]]
+Begin = Callable[[Waiting, TurnlogError | None], Awaitable[StartedTurn]]  # or end it, with this
 Heal = Callable[[str], Awaitable[None]]
 
 
@@ -41,32 +45,34 @@ class WaitingLines:
         self._begin = begin
         self._heal = heal
         self._leaving = asyncio.Event()
+        self._beginning: dict[str, asyncio.Task[StartedTurn]] = {}  # by turn
 
-    async def start(
-        self, user_id: str, session_id: str, question: Question, on_line: OnLine
-    ) -> StartedTurn:
-        """The turn, when all earlier questions of the session are answered.
+    async def join(self, user_id: str, session_id: str, question: Question) -> InLine:
+        """Its place in the line, which is kept. It begins when all earlier ones are answered.
+
+        Raises Closing where this process ends before it can say so.
+        """
+        new = Waiting(
+            turn_id=new_id(),
+            session_id=session_id,
+            user_id=user_id,
+            question=question,
+            created_at=now(),
+        )
+        with self._until_closed():
+            waiting = await self._store.line.join(new)
+            ids = await self._store.line.turn_ids(session_id)
+        self._begins(waiting)
+        ahead = ids.index(waiting.turn_id) if waiting.turn_id in ids else 0  # it has just begun
+        return InLine(waiting=waiting, place=ahead + 1)
+
+    async def begun(self, in_line: InLine) -> StartedTurn:
+        """The turn, when it has begun.
 
         Raises Closing where this process ends before that. The question stays in line.
         """
-        waiting = await self._store.line.join(
-            Waiting(
-                turn_id=new_id(),
-                session_id=session_id,
-                user_id=user_id,
-                question=question,
-                created_at=now(),
-            )
-        )
-        on_line()
-        try:
-            return await self._first(waiting)
-        except NotFound:
-            raise
-        except Exception as error:
-            if self._leaving.is_set():  # the store may have been closed in between
-                raise Closing from error
-            raise
+        with self._until_closed():
+            return await asyncio.shield(self._begins(in_line.waiting))
 
     async def serve(self) -> None:
         """Begin what is first in line in each session, if it can begin.
@@ -90,6 +96,33 @@ class WaitingLines:
         """This process begins no more of them. Others do."""
         self._leaving.set()
         self._wakes.wake_all()
+
+    @contextmanager
+    def _until_closed(self) -> Iterator[None]:
+        """What fails while this process ends may fail because the store was closed in between."""
+        try:
+            yield
+        except NotFound:
+            raise
+        except Exception as error:
+            if self._leaving.is_set():
+                raise Closing from error
+            raise
+
+    def _begins(self, waiting: Waiting) -> asyncio.Task[StartedTurn]:
+        """What begins it here, whoever waits for that. If it fails, the next healing begins it."""
+        if (task := self._beginning.get(waiting.turn_id)) is None:
+            task = asyncio.create_task(self._first(waiting))
+            self._beginning[waiting.turn_id] = task
+            task.add_done_callback(partial(self._forget, waiting))
+        return task
+
+    def _forget(self, waiting: Waiting, task: asyncio.Task[StartedTurn]) -> None:
+        del self._beginning[waiting.turn_id]
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, TurnlogError | None) or self._leaving.is_set():
+            return  # whoever waits for it is told
+        _log.error("a message in line of %s failed", waiting.session_id, exc_info=error)
 
     async def _first(self, waiting: Waiting) -> StartedTurn:
         """Its turn, when it is first in line and can begin."""
@@ -122,10 +155,14 @@ class WaitingLines:
         if ids and (waiting := await self._store.line.get(ids[0])):
             await self._try(waiting)
 
-    async def _try(self, waiting: Waiting) -> StartedTurn | None:
-        """Begin it. One that can never begin leaves the line: those behind it need not wait."""
+    async def _try(
+        self, waiting: Waiting, because: TurnlogError | None = None
+    ) -> StartedTurn | None:
+        """Begin it. One that can never be asked becomes a turn that ends with the reason, because
+        whoever sent it has gone with the id of the turn.
+        """
         try:
-            return await self._begin(waiting)
+            return await self._begin(waiting, because)
         except LATER:
             return None
         except AlreadyAsked:  # another process was quicker
@@ -134,5 +171,8 @@ class WaitingLines:
             if error.retryable:
                 raise
             _log.warning("a message in line cannot be asked: %s", error)
-            await self._store.line.leave(waiting.turn_id)
+            if because is None:
+                bare = replace(waiting.question, file_ids=[], thinking_budget=None)
+                return await self._try(replace(waiting, question=bare), error)
+            await self._store.line.leave(waiting.turn_id)  # it cannot even be kept
             return None

@@ -1,14 +1,16 @@
 """Turns over HTTP: asked, stopped, watched, reloaded and proved."""
 
+import asyncio
+from contextlib import aclosing
 from functools import partial
 from typing import Literal
 
 import msgspec
 from starlette.responses import Response
 
-from turnlog.errors import Busy, Forbidden
+from turnlog.errors import Busy, Closing, Forbidden, NotFound
 from turnlog.events.cursor import Cursor, parse
-from turnlog.ports import Question
+from turnlog.ports import Backend, Give, InLine, Question
 from turnlog.projections.proof import prove
 from turnlog.transports import splicing, sse, wire
 from turnlog.transports.http.request import UserRequest, json_response
@@ -16,6 +18,7 @@ from turnlog.transports.http.resources import audit
 
 MOST_EVENTS = 1000  # of one page
 IN_LINE = ' Or send it with "onBusy": "enqueue": then it waits in line.'
+ALIVE_EVERY = 10.0  # seconds: what a stream shows while its message waits in line
 BEGINNING = "-1.-1"  # the cursor of a session in which nothing has happened
 
 
@@ -35,14 +38,39 @@ async def send(request: UserRequest) -> Response:
     question = Question(**msgspec.structs.asdict(await request.body(NewMessage)))
     backend, user_id = request.backend, request.user.id
     try:
-        turn = await backend.start_turn(request.user, request.id("session_id"), question)
+        accepted = await backend.accept(request.user, request.id("session_id"), question)
     except Busy as busy:
         advice = IN_LINE if question.on_busy == "reject" else ""
         raise Busy(busy.turn_id, waiting=busy.waiting, advice=advice) from None
     if request.accepts("text/event-stream"):
-        following = partial(backend.follow_turn, user_id, turn)
+        if isinstance(accepted, InLine):
+            following = partial(_when_begun, backend, user_id, accepted)
+        else:
+            following = partial(backend.follow_turn, user_id, accepted)
         return sse.EventStream(following, backend.metrics, of_turn=True)
-    return json_response({"turnId": turn.turn_id}, 202)
+    place = {"place": accepted.place} if isinstance(accepted, InLine) else {}
+    return json_response({"turnId": accepted.turn_id} | place, 202)
+
+
+async def _when_begun(
+    backend: Backend, user_id: str, in_line: InLine, give: Give | None
+) -> sse.Live:
+    """Signs of life while the message waits, then the events of its turn.
+
+    Where its turn does not begin here, the stream ends: the same request, sent again, goes on.
+    """
+    turn = None
+    while turn is None:
+        try:
+            async with asyncio.timeout(ALIVE_EVERY):
+                turn = await backend.begun(in_line)
+        except TimeoutError:
+            yield []
+        except (Closing, NotFound):
+            return
+    async with aclosing(backend.follow_turn(user_id, turn, give)) as batches:
+        async for batch in batches:
+            yield batch
 
 
 async def estimate(request: UserRequest) -> Response:
