@@ -115,6 +115,7 @@ async def test_edited_arguments_run_under_their_own_hash():
         await desk.rest()
         assert decided["argsHash"] == hash_of({"amount": 3, "to": "Eve"}) != asked["argsHash"]
         assert desk.world.paid == [("Eve", 3)]
+        assert (asked["description"], decided["description"]) == ("Pay 5 to Bob", "Pay 3 to Eve")
         told = desk.sim.requests[-1]["messages"][-1]["content"][0]["content"]
         assert "The user changed the arguments" in told and "Eve" in told
         await desk.kept(session)
@@ -162,6 +163,7 @@ async def test_a_new_message_withdraws_what_waits():
         await desk.rest()
         (withdrawn,) = await desk.pending(status="withdrawn")
         assert withdrawn["id"] == asked["id"]
+        assert withdrawn["reason"] == "The user sent another message instead."
         is_problem(await desk.answer(asked), 409, "already_decided")
         events = await desk.kept(session)
         assert desk.world.paid == [] and [e.type for e in events][-2:] != ["error"]

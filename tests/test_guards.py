@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from turnlog import Agent, Settings, create_app, tool
+from turnlog import Agent, Decision, Settings, create_app, tool
 from turnlog.errors import ConfigError, NotFound, StoreUnusable
-from turnlog.simulator import SimulatedClaude
+from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.terminal import replay as playback
@@ -74,6 +74,31 @@ async def test_a_session_whose_agent_is_gone_is_not_answered_by_another():
         await store.create_session(s.new_session("x", "ann"))
         with pytest.raises(NotFound, match="not here any more"):
             await app.run_turn("Hello", session_id="x", user_id="ann")
+
+
+@tool(approval="always")
+async def pay() -> str:
+    """A person is asked first."""
+    return "paid"
+
+
+async def test_a_decision_is_not_kept_while_nobody_can_go_on_with_the_turn():
+    script = Reply(ToolCall("pay")), Reply("Paid.")
+    async with SimulatedClaude(*script, pace=0).serve() as url:
+        settings, store = Settings(api_key="k", base_url=url), MemoryStore()
+
+        def server(agent):
+            return create_app([Agent(agent, tools=[pay])], settings=settings, store=store)
+
+        async with server("old") as app:
+            asked = await app.run_turn("Pay", user_id="ann")
+        async with server("new") as app:
+            with pytest.raises(NotFound, match="not here any more"):
+                await app.answer_approval("ann", asked.waiting[0], Decision(approved=True))
+            assert (await store.get_approval("ann", asked.waiting[0])).status == "pending"
+        async with server("old") as app:
+            await app.answer_approval("ann", asked.waiting[0], Decision(approved=True))
+        assert (await store.evidence(asked.session_id)).log[-1].type == "message"
 
 
 @pytest.mark.parametrize(

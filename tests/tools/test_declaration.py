@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from turnlog import Agent, tool
 from turnlog.errors import ConfigError
 from turnlog.tools.agents import checks
+from turnlog.tools.approval import description
 
 
 def close_ticket(ticket: str) -> str:
@@ -128,6 +129,25 @@ def test_a_description_names_parameters_that_are_there(describe, sentence):
 @pytest.mark.parametrize("describe", ["Close {ticket}", "Close {ticket!r:>9}", "{{all}}", str])
 def test_a_description_that_fits_is_taken(describe):
     assert tool(describe=describe)(close_ticket).describe == describe
+
+
+DESCRIBED = {
+    "Order {items}": 'Order ["nut","bolt"]',
+    "Order {items[1]}": "Order bolt",
+    "Pay {price:.2f}, {express}": "Pay 2.50, true",
+    "Say {text}": "Say two lines",
+}
+
+
+@pytest.mark.parametrize("describe", DESCRIBED)
+def test_a_person_is_told_values_and_not_what_python_writes_for_them(describe):
+    @tool(describe=describe)
+    def order(items: list[str], price: float, express: bool, text: str) -> str:
+        """Order them."""
+        return ""
+
+    args = {"items": ["nut", "bolt"], "price": 2.5, "express": True, "text": "two\nlines"}
+    assert description(order, args) == DESCRIBED[describe]
 
 
 def test_a_tool_without_a_docstring_is_named_at_the_start(caplog):

@@ -221,7 +221,7 @@ class ApprovalResolved(Event, frozen=True, kw_only=True, tag="approval_resolved"
     """A person decided; or nobody did in time, or the question was withdrawn."""
 
     kept: ClassVar[bool] = True
-    log_only: ClassVar[frozenset[str]] = frozenset({"outcome", "argsHash", "toldAs"})
+    log_only: ClassVar[frozenset[str]] = frozenset({"outcome", "description", "argsHash", "toldAs"})
 
     approval_id: str
     approved: bool
@@ -229,6 +229,7 @@ class ApprovalResolved(Event, frozen=True, kw_only=True, tag="approval_resolved"
     outcome: str  # approved | rejected | expired | withdrawn
     reason: str | None = None
     args: dict[str, Any] | UnsetType = UNSET  # where the person changed them
+    description: str | UnsetType = UNSET  # of the call with those
     args_hash: str = ""  # of the arguments that may run
     told_as: str | UnsetType = UNSET  # which answer it is, where another process was given it
 

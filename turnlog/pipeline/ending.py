@@ -34,11 +34,18 @@ class ShuttingDown(TurnlogError):
         super().__init__("The server was restarted in mid-answer. Please ask again.")
 
 
+class Withdrawn(asyncio.CancelledError):
+    """The user sent another message instead of an answer to what the turn asks."""
+
+
 def left_open(state: TurnState, failure: BaseException | None) -> list[Batch]:
     """Stage 6, calls that are not in the log yet, and what was shown of each answer that will not
     be finished."""
     stopped = isinstance(failure, asyncio.CancelledError)
-    why = "Stopped by the user." if stopped else "The turn ended before this tool answered."
+    if isinstance(failure, Withdrawn):
+        why = "The user sent another message instead."
+    else:
+        why = "Stopped by the user." if stopped else "The turn ended before this tool answered."
     closed = close_open_tools(list(state.open_calls.values()), state.standing, why)
     reason = "cancelled" if stopped else "interrupted"
     unfinished = [Batch(draft.events(reason), draft.agent) for draft in state.drafts.values()]
@@ -86,7 +93,7 @@ def complete(state: TurnState, answer: k.Message | None = None) -> k.Complete:
         stop_reason=last.stop_reason if last else "end_turn",
         token_usage=used,
         model=(last and last.model) or state.model,
-        tools_used=list(dict.fromkeys(state.tools_used)),
+        tools_used=list(dict.fromkeys(state.tools_used.values())),
         cost_usd=cost,
     )
 

@@ -54,7 +54,7 @@ class TurnState:
         self.last_message: k.Message | None = None
         self.model = ""  # that answered last; the message of a stop names none
         self._owes_answer = False  # a result came after the last message
-        self.tools_used: list[str] = []
+        self.tools_used: dict[str, str] = {}  # by call: those that nobody refused
         # UUIDs for its events: a random stem for the turn and a counter, which is cheap.
         self.ids = map(f"{new_stem()}-{{:012x}}".format, count(1))
 
@@ -136,7 +136,7 @@ class TurnState:
         self.asked_tools.add(call.tool_use_id)
         self.open_calls[call.tool_use_id] = OpenCall(call=call, agent=agent, hidden=internal)
         if not internal:
-            self.tools_used.append(call.tool_name)
+            self.tools_used[call.tool_use_id] = call.tool_name
         else:  # a hand-over: the other agent's earlier answer is old
             self.answers.pop(call.tool_name.removeprefix(HANDOVER), None)
 
@@ -164,6 +164,8 @@ class TurnState:
     def _decided(self, event: k.ApprovalResolved) -> None:
         for tool_use_id, approval in self.standing.approvals.items():
             if approval.approval_id == event.approval_id:
+                if not event.approved:
+                    self.tools_used.pop(tool_use_id, None)
                 self.standing.approvals[tool_use_id] = ApprovalState(
                     approval_id=approval.approval_id,
                     args=approval.args if event.args is UNSET else event.args,

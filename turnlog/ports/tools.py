@@ -76,8 +76,11 @@ class ToolBox(Protocol):
         """
         ...
 
-    def check(self, call: ToolUse) -> None:
-        """Raises ToolError where a person's arguments do not fit the tool, or say who acts."""
+    def check(self, call: ToolUse) -> str:
+        """The call in words, with arguments that a person has changed.
+
+        Raises ToolError where they do not fit the tool, or say who acts.
+        """
         ...
 
 

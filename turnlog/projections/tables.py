@@ -170,8 +170,11 @@ def _decision(event: k.ApprovalResolved, place: dict[str, Any], entry: Stamped) 
         "decided_at": entry.envelope.time,
         "reason": event.reason,
     }
-    edited = {} if event.args is UNSET else {"args": _json(event.args)}
-    yield Write("approvals", row | edited, new=False, only_while="pending")
+    if event.args is not UNSET:
+        row["args"] = _json(event.args)
+    if event.description is not UNSET:
+        row["description"] = event.description
+    yield Write("approvals", row, new=False, only_while="pending")
 
 
 def _answered(event: k.ToolResult, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:

@@ -6,6 +6,7 @@ every tool that is not known to change nothing.
 
 import re
 from dataclasses import dataclass
+from string import Formatter
 from typing import Any
 
 import msgspec
@@ -72,6 +73,14 @@ def description(tool: Tool, args: dict[str, Any]) -> str:
     return _one_line(text, LONGEST_DESCRIPTION)
 
 
+class _Template(Formatter):
+    """Each argument as it is told without a template, unless the template says how."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        text = format(value, format_spec) if format_spec else _text(value)
+        return _one_line(text, LONGEST_VALUE)
+
+
 def _with_defaults(tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
     """Also what the model left to the tool, where we know its arguments."""
     if tool.arguments is None:
@@ -86,9 +95,7 @@ def _described(tool: Tool, args: dict[str, Any]) -> str:
         case None:
             return _plainly(tool.name, args)
         case str(template):
-            return template.format_map(
-                {n: _one_line(str(v), LONGEST_VALUE) for n, v in args.items()}
-            )
+            return _Template().vformat(template, (), args)
         case function:
             return function(args)
 

@@ -80,12 +80,13 @@ class ToolRunner:
         self._standing = standing or Standing()
         self._policy = policy or approval.Policy()
 
-    def check(self, call: ToolUse) -> None:
+    def check(self, call: ToolUse) -> str:
         tool = self._tool(call)
         if CLIENT_RESULT in call.args and not client_tools.is_one(tool):
             raise ToolError(NOT_THE_CLIENTS)
         tool.given(call.args, self._context_for(call.tool_use_id))
         tool.refuse_identity(call.args)
+        return approval.description(tool, call.args)
 
     async def run(self, calls: Sequence[ToolUse]) -> AsyncGenerator[Sequence[ToolOutput], None]:
         asked = [call for call in calls if self._must_ask(call)]

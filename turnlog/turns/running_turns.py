@@ -16,7 +16,7 @@ from turnlog.events import kinds as k
 from turnlog.events.base import Event
 from turnlog.events.ids import new_id
 from turnlog.pipeline import turn as pipeline
-from turnlog.pipeline.ending import ShuttingDown
+from turnlog.pipeline.ending import ShuttingDown, Withdrawn
 from turnlog.pipeline.parts import PartsFor
 from turnlog.ports import (
     Bus,
@@ -119,7 +119,7 @@ class RunningTurns:
             if not busy.waiting:
                 await self.heal(session_id)
             if busy.waiting or await self._gives_way(user_id, session_id, question):
-                await self.withdraw(user_id, session_id)
+                await self.withdraw(user_id, session_id, Withdrawn())
         try:
             earlier = await waits_already(self._store, session_id, question)
             if question.on_busy == "enqueue" or earlier is not None:
@@ -206,6 +206,7 @@ class RunningTurns:
             session = await self._store.get_session(turn.user_id, turn.session_id)
             question, state = await pipeline.resume(turn, self._store)
             watch, parts = self._live.prepared(live, session, question.roles)
+            parts.member(session.agent_id)  # or nothing is kept: nobody would go on with it
             drafts = unkept(turn, state)  # of agents that were writing when the process died
             state.index = max(state.index, drafts.index)
             await pipeline.deliver([*draft_events(drafts), state.from_outside(first)], state, parts)
@@ -214,8 +215,12 @@ class RunningTurns:
             self._live.rest(live)
             raise
 
-    async def withdraw(self, user_id: str, session_id: str) -> bool:
-        """End the turn that waits, and with it the questions that it waits for."""
+    async def withdraw(
+        self, user_id: str, session_id: str, because: asyncio.CancelledError | None = None
+    ) -> bool:
+        """End the turn that waits, and with it the questions that it waits for; without a reason,
+        because the user wants it.
+        """
         if (turn := await self.claim(user_id, session_id)) is None:
             return False
         live = self._live[turn.id]
@@ -225,7 +230,7 @@ class RunningTurns:
             question, state = await pipeline.resume(turn, self._store)
             _, parts = self._live.prepared(live, session, question.roles)
             parts = replace(parts, over=lambda state: None)  # it did not run
-            await pipeline.end(state, asyncio.CancelledError(), parts)
+            await pipeline.end(state, because or asyncio.CancelledError(), parts)
         except ContentErased:
             await self.give_up(turn)
         finally:

@@ -81,10 +81,13 @@ class Decisions:
         asker = approval.asked_by
         try:
             _refuse_late(approval)
+            resolved = _resolved(user.id, approval, decision)
             if decision.args is not None:
                 _refuse_change(approval, decision.args)
-                await self._check_edit(asker, approval, decision.args)
-            await self._resolve_anywhere(asker, approval, _resolved(user.id, approval, decision))
+                described = await self._check_edit(asker, approval, decision.args)
+                if decision.approved:
+                    resolved = replace(resolved, description=described)
+            await self._resolve_anywhere(asker, approval, resolved)
         except (AlreadyDecided, Forbidden) as refused:
             await self._record_refusal(user.id, approval, str(refused))
             raise
@@ -156,9 +159,9 @@ class Decisions:
         await self._turns.heal(approval.session_id)  # its process may have died
         return False
 
-    async def _check_edit(self, asker: str, approval: Approval, args: dict[str, Any]) -> None:
+    async def _check_edit(self, asker: str, approval: Approval, args: dict[str, Any]) -> str:
         try:
-            await check_edit(self._store, self._parts_for, asker, approval, args)
+            return await check_edit(self._store, self._parts_for, asker, approval, args)
         except ContentErased:
             await self._turns.withdraw(asker, approval.session_id)
             raise

@@ -8,27 +8,32 @@ from turnlog.events.rows.erasure import shown
 from turnlog.pipeline.parts import PartsFor
 from turnlog.ports import Approval, EventLog, Standing, Store, Turn
 from turnlog.ports.tools import CLIENT_RESULT, NOT_THE_CLIENTS
+from turnlog.projections import words
 
 PAGE = 100  # events that are read at once
+MOST_WORDS = 300  # characters, as of any question to a person
 
 
 async def check_edit(
     store: Store, parts_for: PartsFor, user_id: str, approval: Approval, args: dict[str, Any]
-) -> None:
-    """Raises BadInput where the tool would not take these arguments, and ContentErased where
-    nobody can tell who made the call.
+) -> str:
+    """The call in words, with these arguments.
+
+    Raises BadInput where the tool would not take them, and ContentErased where nobody can tell who
+    made the call.
     """
     session = await store.get_session(user_id, approval.session_id)
     parts = parts_for(session, lambda batch: None, None)  # the call was made: it is there
     if getattr(parts.engine, "checks_edits", False):
         if CLIENT_RESULT in args:  # which would be taken for a yes
             raise BadInput(NOT_THE_CLIENTS)
-        return  # it runs its tools itself, and they check what they are given
+        # It runs its tools itself, and they check what they are given.
+        return f"{approval.tool_name}: {words.call(args)}"[:MOST_WORDS]
     agent = parts.member(await _asker(store, user_id, approval))
     turn = Turn(id=approval.turn_id, session_id=session.id, user_id=user_id)
     call = k.ToolUse(tool_use_id=approval.tool_use_id, tool_name=approval.tool_name, args=args)
     try:
-        (await parts.tools_for(agent, turn, Standing())).check(call)
+        return (await parts.tools_for(agent, turn, Standing())).check(call)
     except ToolError as error:
         raise BadInput(str(error)) from None
 

@@ -13,5 +13,6 @@ test.each([
   [failed("User rejected", true), "refused"],
   [failed("Nobody answered in time, so this was not done.", true), "refused"],
   [failed("Stopped by the user.", true), "cut"],
+  [failed("The user sent another message instead.", true), "cut"],
   [failed("The server stopped before this tool answered."), "cut"],
 ])("%o", (call, outcome) => expect(outcomeOf(call, true)).toBe(outcome));

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from chatkit import types as c
 from chatkit.actions import ActionConfig
 from chatkit.widgets import Button, Card, Row, Text
+from msgspec import UNSET
 
 from turnlog.events import kinds as k
 from turnlog.transports.protocols import reading, telling
@@ -179,12 +180,12 @@ def tool_workflow(call: k.ToolUse, result: k.ToolResult | None) -> Any:
 
 
 def approval_card(asked: k.ApprovalRequested, decision: k.ApprovalResolved | None) -> Any:
-    text = Text(value=asked.description)
     if decision is not None:
+        what = asked.description if decision.description is UNSET else decision.description
         who = f"{WORDS[decision.approved]} by {decision.decided_by}"
-        return Card(children=[text, Text(value=who, color="secondary")])
+        return Card(children=[Text(value=what), Text(value=who, color="secondary")])
     buttons = [_button("Allow", asked, approved=True), _button("Reject", asked, approved=False)]
-    return Card(children=[text, Row(children=[*buttons])])
+    return Card(children=[Text(value=asked.description), Row(children=[*buttons])])
 
 
 def _button(label: str, asked: k.ApprovalRequested, *, approved: bool) -> Any:
