@@ -3,8 +3,9 @@
 import pytest
 from hostile_model import MESSAGE, USAGE, end, frame, head, hostile, text
 
-from turnlog import create_app
+from turnlog import Decision, create_app
 from turnlog.config import Settings
+from turnlog.errors import NotFound
 from turnlog.ports import Agent
 from turnlog.projections import tables
 from turnlog.projections.proof import prove
@@ -55,6 +56,28 @@ async def test_a_nul_of_a_model_is_kept(kind, tmp_path):
 @pytest.mark.slow
 async def test_a_nul_of_a_model_is_kept_by_postgres(database):
     await keeps_a_nul(PostgresStore(database))
+
+
+async def knows_no_id_with_a_nul(store):
+    """A client may send it in a body or over a socket, and a model as an argument of a tool."""
+    async with create_app([Agent("a")], settings=Settings(), store=store) as app:
+        session = (await app.create_session(USER)).id
+        with pytest.raises(NotFound):
+            await app.run_turn("Hi", session_id=N, user_id=USER)
+        with pytest.raises(NotFound):
+            await app.answer_approval(USER, N, Decision(approved=True))
+        turn = await app.run_turn("Hi", session_id=session, user_id=USER, files=[N])
+        assert not turn.success and not turn.events
+
+
+@pytest.mark.parametrize("kind", [MemoryStore, SqliteStore], ids=["memory", "sqlite"])
+async def test_no_id_has_a_nul(kind, tmp_path):
+    await knows_no_id_with_a_nul(kind(tmp_path) if kind is SqliteStore else kind())
+
+
+@pytest.mark.slow
+async def test_no_id_has_a_nul_in_postgres(database):
+    await knows_no_id_with_a_nul(PostgresStore(database))
 
 
 def test_a_call_whose_id_has_a_nul_gets_an_id_of_ours():

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import asyncpg
 import greenlet
 
-from turnlog.errors import MessageIdTaken
+from turnlog.errors import MessageIdTaken, NotFound
 from turnlog.events.rows.record import Record
 from turnlog.stores.postgres.appending import appended, parted
 from turnlog.stores.postgres.statements import SQL, numbered
@@ -49,6 +49,8 @@ class StepConnection:
             return Rows(_wait_for(self._connection.fetch(text, *arguments)))
         except asyncpg.IntegrityConstraintViolationError as error:
             raise Conflict(str(error)) from error
+        except asyncpg.CharacterNotInRepertoireError as error:  # NUL: what is written was checked
+            raise NotFound("No id has a NUL character in it.") from error
 
     def tuples(self, sql: str, values: Mapping[str, Any], /) -> Sequence[Any]:
         return [*self.execute(sql, values)]
