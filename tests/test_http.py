@@ -1,6 +1,7 @@
 """HTTP: every answer is what was asked for or a problem document, and nothing is half done."""
 
 import asyncio
+import json
 import time
 
 import jwt
@@ -120,6 +121,17 @@ async def test_the_front_page_and_the_health_check_answer(monkeypatch):
     async with served() as server:
         assert "turnlog runs" in (await server.http.get("/")).text
         assert (await server.http.get("/healthz")).json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize("most", [200_000, 1_500_000])
+async def test_the_longest_question_is_taken_however_its_json_is_escaped(most):
+    async with served(Reply("Long."), max_characters=most) as server:
+        session = await server.session()
+        body = json.dumps({"message": "😀" * most})
+        assert len(body) > 12 * most  # as `json.dumps` escapes them
+        path = f"/api/sessions/{session}/messages"
+        response = await server.http.post(path, content=body, headers=JSON | STREAM)
+        assert events(response)[0]["content"] == "😀" * most
 
 
 # what does not

@@ -156,6 +156,16 @@ async def test_after_a_restart_a_cursor_of_mid_turn_is_told_to_reload(transport)
         assert invariants.broken([*seen, *shown], log) == []
 
 
+@pytest.mark.filterwarnings("ignore:Sending a large body")  # aiohttp, of its own client
+@BOTH
+async def test_the_longest_question_fits_a_packet_of_a_client_that_escapes_it(transport):
+    async with served(Reply("Long.")) as server, tab(server.url, transports=[transport]) as one:
+        session = await server.session()
+        await one.join(session)
+        await one.ask("chat:message", {"sessionId": session, "message": "😀" * 200_000})
+        assert (await one.until("complete"))[-1]["reason"] == "success"
+
+
 # hung up on
 
 

@@ -286,6 +286,10 @@ class Turnlog(RunsTurns):
         return self._following.turn(user_id, turn, give=give)
 
     @property
+    def most_characters(self) -> int:
+        return self.settings.max_characters
+
+    @property
     def timezone(self) -> tzinfo:
         return zone(self.settings.timezone)
 

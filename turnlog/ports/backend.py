@@ -89,6 +89,11 @@ class Backend(Protocol):
         ...
 
     @property
+    def most_characters(self) -> int:
+        """Of one question."""
+        ...
+
+    @property
     def raw(self) -> RawLog: ...
 
     @property

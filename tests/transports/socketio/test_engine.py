@@ -40,7 +40,7 @@ async def test_the_first_packet_says_what_the_client_has_to_know(transport, upgr
             "upgrades": upgrades,
             "pingInterval": 25_000,
             "pingTimeout": 20_000,
-            "maxPayload": 1_000_000,
+            "maxPayload": 2_500_000,
         }
 
 

@@ -15,7 +15,6 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from turnlog.transports.http.request import MOST_BYTES
 from turnlog.transports.socketio import packets, polling
 from turnlog.transports.socketio.connection import Connection
 from turnlog.transports.socketio.waiting import Waiting
@@ -134,7 +133,11 @@ class Engine:
         sid = secrets.token_urlsafe(15)
         connection = self.connections[sid] = Connection(sid, self)
         opened = packets.opened(
-            sid, upgrades=upgrades, ping_every=PING_EVERY, pong_within=PONG_WITHIN, most=MOST_BYTES
+            sid,
+            upgrades=upgrades,
+            ping_every=PING_EVERY,
+            pong_within=PONG_WITHIN,
+            most=packets.MOST_BYTES,
         )
         connection.put(opened)
         self._strangers.add(connection)

@@ -30,6 +30,10 @@ PROBE = "2probe"  # a ping of Engine.IO, over a websocket that is tried out
 PINGED, CLOSED, DONE = Parcel(b"2"), Parcel(b"1"), Parcel(b"6")
 PROBED, DISCONNECTED = Parcel(b"3probe"), Parcel(b"41")
 
+# Of one, or of a body of several: a question of 200,000 characters, each escaped by a client as
+# two surrogates, and what stands around it.
+MOST_BYTES = 2_500_000
+
 
 class NoPacket(Exception):
     """The client does not speak the protocol."""

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from turnlog.net import TooMuch
-from turnlog.transports.http.request import MOST_BYTES, SLOWEST_BODY
+from turnlog.transports.http.request import SLOWEST_BODY
 from turnlog.transports.socketio import packets
 from turnlog.transports.socketio.connection import Connection
 from turnlog.transports.websocket.frames import MOST_OF_A_STRANGER, Parcel
@@ -92,14 +92,14 @@ async def _packets(connection: Connection, receive: Receive) -> list[str]:
     """What the body says. Raises TimeoutError also where the connection is over before it."""
     try:
         async with asyncio.timeout(SLOWEST_BODY) as connection.reading:
-            most = MOST_BYTES if connection.is_known else MOST_OF_A_STRANGER
+            most = packets.MOST_BYTES if connection.is_known else MOST_OF_A_STRANGER
             body = await _body(receive, most)
     finally:
         connection.reading = None
-    packets = body.decode().split(BETWEEN)
-    if len(packets) > MOST_PACKETS:
+    texts = body.decode().split(BETWEEN)
+    if len(texts) > MOST_PACKETS:
         raise TooMuch
-    return packets
+    return texts
 
 
 async def _body(receive: Receive, most: int) -> bytes:

@@ -22,7 +22,6 @@ from turnlog.transports import problem
 from turnlog.transports.access.auth import Auth
 from turnlog.transports.access.limits import Limits
 from turnlog.transports.access.origins import Door, is_same_site, welcome
-from turnlog.transports.http.request import MOST_BYTES
 from turnlog.transports.socketio import packets, requests
 from turnlog.transports.socketio.client import Client, Parcels
 from turnlog.transports.socketio.connection import Connection
@@ -78,8 +77,8 @@ class Sockets:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        if int(headers.get(b"content-length", 0)) > MOST_BYTES:
-            detail = f"The body is larger than {MOST_BYTES} bytes."
+        if int(headers.get(b"content-length", 0)) > packets.MOST_BYTES:
+            detail = f"The body is larger than {packets.MOST_BYTES} bytes."
             refused = problem.response(413, "Too large", detail, "too_large")
             await refused(scope, receive, send)
             return

@@ -13,7 +13,7 @@ WHOLE = 0x80  # the bit of a message's last frame
 NORMAL, PROTOCOL_ERROR, NO_CODE, ABNORMAL = 1000, 1002, 1005, 1006
 BAD_TEXT, TOO_MANY, TOO_LARGE, BUG, RESTART = 1007, 1008, 1009, 1011, 1012
 
-MOST_BYTES = 1_100_000  # of a client's message: the largest question, and its packet
+MOST_BYTES = 2_600_000  # of a client's message: the largest packet of Socket.IO
 MOST_OF_A_STRANGER = 65_536  # bytes, before it has said who it is: a token is smaller
 
 

@@ -13,11 +13,12 @@ from turnlog.events.cursor import Cursor, parse
 from turnlog.ports import Backend, Give, InLine, Question
 from turnlog.projections.proof import prove
 from turnlog.transports import splicing, sse, wire
-from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.http.request import MOST_BYTES, UserRequest, json_response
 from turnlog.transports.http.resources import audit
 
 MOST_EVENTS = 1000  # of one page
 IN_LINE = ' Or send it with "onBusy": "enqueue": then it waits in line.'
+ESCAPED = 12  # bytes of JSON for one character: two surrogates, as in "\\ud83d\\ude00"
 ALIVE_EVERY = 10.0  # seconds: what a stream shows while its message waits in line
 BEGINNING = "-1.-1"  # the cursor of a session in which nothing has happened
 
@@ -35,7 +36,7 @@ class NewMessage(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fi
 
 async def send(request: UserRequest) -> Response:
     """The answer streams until `complete` or `error`, also while a person must decide."""
-    question = Question(**msgspec.structs.asdict(await request.body(NewMessage)))
+    question = await _question(request)
     backend, user_id = request.backend, request.user.id
     try:
         accepted = await backend.accept(request.user, request.id("session_id"), question)
@@ -75,7 +76,7 @@ async def _when_begun(
 
 async def estimate(request: UserRequest) -> Response:
     """What a message would cost, before it is sent."""
-    question = Question(**msgspec.structs.asdict(await request.body(NewMessage)))
+    question = await _question(request)
     session_id = request.id("session_id")
     return json_response(await request.backend.estimates.of(request.user, session_id, question))
 
@@ -145,6 +146,12 @@ async def verify(request: UserRequest) -> Response:
         "ok": proof.ok,
     }
     return json_response(answer)
+
+
+async def _question(request: UserRequest) -> Question:
+    """Its JSON may have as many bytes as the longest question takes, however it is escaped."""
+    most = MOST_BYTES + ESCAPED * request.backend.most_characters
+    return Question(**msgspec.structs.asdict(await request.body(NewMessage, most)))
 
 
 def _after(request: UserRequest) -> Cursor | None:
