@@ -81,6 +81,20 @@ async def test_a_task_can_be_made_of_it_and_callbacks_are_told():
         assert gathered.text == "Two."
 
 
+@pytest.mark.parametrize("how", ["await", "iterate"])
+async def test_an_async_callback_is_awaited_before_the_next_event(how):
+    told = []
+
+    async def async_callback(event):
+        await asyncio.sleep(0)
+        told.append(event.type)
+
+    async with writing(Reply("One.")) as (app, _):
+        run = app.run_turn("Hi", on_event=async_callback)
+        seen = (await run).events if how == "await" else [event async for event in run]
+        assert told == [event.type for event in seen]
+
+
 async def test_nothing_begins_until_it_is_awaited():
     async with writing() as (app, sim):
         run = app.run_turn("Hi")
@@ -125,3 +139,11 @@ async def test_a_forgotten_await_is_named():
         with pytest.raises(AttributeError, match="'TurnRun' object has no attribute 'colour'"):
             run.colour  # noqa: B018 - to ask is what is tested
         assert (await run).text == "Hello."
+
+
+@pytest.mark.parametrize("options", [{"file_ids": ["f"]}, {"mood": "good"}])
+async def test_an_option_that_is_not_there_leaves_no_session_behind(options):
+    async with writing() as (app, _):
+        with pytest.raises(TypeError):
+            await app.run_turn("Hi", user_id="alice", **options)
+        assert await app.store.list_sessions("alice", limit=10) == []

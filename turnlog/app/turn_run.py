@@ -3,8 +3,11 @@
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import fields, replace
+from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 from turnlog.errors import BadInput, ConfigError, NotFound
 from turnlog.events import kinds as k
@@ -65,6 +68,7 @@ class TurnEvent:
 
 
 Begun = StartedTurn | TurnResult  # a result: it was refused, and nothing began
+OnEvent = Callable[[TurnEvent], object]  # what it returns is awaited, if it can be
 
 
 class TurnRun(Coroutine[Any, Any, TurnResult]):
@@ -78,7 +82,7 @@ class TurnRun(Coroutine[Any, Any, TurnResult]):
         self._app = app
         self._user_id = user_id
         self._start = start
-        self._on_event: Callable[[TurnEvent], None] | None = None
+        self._on_event: OnEvent | None = None
         self._awaiting: Coroutine[Any, Any, TurnResult] | None = None
         self.result: TurnResult | None = None  # when the iteration is over
 
@@ -91,8 +95,8 @@ class TurnRun(Coroutine[Any, Any, TurnResult]):
                 raise AttributeError(f"run_turn must be awaited. {what}")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def telling(self, on_event: Callable[[TurnEvent], None] | None) -> "TurnRun":
-        """Call this with each event, too."""
+    def telling(self, on_event: OnEvent | None) -> "TurnRun":
+        """Call this with each event, too, and wait for it where it is async."""
         self._on_event = on_event
         return self
 
@@ -109,10 +113,8 @@ class TurnRun(Coroutine[Any, Any, TurnResult]):
             async for batch in batches:
                 for live in batch:
                     seen.append(live.entry)
-                    event = TurnEvent(live.entry)
-                    if self._on_event is not None:
-                        self._on_event(event)
-                    yield event
+                    await self._tell(live.entry)
+                    yield TurnEvent(live.entry)
         await self._app._turns.rest(turn.turn_id)
         self.result = self._app._outcome(turn, seen)
 
@@ -145,11 +147,16 @@ class TurnRun(Coroutine[Any, Any, TurnResult]):
         if isinstance(turn, TurnResult):
             return turn
         is_at_rest = app._turns.is_at_rest
-        on_event = self._on_event
-        on_entry = (lambda entry: on_event(TurnEvent(entry))) if on_event is not None else None
-        events = await app._following.events(user_id, turn, is_at_rest, on_entry)
+        events = await app._following.events(user_id, turn, is_at_rest, self._tell)
         await app._turns.rest(turn.turn_id)
         return app._outcome(turn, events)
+
+    async def _tell(self, entry: Stamped) -> None:
+        if self._on_event is None:
+            return
+        told = self._on_event(TurnEvent(entry))
+        if isawaitable(told):
+            await told
 
 
 class _App(Protocol):
@@ -183,7 +190,7 @@ class RunsTurns:
         user_id: str = LOCAL_USER,
         roles: Sequence[str] = (),
         agent: str | None = None,
-        on_event: Callable[[TurnEvent], None] | None = None,
+        on_event: OnEvent | None = None,
         files: Sequence[str | Path] = (),
         **options: Any,
     ) -> TurnRun:
@@ -192,11 +199,14 @@ class RunsTurns:
 
         Without a session a new one is made, for `agent` if one is named. `roles` are the user's.
         `files` are ids, or paths to upload; one that is not the user's is denied, and nothing is
-        asked. `options` are those of a question: enable_thinking, thinking_budget, request_id,
-        on_busy.
+        asked. `on_event` is called with each event, async or not. `options` are those of a
+        question: enable_thinking, thinking_budget, request_id, on_busy.
         """
         if session_id is not None and agent is not None:
             raise BadInput("A session has its agent: name the session or the agent, not both.")
+        if "file_ids" in options:
+            raise TypeError("run_turn takes ids of files as 'files', not as 'file_ids'.")
+        bare = Question(message=prompt, **options)  # what it cannot hold is refused before all else
 
         async def start() -> Begun:
             if self._open is None:
@@ -207,8 +217,8 @@ class RunsTurns:
                 file_ids = await self.files.ids(user_id, session, files)
             except NotFound as denied:
                 return refused(session, denied)
-            question = Question(message=prompt, file_ids=file_ids, **options)
-            started: StartedTurn = await self.start_turn(user, session, question)
+            asked = msgspec.structs.replace(bare, file_ids=file_ids)
+            started: StartedTurn = await self.start_turn(user, session, asked)
             return started
 
         return TurnRun(self, user_id, start()).telling(on_event)

@@ -170,7 +170,7 @@ class Following:
         user_id: str,
         started: StartedTurn,
         is_at_rest: IsAtRest,
-        on_event: Callable[[Stamped], None] | None,
+        on_event: Callable[[Stamped], Awaitable[None]],
     ) -> list[Stamped]:
         """All events of a turn until it is at rest; `on_event` gets each when it comes."""
         events: list[Stamped] = []
@@ -178,8 +178,7 @@ class Following:
             async for batch in batches:
                 for live in batch:
                     events.append(live.entry)
-                    if on_event is not None:
-                        on_event(live.entry)
+                    await on_event(live.entry)
         return events
 
     # inside
