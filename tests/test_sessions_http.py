@@ -275,6 +275,18 @@ async def test_whoever_is_not_signed_in_learns_nothing_about_agents_and_tools():
         is_problem(wrong, 401, "unauthorized")
 
 
+async def test_only_an_operator_is_told_where_things_lie(monkeypatch):
+    monkeypatch.setattr("turnlog.transports.http.site.built", dict)  # no web UI
+    async with served(secret=SECRET) as server:
+        told = (await server.http.get("/api/config", headers=as_user("alice"))).json()
+        assert told["store"] == "Memory" and told["sequencer"] and "address" not in told
+        told = (
+            await server.http.get("/api/config", headers=as_user("root", roles=["admin"]))
+        ).json()
+        assert told["store"] == "Memory (memory:)" and told["address"]
+        assert "memory:" not in (await server.http.get("/")).text
+
+
 # what goes on in a session, and what it is called
 
 

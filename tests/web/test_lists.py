@@ -100,3 +100,12 @@ async def test_a_search_that_found_nothing_does_not_ask_to_search(browser):
         await one.page.get_by_text("Nothing found. Enter searches everything.").wait_for()
         await one.page.keyboard.press("Enter")
         await one.page.get_by_text("Nothing found.", exact=True).wait_for()
+
+
+async def test_the_page_says_which_model_store_and_sequencer_are_in_use(browser):
+    async with office() as here, tab(browser, here.url) as one:
+        await one.go("/")
+        await one.page.get_by_role("button", name="Keys").click()
+        told = one.page.get_by_role("dialog")
+        for words in (here.app.settings.model, "Memory (memory:)", "number and row in one step"):
+            await told.get_by_text(words).wait_for()

@@ -304,17 +304,23 @@ class Turnlog(RunsTurns):
         ]
         return for_clients.settings(self.settings) | {"agents": agents}
 
-    def describe(self) -> dict[str, Any]:
-        connections = {"connections": ", ".join(map(str, self._connections))}
-        return {
+    def describe(self, *, places: bool = True) -> dict[str, Any]:
+        kind = type(self.store).__name__.removesuffix("Store")
+        facts = {
             "model": self.settings.model + (" (simulated)" if self.settings.simulated else ""),
-            "store": f"{type(self.store).__name__.removesuffix('Store')} ({self.store.url})",
+            "store": f"{kind} ({self.store.url})" if places else kind,
             "bus": type(self.bus).__name__.removesuffix("Bus"),
             "sequencer": getattr(self.store, "sequencer", "the store: number and row in one step"),
             "agents": ", ".join(self._agents),
-            **(connections if self._connections else {}),
+        }
+        if not places:
+            return facts
+        where = {
+            "connections": ", ".join(map(str, self._connections)),
             "address": self.address,
-        } | ({"mcp": self._mcp.describe()} if self._mcp else {})
+            "mcp": self._mcp.describe() if self._mcp else "",
+        }
+        return facts | {name: words for name, words in where.items() if words}
 
     async def examine(self) -> dict[str, tuple[bool, str]]:
         """Ask the model, the MCP servers and the connections whether they answer. No turn runs,

@@ -208,6 +208,9 @@ class Backend(Protocol):
         """
         ...
 
-    def describe(self) -> dict[str, Any]:
-        """What runs here: model, store, agents, simulated or not."""
+    def describe(self, *, places: bool = True) -> dict[str, Any]:
+        """What runs here: model, store, sequencer, agents, simulated or not.
+
+        `places`: also folders, addresses and servers of others, which only an operator is told.
+        """
         ...

@@ -82,7 +82,7 @@ MESSAGES = f"{SESSION}/messages"
 FILE = "/api/files/{file_id}"
 # fmt: off
 ROUTES: tuple[Route, ...] = (
-    Route("GET",   "/",             "none", status.welcome, "What runs here.", "A page."),
+    Route("GET",   "/",             "guest", status.welcome, "What runs here.", "A page."),
     Route("GET",   "/docs",         "none", docs,           "This document, to read.", "A page."),
     Route("GET",   "/openapi.json", "none", describe,       "This document.", "OpenAPI 3.1."),
     Route("GET",   "/healthz",      "none", status.health,  "The process lives.", "{status}"),

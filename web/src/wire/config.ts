@@ -25,6 +25,8 @@ export interface Property {
 
 export interface Config {
   model: string;
+  store: string;
+  sequencer: string; // what numbers the events of a log
   simulated: boolean;
   agents: AgentInfo[];
   limits: { maxCharacters: number; [name: string]: number };

@@ -10,8 +10,8 @@ from turnlog.transports.http.request import NOBODY, UserRequest, json_response
 
 
 async def welcome(request: UserRequest) -> Response:
-    """The page at `/` until the web UI is there: what runs, and what to try."""
-    facts = request.backend.describe()
+    """The page at `/` until the web UI is there: what runs, for its operator, and what to try."""
+    facts = request.backend.describe() if request.user.admin else {}
     rows = "".join(
         f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
         for name, value in facts.items()
@@ -32,12 +32,14 @@ async def ready(request: UserRequest) -> Response:
 
 
 async def config(request: UserRequest) -> Response:
-    """Whoever is not signed in is told that, and nothing about agents, tools and the store."""
+    """Whoever is not signed in is told that, and nothing about agents, tools and the store.
+    Where things lie is the operator's business: no other user sees a folder or an address.
+    """
     backend, user = request.backend, request.user
     if user == NOBODY:
         simulated = backend.config(user)["simulated"]
         return json_response({"user": None, "simulated": simulated})
-    facts = backend.describe() | backend.config(user)
+    facts = backend.describe(places=user.admin) | backend.config(user)
     who = {"id": user.id, "roles": sorted(user.roles)}
     return json_response(facts | {"user": who, "internalPrefixes": RESERVED_PREFIXES})
 
