@@ -90,6 +90,14 @@ def test_token_refuses_what_cannot_be_a_role(capsys, monkeypatch):
     assert "' finance' cannot be a role" in err
 
 
+@pytest.mark.parametrize("user", ["x" * 201, "tab\there"])
+def test_token_refuses_a_user_whose_token_the_server_would_refuse(capsys, monkeypatch, user):
+    monkeypatch.setenv("TURNLOG_AUTH_SECRET", "s" * 32)
+    code, out, err = run(capsys, "token", "--user", user)
+    assert (code, out) == (2, "")
+    assert "printable text of 1 to 200 characters" in err
+
+
 def test_token_needs_a_secret(capsys):
     code, _, err = run(capsys, "token", "--user", "alice")
     assert code == 2
@@ -126,6 +134,13 @@ def test_replay_prints_a_line_for_each_event(capsys, data):
 def test_replay_stops_after_the_given_number(capsys, data):
     _, out, _ = run(capsys, "replay", "s", "--to", "0", data)
     assert out.splitlines() == ["    0 12:00:00  User         user      Look."]
+
+
+@pytest.mark.parametrize("speed", ["-1", "nan", "inf"])
+def test_replay_refuses_a_speed_that_is_none(capsys, data, speed):
+    code, out, err = run(capsys, "replay", "s", "--speed", speed, data)
+    assert (code, out) == (2, "")
+    assert "'--speed' must be 0 or more" in err
 
 
 # export

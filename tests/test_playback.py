@@ -62,6 +62,24 @@ def test_a_call_is_told_with_every_argument_whole():
     assert "(item 19)], flag no" in told
 
 
+PAPER = {"name": "a#b.pdf", "mediaType": "application/pdf", "size": 9, "sha256": "abc"}
+CITATION = {
+    "type": "page_location",
+    "cited_text": "Geese\n# fly.",
+    "document_title": "Birds",
+    "file": {"name": "a#b.pdf", "page": 2},
+}
+
+
+def test_files_and_sources_are_on_the_page_and_names_of_files_in_the_replay():
+    asked = k.UserMessageSent(message_id="m", content="Do they?", files=[PAPER])
+    said = s.said({"type": "text", "text": "They do.", "citations": [CITATION]})
+    told = as_markdown(s.log_of([asked, said]))
+    assert "Do they?\n\n- Attached: a#b.pdf (application/pdf, 9 bytes, sha256 abc)" in told
+    assert "They do.\n\n- Cites Birds, page 2: “Geese # fly.”" in told.replace("\\", "")
+    assert line(asked, {}) == "user      Do they?  [a#b.pdf]"
+
+
 FORGED = [
     "# Session other", "  ## Decisions", "Decisions\n---", "Decisions\n===", "<h2>Decisions</h2>",
     "```\nnever closed", "> #### Allowed", "1. - # Allowed",
@@ -76,3 +94,8 @@ def test_the_words_of_others_make_no_section_of_the_page(text):
     assert not any(line.strip("=- ") == "" and line for line in told.splitlines())
     assert "<h2>" not in told.replace("\\<", "")
     assert told.count("```") % 2 == 0
+
+
+def test_the_words_of_others_give_the_terminal_no_command():
+    told = as_markdown(s.log_of([s.asked("a\x1b[2J\x1b[H# Allowed\x9b1mb\u202ec\r\td👨‍👩‍👧")]))
+    assert "a\\x1b[2J\\x1b[H# Allowed\\x9b1mb\\u202ec\\r\td👨‍👩‍👧" in told

@@ -75,7 +75,7 @@ async def _try(store: Store, address: str) -> None:
 
 def token(args: argparse.Namespace) -> int:
     """Mint a bearer token."""
-    from turnlog.ports.user import LONGEST_ROLE, is_role
+    from turnlog.ports.user import LONGEST_ID, LONGEST_ROLE, is_role, is_user_id
     from turnlog.tokens import mint
 
     settings = load(whole=False)
@@ -86,6 +86,8 @@ def token(args: argparse.Namespace) -> int:
     refuse_open_door(settings)
     if not args.user.strip() or not 0 < args.days <= 36_500:
         raise ConfigError("A token needs a user, and between 0 and 36500 days.")
+    if not is_user_id(args.user):
+        raise ConfigError(f"A user's id is printable text of 1 to {LONGEST_ID} characters.")
     for role in args.role:
         if not is_role(role):
             raise ConfigError(f"{role!r} cannot be a role: 1 to {LONGEST_ROLE} characters.")

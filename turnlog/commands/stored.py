@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import math
 from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 
@@ -170,6 +171,9 @@ def _say_claims(evidence: Evidence) -> int:
 def replay(args: argparse.Namespace) -> int:
     """Play a session back in the terminal."""
     from turnlog.terminal.replay import play
+
+    if not 0 <= args.speed < math.inf:
+        raise ConfigError(f"'--speed' must be 0 or more, not {args.speed}.")
 
     async def run(store: Store) -> int:
         await play(await log_of(store, args.session), say, to=args.to, speed=args.speed)

@@ -7,6 +7,7 @@ ADMIN = "admin"
 AUDITOR = "auditor"
 MOST_ROLES = 100
 LONGEST_ROLE = 100  # characters
+LONGEST_ID = 200  # characters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,12 @@ class User:
     def auditor(self) -> bool:
         """Whether the user may read anybody's log. Admins may."""
         return self.admin or AUDITOR in self.roles
+
+
+def is_user_id(name: Any) -> bool:
+    """Whether a user can have this id. What is not printable, such as half a surrogate pair, no
+    store can write."""
+    return isinstance(name, str) and 0 < len(name) <= LONGEST_ID and name.isprintable()
 
 
 def is_role(name: Any) -> bool:

@@ -1,10 +1,11 @@
 """A session as a file: every event for programs, or a page for an auditor.
 
-Every heading on the page is ours. No text of a user, a model or a tool can look like one.
+Every heading on the page is ours. No text of a user, a model or a tool can look like one, nor give
+an auditor's terminal a command.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +13,7 @@ import msgspec
 
 from turnlog.events import kinds as k
 from turnlog.events.base import Stamped
+from turnlog.events.content import Citation
 from turnlog.projections import words as wording
 from turnlog.terminal.replay import price
 from turnlog.transports import wire
@@ -20,6 +22,8 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 # Text of others that would begin a heading, also in a quote or a list, or an HTML tag.
 _HEADING = re.compile(r"^((?:[ \t>]|[*+-][ \t]|\d{1,9}[.)][ \t])*)(#|=+[ \t]*$|-+[ \t]*$)", re.M)
 _TAG = re.compile(r"<(?=[a-z/!?])", re.I)
+# What a terminal obeys, such as to clear its screen, and what turns text around.
+_COMMAND = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})", re.M)
 
 
@@ -45,7 +49,8 @@ def as_markdown(log: Sequence[Stamped]) -> str:
         if not entry.envelope.internal or isinstance(entry.event, k.ClaimUnfounded)
     ]
     sections = [_section(entry, questions) for entry in shown]
-    return "\n\n".join(filter(None, [_summary(shown), _decisions(shown, questions), *sections]))
+    page = "\n\n".join(filter(None, [_summary(shown), _decisions(shown, questions), *sections]))
+    return _COMMAND.sub(lambda found: repr(found[0])[1:-1], page)
 
 
 def _summary(log: Sequence[Stamped]) -> str:
@@ -89,16 +94,17 @@ def _cell(text: str) -> str:
 
 def _section(entry: Stamped, questions: wording.Asked) -> str:
     match entry.event:
-        case k.UserMessageSent(content=content):
-            return f"## User, {entry.envelope.time}\n\n{_contained(content)}"
+        case k.UserMessageSent(content=content, files=files):
+            head = f"## User, {entry.envelope.time}"
+            return "\n\n".join([head, _contained(content), *_list(map(_file, files))])
         case k.Thinking(content=content) if content:
             return "\n".join(f"> {each}" for each in _contained(content).splitlines())
-        case k.Message(content=content, stop_reason=reason, cost_usd=cost) if (
+        case k.Message(content=content, stop_reason=reason, cost_usd=cost) as message if (
             content or reason != "tool_use"
         ):
-            return (
-                f"### {entry.envelope.agent.name} ({reason}{price(cost)})\n\n{_contained(content)}"
-            )
+            head = f"### {entry.envelope.agent.name} ({reason}{price(cost)})"
+            sources = _list(map(_citation, message.citations))
+            return "\n\n".join([head, _contained(content), *sources])
         case k.ToolUse(tool_name=name, args=args):
             return f"#### Tool `{name}`\n\n{_fenced(args)}"
         case k.ToolResult(success=success, result=result, error=error, in_doubt=in_doubt):
@@ -114,6 +120,25 @@ def _section(entry: Stamped, questions: wording.Asked) -> str:
         case k.Error(error=error):
             return f"#### Error\n\n{_contained(error)}"
     return ""
+
+
+def _list(lines: Iterable[str]) -> list[str]:
+    """The lines as one paragraph; none: no paragraph."""
+    listed = "\n".join(f"- {' '.join(_contained(line).split())}" for line in lines)
+    return [listed] if listed else []
+
+
+def _file(facts: dict[str, Any]) -> str:
+    about = f"{facts.get('mediaType')}, {facts.get('size')} bytes, sha256 {facts.get('sha256')}"
+    return f"Attached: {facts.get('name')} ({about})"
+
+
+def _citation(citation: Citation) -> str:
+    file = citation.get("file") or {}
+    title = citation.get("document_title") or citation.get("title") or file.get("name")
+    page = f"page {file['page']}" if file.get("page") else None
+    source = ", ".join(filter(None, [title, page, citation.get("url")])) or "a source"
+    return f"Cites {source}: “{citation.get('cited_text', '')}”"
 
 
 def _contained(text: str) -> str:

@@ -50,8 +50,9 @@ def line(event: Event, questions: wording.Asked) -> str:
 
 def _line(event: Event, questions: wording.Asked) -> tuple[str, str]:
     match event:
-        case k.UserMessageSent(content=content):
-            return "user", content
+        case k.UserMessageSent(content=content, files=files):
+            names = ", ".join(str(file.get("name")) for file in files)
+            return "user", f"{content}  [{names}]" if names else content
         case k.Thinking(content=content, redacted=redacted):
             return "thinking", "(redacted)" if redacted else content
         case k.Message(content=content, stop_reason=reason, cost_usd=cost):

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from turnlog.errors import ConfigError, Unauthorized
 from turnlog.ports import ADMIN, User, roles_of
+from turnlog.ports.user import LONGEST_ID
 from turnlog.transports.access.jwks import ALGORITHMS, Issuer, KeyName, ProviderKeys
 
 if TYPE_CHECKING:  # with its cryptography it takes a while, and a server alone needs none
     import jwt
 
 LOCAL_USER = "local"
-MOST_CHARACTERS = 200  # of a user's id
+MOST_CHARACTERS = 200  # of a reason
 MOST_TOKEN = 16_384  # characters
 QUIET = 60.0  # seconds until the log has a reason of the same kind again: anybody may send tokens
 _LEEWAY = 10  # seconds that clocks may differ
@@ -165,8 +166,8 @@ def _key_name(token: str) -> KeyName:
 
 def _subject(claims: dict[str, Any]) -> str:
     subject = claims["sub"]
-    if not isinstance(subject, str) or not 0 < len(subject) <= MOST_CHARACTERS:
-        raise Unauthorized(f"The token's 'sub' must be text of 1 to {MOST_CHARACTERS} characters.")
+    if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_ID:
+        raise Unauthorized(f"The token's 'sub' must be text of 1 to {LONGEST_ID} characters.")
     if not subject.isprintable():  # half a surrogate pair, say, which no store can write
         raise _Refused("sub", "its 'sub' has characters that cannot be shown")
     return subject
