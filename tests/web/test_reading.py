@@ -1,4 +1,4 @@
-"""Those who read from right to left, and those who read on paper."""
+"""Those who read from right to left, those who read on paper, and those who listen."""
 
 import io
 
@@ -51,7 +51,7 @@ async def test_a_printed_conversation_is_whole_and_black_on_white(browser):
         for n in range(len(says)):
             await here.app.run_turn(f"Question {n}", session_id=session, user_id=USER)
         await one.go(f"/s/{session}")
-        await one.page.get_by_text("Answer 59.").wait_for()
+        await one.page.locator(".answer", has_text="Answer 59.").wait_for()
         assert await one.page.get_by_text("Answer 0.").count() == 0  # only what is in view is drawn
         pages = pypdfium2.PdfDocument(io.BytesIO(await one.page.pdf()))
         text = "\n".join(page.get_textpage().get_text_bounded() for page in pages)
@@ -61,3 +61,33 @@ async def test_a_printed_conversation_is_whole_and_black_on_white(browser):
         await one.page.emulate_media(media="print", color_scheme="dark")
         ink = "() => getComputedStyle(document.body).color"
         assert await one.page.evaluate(ink) == "rgb(28, 28, 26)"
+
+
+# Notes what the live regions of the page say.
+HEARD = """
+window.heard = [];
+addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
+  for (const region of document.querySelectorAll('.off-screen[role]')) {
+    const text = region.textContent;
+    if (text && window.heard.at(-1) !== text) window.heard.push(text);
+  }
+}).observe(document.body, { subtree: true, childList: true, characterData: true }));
+"""
+
+
+async def test_a_screen_reader_does_not_hear_what_was_said_before_the_page_opened(browser):
+    async with office(Reply("An old answer."), Reply("A new one.")) as here:
+        session = await here.session()
+        await here.app.run_turn("Before", session_id=session, user_id=USER)
+        async with tab(browser, here.url) as one:
+            await one.page.add_init_script(HEARD)
+            await one.go(f"/s/{session}")
+            await one.ended()
+            await one.page.evaluate(
+                "() => new Promise((go) => setTimeout(go, 400))"
+            )  # it would speak
+            await one.ask("Now")
+            await one.ended(2)
+            new = "A new one. — answer complete"
+            await one.page.wait_for_function("new_ => window.heard.at(-1) === new_", arg=new)
+            assert "An old answer. — answer complete" not in await one.page.evaluate("window.heard")

@@ -16,9 +16,11 @@ interface Props {
 
 export const Answer = memo(function Answer({ answer, open }: Props): ReactNode {
   const sources = useMemo(() => sourcesOf(answer), [answer]);
+  // The same one until a source comes: a new one for each chunk would draw every mark again.
+  const cited = answer.parts.reduce((sum, part) => sum + (part.kind === "words" ? part.citations.length : 0), 0);
   const mark = useMemo(
     () => (number: number) => <CiteMark number={number} source={sources.list[number - 1]} />,
-    [sources],
+    [cited, answer.kept],
   );
   const pieces = piecesOf(answer.parts);
   return (

@@ -89,7 +89,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
             lastOwn={() => newest?.question?.content ?? ""}
             above={<Notices outbox={outbox} queue={queue} waitsFor={waitsFor.filter((each) => !isOfClient(each))} state={state} refreshed={shown.refreshed} warning={budget.warning} putAway={budget.putAway} restore={session?.archived ? restore : null} />}
           />
-          <Announcer text={announcement(newest)} urgent={newest?.failure?.error ?? ""} />
+          <Announcer key={shown.status} text={announcement(newest)} urgent={newest?.failure?.error ?? ""} />
         </ActionsContext>
       </SessionContext>
     </Frame>

@@ -1,5 +1,5 @@
 /** The open session, and the outbox that belongs to it. */
-import { useEffect, useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef } from "react";
 import { openApprovals, type Turn } from "../fold/screen";
 import { Conversation } from "../wire/conversation";
 import { useValue } from "../wire/observable";
@@ -53,6 +53,18 @@ export function useConversation(sessionId: string) {
     void look().catch(() => {});
   }, [sessionId, shown.status, state]);
 
+  // The same function while an answer grows: every row knows it.
+  const again = useCallback(
+    (turn: Turn): void => {
+      if (!turn.question || outbox.sending.get()) return;
+      const { content, files } = turn.question;
+      const message = outgoing(content, files, null);
+      if (isBusy) outbox.enqueue(message);
+      else void outbox.send(message);
+    },
+    [outbox, isBusy],
+  );
+
   return {
     conversation,
     outbox,
@@ -63,13 +75,7 @@ export function useConversation(sessionId: string) {
     newest,
     isBusy,
     waitsFor: newest ? openApprovals(newest) : [],
-    again: (turn: Turn): void => {
-      if (!turn.question || outbox.sending.get()) return;
-      const { content, files } = turn.question;
-      const message = outgoing(content, files, null);
-      if (isBusy) outbox.enqueue(message);
-      else void outbox.send(message);
-    },
+    again,
   };
 }
 

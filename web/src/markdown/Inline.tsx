@@ -36,9 +36,10 @@ const Piece = memo(function Piece({ token }: { token: Token }): ReactNode {
   }
 });
 
-function Text({ text }: { text: string }): ReactNode {
+const Text = ({ text }: { text: string }): ReactNode => (text.includes(OPEN) ? <Cited text={text} /> : text);
+
+function Cited({ text }: { text: string }): ReactNode {
   const mark = useMark();
-  if (!text.includes(OPEN)) return text;
   return text.split(new RegExp(`${OPEN}(\\d+)\uE001`)).map((piece, at) =>
     at % 2 ? <Fragment key={at}>{mark(Number(piece))}</Fragment> : piece,
   );

@@ -1,7 +1,7 @@
 /** Markdown as elements. No HTML string is made on the way, so none can be hostile. */
-import { memo, useRef, type ReactNode } from "react";
+import { memo, useMemo, useRef, type ReactNode } from "react";
 import type { Token, Tokens } from "marked";
-import { Blocks, heldBack, isClosed, type Block } from "./blocks";
+import { Blocks, isClosed, type Block } from "./blocks";
 import { Code } from "./Code";
 import { inline } from "./Inline";
 import { withoutMarks } from "./marks";
@@ -13,20 +13,17 @@ const SHORT = 16; // characters of a cell that stay on one line: dates, numbers,
 export function Markdown({ text, open = false }: { text: string; open?: boolean }): ReactNode {
   const blocks = useRef<Blocks>(null);
   blocks.current ??= new Blocks();
-  const shown = blocks.current.of(open ? heldBack(text) : text);
+  const shown = useMemo(() => blocks.current!.of(text, open), [text, open]);
   return (
     <div className="md">
       {shown.map((block) => (
-        <MemoBlock key={block.key} block={block} raw={block.raw} />
+        <MemoBlock key={block.key} block={block} />
       ))}
     </div>
   );
 }
 
-const MemoBlock = memo(
-  ({ block }: { block: Block; raw: string }) => <BlockView token={block.token} depth={0} />,
-  (before, after) => before.raw === after.raw && before.block.token.type === after.block.token.type,
-);
+const MemoBlock = memo(({ block }: { block: Block }) => <BlockView token={block.token} depth={0} />);
 
 /** Of each outermost block, by its first letter: Hebrew and Arabic run from right to left. */
 const directionAt = (depth: number): "auto" | undefined => (depth === 0 ? "auto" : undefined);

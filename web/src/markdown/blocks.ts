@@ -1,6 +1,7 @@
 /** Markdown to blocks. While text grows, only its last two blocks are read again. */
 import { Lexer, type Token, type Tokens } from "marked";
-import { formulasOf, withoutUnfinished } from "./formulas";
+import { formulasOf } from "./formulas";
+import { withoutTail } from "./unfinished";
 
 export interface Block {
   key: number; // where it begins in the text
@@ -9,7 +10,6 @@ export interface Block {
 }
 
 const AGAIN = 2; // blocks at the end that more text may still change
-const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m; // [x]: url may stand far below
 
 /** Tags are text: no HTML is ever read, so none can be made. */
 class PlainLexer extends Lexer {
@@ -25,25 +25,32 @@ export class Blocks {
   private text = "";
   private blocks: Block[] = [];
 
-  /** The blocks of the text. Those that did not change are the same objects as before. */
-  of(text: string): Block[] {
-    if (text === this.text) return this.blocks;
-    const grows = text.startsWith(this.text) && !DEFINITION.test(text);
-    const stable = grows ? this.blocks.slice(0, -AGAIN) : [];
+  /** The blocks of the text. Those that did not change are the same objects as before. `open`: more text comes. */
+  of(text: string, open = false): Block[] {
+    const stable = open && text.startsWith(this.text) ? this.blocks.slice(0, -AGAIN) : [];
     const last = stable.at(-1);
     const begin = last ? last.key + last.raw.length : 0;
-    this.blocks = [...stable, ...lexed(text, begin)];
+    const rest = text.slice(begin);
+    const before = new Map(this.blocks.map((block) => [block.key, block]));
+    const again = lexed(open ? withoutTail(rest) : rest, begin).map((block) => same(before.get(block.key), block) ?? block);
+    this.blocks = [...stable, ...again];
     this.text = text;
     return this.blocks;
   }
 }
 
+/** The block as it was. Not one with brackets: the address of its link may stand far below, `[x]: url`. */
+function same(before: Block | undefined, now: Block): Block | null {
+  return before?.raw === now.raw && before.token.type === now.token.type && !now.raw.includes("[") ? before : null;
+}
+
+/** The blocks of a text that begins there. */
 function lexed(text: string, begin: number): Block[] {
   const blocks: Block[] = [];
   let at = begin;
   // The lexer turns "\r\n" into "\n"; then positions would not fit.
-  const rest = text.slice(begin).replaceAll("\r", " ");
-  for (const token of new PlainLexer(rest).lex(rest)) {
+  const lines = text.replaceAll("\r", " ");
+  for (const token of new PlainLexer(lines).lex(lines)) {
     if (token.type !== "space" && token.type !== "def") blocks.push({ key: at, raw: token.raw, token });
     else if (blocks.length) blocks.at(-1)!.raw += token.raw;
     at += token.raw.length;
@@ -57,24 +64,4 @@ export function isClosed(token: Tokens.Code): boolean {
   const lines = token.raw.trimEnd().split("\n");
   const fence = /^ {0,3}(`{3,}|~{3,})/.exec(lines[0] ?? "")?.[1];
   return !fence || (lines.length > 1 && lines.at(-1)!.trim().startsWith(fence));
-}
-
-/** The text without a tail that would look different a moment later. */
-export function heldBack(text: string): string {
-  const at = text.lastIndexOf("\n\n") + 1;
-  const head = text.slice(0, at);
-  let tail = text.slice(at);
-  if (isInFence(text)) return text;
-  if (/^\s*\|/.test(tail) && tail.trim().split("\n").length < 3) return head; // a table's first rows
-  tail = withoutUnfinished(tail);
-  tail = tail.replace(/!?\[[^\]\n]*(\]\([^)\n]*)?$/, ""); // a link that is not whole
-  tail = tail.replace(/(\*{1,3}|_{1,3}|~~|`+)$/, "");
-  for (const mark of ["`", "**", "~~"]) {
-    if (tail.split(mark).length % 2 === 0) tail = tail.trimEnd() + mark;
-  }
-  return head + tail;
-}
-
-function isInFence(text: string): boolean {
-  return (text.match(/^ {0,3}(```|~~~)/gm)?.length ?? 0) % 2 === 1;
 }

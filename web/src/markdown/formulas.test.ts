@@ -1,7 +1,8 @@
 /** What is a formula, what is money, and what is held back until it is whole. */
 import type { Token } from "marked";
 import { describe, expect, test } from "vitest";
-import { Blocks, heldBack } from "./blocks";
+import { Blocks } from "./blocks";
+import { withoutTail } from "./unfinished";
 
 /** The formulas of a text, as they would be shown. */
 function shown(text: string): string[] {
@@ -39,4 +40,4 @@ test.each([
   ["so \\[\nx", "so "],
   ["so $$x$$ and", "so $$x$$ and"],
   ["$5 and \\(x\\) is", "$5 and \\(x\\) is"],
-])("of %j only what is whole is shown while it is written", (text, held) => expect(heldBack(text)).toBe(held));
+])("of %j only what is whole is shown while it is written", (text, held) => expect(withoutTail(text)).toBe(held));

@@ -17,20 +17,22 @@ interface Props {
   active?: string; // the open session
 }
 
+const closeList = (): void => listShown.set(false);
+
 export function Frame({ title, header, children, embedded = false, active }: Props): ReactNode {
   const sheet = useValue(listShown);
   const [place] = useLocation();
   const simulated = useValue(config)?.simulated ?? false;
   const why = useValue(missing);
-  useEffect(() => listShown.set(false), [place]);
+  useEffect(closeList, [place]);
   return (
     <div className={embedded ? "app embedded" : "app"}>
       {!embedded && (
         <nav className={sheet ? "side open" : "side"} aria-label="Sessions">
-          <Side active={active} close={() => listShown.set(false)} />
+          <Side active={active} close={closeList} />
         </nav>
       )}
-      {sheet && <button type="button" className="scrim" aria-label="Close the list" onClick={() => listShown.set(false)} />}
+      {sheet && <button type="button" className="scrim" aria-label="Close the list" onClick={closeList} />}
       <main>
         <header className="top">
           {!embedded && (

@@ -1,5 +1,5 @@
 /** At the left: a new session, a search, the list, and the other pages. */
-import type { ReactNode } from "react";
+import { memo, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { ChartColumn, History, Keyboard, Plus, ShieldCheck } from "lucide-react";
 import { isAuditor, me } from "../wire/config";
@@ -10,7 +10,8 @@ import { helpShown } from "./shortcuts";
 import { SessionList } from "./SessionList";
 import { ThemeButton } from "./ThemeButton";
 
-export function Side({ active, close }: { active?: string; close: () => void }): ReactNode {
+/** Not drawn again with each piece of an answer. */
+export const Side = memo(function Side({ active, close }: { active?: string; close: () => void }): ReactNode {
   const who = useValue(me);
   const pending = usePending();
   return (
@@ -41,7 +42,7 @@ export function Side({ active, close }: { active?: string; close: () => void }):
       </div>
     </>
   );
-}
+});
 
 function Place({ href, icon, words, count = 0 }: { href: string; icon: ReactNode; words: string; count?: number }): ReactNode {
   const [place] = useLocation();

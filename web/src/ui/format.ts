@@ -2,6 +2,8 @@
 import { Digits } from "../wire/json";
 
 const NUMBER = new Intl.NumberFormat("en-US");
+const decimals = (digits: number): Intl.NumberFormat => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const [CENTS, PARTS] = [decimals(2), decimals(4)];
 
 export const count = (value: number): string => NUMBER.format(value);
 
@@ -14,8 +16,7 @@ export function number(value: number | Digits): string {
 /** Four decimals below a dollar, two above. Unknown is not zero. */
 export function money(usd: number | null | undefined): string {
   if (usd === null || usd === undefined) return "cost unknown";
-  const digits = Math.abs(usd) < 1 && usd !== 0 ? 4 : 2;
-  return `$${usd.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+  return `$${(Math.abs(usd) < 1 && usd !== 0 ? PARTS : CENTS).format(usd)}`;
 }
 
 export function duration(ms: number): string {
