@@ -120,3 +120,25 @@ async def test_a_file_that_is_removed_on_its_way_is_not_attached(browser, tmp_pa
         assert await one.page.locator(".file").count() == 0
         (asked,) = here.sim.requests[-1]["messages"]
         assert "image" not in str(asked)
+
+
+async def test_what_cannot_be_taken_says_why_and_offers_no_second_try(browser, tmp_path):
+    (tmp_path / "invoices").mkdir()
+    (tmp_path / "program.exe").write_bytes(b"MZ" + bytes(200))
+    async with office(data=str(tmp_path / "data")) as here, tab(browser, here.url) as one:
+        await one.go(f"/s/{await here.session()}")
+        await drop(one.page, tmp_path / "invoices")
+        await one.page.get_by_text("Of a folder, attach the files.").wait_for()
+        await one.page.locator("input[type=file]").set_input_files(tmp_path / "program.exe")
+        await one.page.locator(".file.failed").nth(1).wait_for()
+        assert await one.page.get_by_role("button", name="Remove").count() == 2
+        assert await one.page.get_by_role("button", name="again").count() == 0
+
+
+async def drop(page, path):
+    """As from the desktop."""
+    hand = await page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        event = {"type": kind, "x": 600, "y": 300, "data": data}
+        await hand.send("Input.dispatchDragEvent", event)

@@ -3,6 +3,7 @@ import { memo, type ReactNode } from "react";
 import { ApprovalCard } from "../approvals/ApprovalCard";
 import { ToolCard } from "../tools/ToolCard";
 import { agentIndex } from "../wire/config";
+import { htmlOf } from "../ui/clipboard";
 import { CopyButton } from "../ui/CopyButton";
 import { clock, count, exact, money } from "../ui/format";
 import type { AgentRef } from "../wire/events";
@@ -74,10 +75,15 @@ function Head({ agent, from }: { agent: AgentRef; from: string | null }): ReactN
 function Footer({ turn }: { turn: Turn }): ReactNode {
   const answers = turn.items.filter((item) => item.kind === "answer");
   const text = (): string => answers.map((answer) => answer.content).filter(Boolean).join("\n\n");
+  // As it is drawn. In a long session not all of it may be: then there is only the text.
+  const html = (): string => {
+    const drawn = answers.filter((answer) => answer.content).map((answer) => document.querySelector(`[data-row="${answer.key}"]`));
+    return drawn.every((element) => element !== null) ? htmlOf(...drawn.flatMap((element) => [...element.querySelectorAll(".md")])) : "";
+  };
   const at = answers.at(-1)!.at;
   return (
     <div className="footer">
-      <CopyButton text={text} label="Copy answer" />
+      <CopyButton text={text} html={html} label="Copy answer" />
       <span>{count(turn.tokens)} tokens</span>
       <span>{money(turn.costUsd)}</span>
       <time dateTime={at} title={exact(at)}>

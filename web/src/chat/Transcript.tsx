@@ -6,6 +6,7 @@ import type { Conversation, Shown } from "../wire/conversation";
 import { rowsOf, type Row } from "./rows";
 import { RowView } from "./RowView";
 import { useFollowing } from "./following";
+import { copySelection } from "../ui/clipboard";
 import { usePrinting } from "../ui/printing";
 
 const MANY = 200; // rows from which only those in view are drawn
@@ -41,7 +42,7 @@ export function Transcript({ conversation, shown, sent, children }: Props): Reac
   const whole = shown.status === "ready" && shown.before === null && rows.length > 0;
   return (
     <div className="scroll-frame">
-      <div className="scroll" ref={box} role="log" aria-live="off" aria-label="Conversation" tabIndex={0}>
+      <div className="scroll" ref={box} role="log" aria-live="off" aria-label="Conversation" tabIndex={0} onCopy={(event) => copySelection(event.nativeEvent)}>
         <div className="column">
           <p className={whole ? "beginning muted" : "beginning hidden"}>Beginning of the session</p>
           {shown.before !== null && <p className="on-paper beginning muted">The session begins earlier. This is what was loaded of it.</p>}

@@ -43,7 +43,7 @@ function UploadChip({ upload, uploads }: { upload: Upload; uploads: Uploads }): 
         <span className="file-name">{upload.name}</span>
         <small role={isFailed ? "alert" : undefined}>{words}</small>
       </span>
-      {isFailed && (
+      {upload.again && (
         <button type="button" className="icon-button" aria-label={`Try ${upload.name} again`} onClick={() => uploads.retry(upload)}>
           <RotateCcw aria-hidden />
         </button>

@@ -9,10 +9,12 @@ import { size } from "../ui/format";
 const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
 
 /** Why it cannot be taken; null where it can. The server looks at the content itself. */
-export function refusal(file: File): string | null {
+export async function refusal(file: File): Promise<string | null> {
   const kind = KINDS[pathOf(file)]!;
   const most = config.get()?.limits[kind.limit] ?? Infinity;
-  return file.size > most ? `${size(file.size)}; ${kind.words} may have ${size(most)}` : null;
+  if (file.size > most) return `${size(file.size)}; ${kind.words} may have ${size(most)}`;
+  const isReadable = file.size > 0 && (await file.slice(0, 1).arrayBuffer().then(() => true, () => false));
+  return isReadable ? null : "Empty, or not a file. Of a folder, attach the files.";
 }
 
 // Where a file goes, by the type that the browser gives it.

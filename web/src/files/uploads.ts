@@ -1,7 +1,7 @@
 /** Files on their way to the server. What is ready belongs to the draft; the rest is here. */
 import { useEffect, useMemo } from "react";
 import { known } from "../wire/config";
-import { sentence } from "../wire/http";
+import { Problem, sentence } from "../wire/http";
 import { Observable, useValue } from "../wire/observable";
 import { newId, type Outbox } from "../wire/outbox";
 import { create, type Session } from "../wire/sessions";
@@ -15,6 +15,7 @@ export interface Upload {
   state: "waiting" | "uploading" | "reading" | "failed";
   progress: number; // of 1
   why: string;
+  again: boolean; // it failed, and may not the next time
   file: File;
   removed: AbortController; // by the user: it is not sent on, and not attached
 }
@@ -90,12 +91,12 @@ export const attach = (outbox: Outbox, file: File): Promise<void> => begin(outbo
 
 async function begin(outbox: Outbox, state: Observable<Upload[]>, file: File): Promise<void> {
   const removed = new AbortController();
-  const upload: Upload = { key: newId(), name: file.name, size: file.size, type: file.type, state: "waiting", progress: 0, why: "", file, removed };
+  const upload: Upload = { key: newId(), name: file.name, size: file.size, type: file.type, state: "waiting", progress: 0, why: "", again: false, file, removed };
   state.update((list) => [...list, upload]);
   const change = (changes: Partial<Upload>): void =>
     state.update((list) => list.map((one) => (one.key === upload.key ? { ...one, ...changes } : one)));
   await known; // how large it may be
-  const why = refusal(file);
+  const why = await refusal(file);
   if (why) return change({ state: "failed", why });
   try {
     const sessionId = outbox.sessionId ?? (await enterRoom()).id;
@@ -104,6 +105,11 @@ async function begin(outbox: Outbox, state: Observable<Upload[]>, file: File): P
     outbox.draft.update((draft) => ({ ...draft, files: [...draft.files.filter((one) => one.id !== attached.id), attached] })); // the same content is one file
     drop(state, upload);
   } catch (error) {
-    change({ state: "failed", why: sentence(error) }); // of one that was removed nothing is listed
+    change({ state: "failed", why: sentence(error), again: mayPass(error) }); // of one that was removed nothing is listed
   }
+}
+
+/** The network, the server or its limits stood in the way: not what the file is. */
+function mayPass(error: unknown): boolean {
+  return !(error instanceof Problem) || error.status === 0 || error.status === 429 || error.status >= 500;
 }

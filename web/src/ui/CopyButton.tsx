@@ -1,33 +1,19 @@
 /** Copies, also on plain http, and says whether it worked. */
 import { useState, type ReactNode } from "react";
 import { Check, Copy, X, type LucideIcon } from "lucide-react";
-
-export async function copy(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = document.createElement("textarea");
-    area.value = text;
-    area.className = "off-screen";
-    document.body.append(area);
-    area.select();
-    const worked = document.execCommand("copy");
-    area.remove();
-    return worked;
-  }
-}
+import { copy } from "./clipboard";
 
 interface Props {
   text: () => string;
+  html?: () => string; // the same, for programs that take more than text
   label: string;
   icon?: LucideIcon;
 }
 
-export function CopyButton({ text, label, icon = Copy }: Props): ReactNode {
+export function CopyButton({ text, html, label, icon = Copy }: Props): ReactNode {
   const [done, setDone] = useState<boolean | null>(null);
   const press = async (): Promise<void> => {
-    setDone(await copy(text()));
+    setDone(await copy(text(), html?.()));
     setTimeout(() => setDone(null), 1500);
   };
   const words = done === null ? label : done ? "Copied" : "Could not copy";

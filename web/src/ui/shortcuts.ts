@@ -3,7 +3,7 @@ import { useEffect } from "react";
 import { useLocation } from "wouter";
 import { Observable } from "../wire/observable";
 import { recall, remember } from "../wire/storage";
-import { copy } from "./CopyButton";
+import { copy, htmlOf } from "./clipboard";
 import { drawer } from "./drawer";
 
 export const letters = new Observable(recall("letters", true));
@@ -66,7 +66,10 @@ const LETTERS: Record<string, Act> = {
   gu: (go) => go("/usage"),
   j: () => step(1),
   k: () => step(-1),
-  c: () => void copy((document.activeElement?.closest("[data-row]") as HTMLElement | null)?.innerText ?? ""),
+  c: () => {
+    const row = document.activeElement?.closest<HTMLElement>("[data-row]");
+    if (row) void copy(row.innerText, htmlOf(row));
+  },
   End: () => document.querySelector<HTMLButtonElement>(".to-end")?.click(),
   "?": () => helpShown.set(true),
 };
