@@ -13,6 +13,7 @@ from turnlog.stores.memory.store import MemoryStore
 from turnlog.testing import samples as s
 from turnlog.testing.apps import is_problem
 from turnlog.testing.office import office
+from turnlog.turns.waiting import resting
 
 PAY = Reply(ToolCall("pay", {"amount": 5}, "toolu_pay"))
 PAY_TWICE = Reply(ToolCall("pay", {"amount": 1}, "one"), ToolCall("pay", {"amount": 2}, "two"))
@@ -99,7 +100,8 @@ async def test_a_stop_that_crosses_a_decision_ends_the_turn():
         assert desk.world.paid == [("slow", 1)]
 
 
-async def test_a_message_that_crosses_a_decision_finds_the_session_busy():
+async def test_a_message_that_crosses_a_decision_finds_the_session_busy(monkeypatch):
+    monkeypatch.setattr(resting, "WITHIN", 0)  # the decision is under way until the test opens it
     store = GatedStore()
     async with office(PAY, DONE, store=store) as desk:
         session, (asked,) = await desk.asked()

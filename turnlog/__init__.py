@@ -38,6 +38,11 @@ _PLACES = {
 __all__ = sorted(_PLACES)
 
 
+def __dir__() -> list[str]:
+    """What a shell completes: names that are not imported yet, too."""
+    return [*globals(), *__all__]
+
+
 def __getattr__(name: str) -> Any:
     """Import on first use, so that the command line starts fast."""
     from importlib import import_module

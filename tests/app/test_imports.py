@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import turnlog
+
 HEAVY = {
     "aiohttp",
     "anthropic",
@@ -52,3 +54,7 @@ def test_a_turn_needs_no_client_of_others(tmp_path):
         [sys.executable, "-c", TURN], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert not {"aiohttp", "anthropic"} & set(done.stdout.split())
+
+
+def test_a_shell_completes_what_the_package_offers():
+    assert set(turnlog.__all__) <= set(dir(turnlog))

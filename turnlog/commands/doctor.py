@@ -243,7 +243,10 @@ def _advice(name: str) -> str:
     if name == "model":
         return " Check ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and the setting 'model'."
     if name.startswith("mcp "):
-        return ". Is it running, and is its address right? Turns go on without its tools."
+        return (
+            ". Is it running, and is its address right? A program that ends at once has said why"
+            " on stderr. Turns go on without its tools."
+        )
     return ""
 
 

@@ -23,8 +23,10 @@ export function EventView({ event, events, choose }: Props): ReactNode {
         {event.sequenceNumber !== undefined && <span className="pill">number {event.sequenceNumber}</span>}
         <span className="pill">{event.agent.name}</span>
         {event.isInternal && <span className="pill info">internal</span>}
-        <CopyButton text={() => stringify(event, 2)} label="Copy the event" />
-        <CopyButton text={() => `${location.origin}${location.pathname}?event=${event.eventId}`} label="Copy a link to this event" icon={Link2} />
+        <span className="event-tools">
+          <CopyButton text={() => stringify(event, 2)} label="Copy the event" />
+          <CopyButton text={() => `${location.origin}${location.pathname}?event=${event.eventId}`} label="Copy a link to this event" icon={Link2} />
+        </span>
       </p>
       <Json value={shown} />
       {others.length > 0 && (
