@@ -1,7 +1,7 @@
 """The audit of a session at every width, of long logs, and of what is not there."""
 
 import pytest
-from web.browser import NARROW, WIDE, offences, tab
+from web.browser import NARROW, TRIES, WIDE, offences, tab
 from web.office import USER, office
 
 from turnlog.simulator import Reply
@@ -23,13 +23,20 @@ async def test_the_filter_is_in_reach_at_every_width(browser, size):
             box = await field.bounding_box()
             assert box["x"] >= 0 and box["x"] + box["width"] <= size[0]
             await pictures.fits(one.page)
-            await one.page.locator(".timeline").hover()
-            await one.page.mouse.wheel(0, -5000)  # the chosen event is out of view
-            await one.page.get_by_text("Question 0", exact=True).wait_for()
+            timeline = one.page.locator(".timeline")
+            await timeline.get_by_role("option", selected=True).wait_for()  # the log came
+            await timeline.hover()
+            first = one.page.get_by_text("Question 0", exact=True)
+            for _ in range(TRIES):  # the list may still be on its way to the chosen event
+                await one.page.mouse.wheel(0, -5000)
+                if await first.is_visible():
+                    break
+                await one.page.wait_for_timeout(50)
+            assert await first.is_visible()
             assert await offences(one.page) == []
             await field.fill("question 17")
             await one.page.get_by_text("Question 17", exact=True).wait_for()
-            assert await one.page.locator(".timeline").get_by_role("option").count() == 1
+            assert await timeline.get_by_role("option").count() == 1
 
 
 async def test_the_audit_of_a_session_that_is_not_there_says_so(browser):
