@@ -5,6 +5,7 @@ import csv
 import re
 from contextlib import asynccontextmanager
 from decimal import Decimal
+from urllib.parse import urlsplit
 
 import pytest
 from web.browser import NARROW, tab
@@ -184,6 +185,26 @@ async def test_a_page_that_waits_for_the_facts_of_the_server_says_why(browser):
             await one.page.unroute("**/api/config", fails)
             await one.page.get_by_text("Here I am.", exact=True).wait_for()
             await told.wait_for(state="detached")
+
+
+async def test_a_network_that_goes_while_the_page_asks_is_no_error_of_the_page(browser):
+    async with office(Reply("Here I am.")) as here:
+        session = await here.session()
+        await here.app.run_turn("Hi", session_id=session, user_id=USER)
+        async with tab(browser, here.url) as one:  # fails if the page has one
+            lost = asyncio.Queue()
+
+            async def lose(route):
+                await route.abort()
+                lost.put_nowait(urlsplit(route.request.url).path)
+
+            facts = re.compile(r"/api/sessions(/[^/?]+)?(\?|$)")  # of the session, and of the list
+            await one.page.route(facts, lose)
+            await one.go(f"/s/{session}")
+            for path in (f"/api/sessions/{session}", "/api/sessions"):  # which is asked for instead
+                while await lost.get() != path:
+                    pass
+            await one.page.get_by_text("Here I am.", exact=True).wait_for()
 
 
 async def test_a_model_that_is_silent_is_waited_for_in_words(browser):

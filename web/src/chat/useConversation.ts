@@ -49,7 +49,7 @@ export function useConversation(sessionId: string) {
   // The list shows how the session stands, and a title that the first exchange has given it.
   useEffect(() => {
     if (shown.status !== "ready") return;
-    void load(sessionId).then((session) => replace({ ...session, state: STATES[state] })).catch(() => refresh());
+    void load(sessionId).then((session) => replace({ ...session, state: STATES[state] })).catch(() => refresh()).catch(() => {}); // the list looks again by itself
     void look().catch(() => {});
   }, [sessionId, shown.status, state]);
 

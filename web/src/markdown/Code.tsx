@@ -46,7 +46,7 @@ function useColours(text: string, language: string, closed: boolean): Tree | nul
     if (tree || !closed || !language || text.length > LARGEST) return;
     let gone = false;
     // In a task of its own, beside the one that has drawn the text.
-    void import("./colours").then(({ coloured }) => setTimeout(() => gone || setTree(coloured(text, language))));
+    void import("./colours").then(({ coloured }) => setTimeout(() => gone || setTree(coloured(text, language)))).catch(() => {}); // it is read without
     return () => void (gone = true);
   }, [text, language, closed, tree]);
   return tree;

@@ -80,6 +80,8 @@ export class Conversation {
     try {
       const page = await this.page(before);
       this.prepend(page);
+    } catch {
+      // whoever scrolls there again asks again
     } finally {
       this.change({ older: false });
     }
