@@ -143,14 +143,27 @@ async def test_in_a_long_session_a_new_answer_and_the_line_under_it_are_in_view(
             await here.app.run_turn(f"Question {n}", session_id=session)
         await one.go(f"/s/{session}")
         await one.page.locator(".answer", has_text="Answer 59.").wait_for()
+        may_answer = asyncio.Event()
+
+        async def late(route):
+            """The turn is over before the page knows that its message has arrived."""
+            answer = await route.fetch()
+            await may_answer.wait()
+            await route.fulfill(response=answer)
+
+        await one.page.route("**/messages", late)
         await one.ask("And now?")
         await one.page.locator(".answer", has_text="Answer 60.").wait_for()
         at_rest = f"() => {{ window.still = ({FROM_END})() ? 0 : (window.still ?? 0) + 1; "
         await one.page.wait_for_function(at_rest + "return window.still > 10; }")
+        stop = one.page.get_by_role("button", name="Stop")
+        await stop.wait_for(state="detached")  # what is sent in mid-turn waits, and moves nothing
         await one.page.locator(".scroll").hover()
         await one.page.mouse.wheel(0, -1500)
         await one.page.get_by_role("button", name="To the end").wait_for()
         await one.ask("And then?")  # what one has just sent is in view
+        may_answer.set()
+        await one.page.unroute_all(behavior="wait")
         await one.page.locator(".answer", has_text="Answer 61.").wait_for()
         await one.page.wait_for_function(at_rest + "return window.still > 10; }")
 

@@ -37,11 +37,9 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
   const send = (): void => {
     const message = outbox.take(once);
     setOnce(null);
+    if (!isBusy) setSent(sent + 1); // also where the answer to the last sending is still on its way
     if (isBusy || sending) outbox.enqueue(message);
-    else {
-      setSent(sent + 1);
-      void outbox.send(message);
-    }
+    else void outbox.send(message);
   };
   const restore = (): void => void change(id, { archived: false }).catch(() => {});
   const stop = useCallback(() => void post(`/api/sessions/${id}/stop`).catch(() => {}), [id]);
