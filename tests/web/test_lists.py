@@ -75,8 +75,10 @@ async def test_what_could_not_be_saved_or_looked_for_is_told_in_its_place(browse
         async with tab(browser, here.url) as one:
             await one.go(f"/s/{session}")
             await one.page.locator('[data-state="live"]').wait_for()
+            title = one.page.get_by_role("button", name="Old", exact=True)
+            await title.wait_for()  # it comes by another way than the socket
             await one.page.context.set_offline(True)
-            await one.page.get_by_role("button", name="Old", exact=True).click()
+            await title.click()
             field = one.page.get_by_label("Title", exact=True)
             await field.fill("New")
             await field.press("Enter")
