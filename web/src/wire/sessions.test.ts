@@ -9,6 +9,7 @@ vi.mock("./http", () => ({ get: (path: string) => new Promise((resolve) => answe
 const named = (...ids: string[]): Session[] => ids.map((id) => ({ id }) as Session);
 const shown = (): string[] => list.get().sessions.map(({ id }) => id);
 
+beforeEach(() => answers.clear());
 beforeEach(() => list.set({ sessions: named("a"), cursor: "older", search: "", archived: false, loaded: true }));
 
 test("a late answer does not undo what was chosen since", async () => {
@@ -16,6 +17,14 @@ test("a late answer does not undo what was chosen since", async () => {
   answers.get("archived")!({ sessions: named("z"), cursor: null });
   answers.get("others")!({ sessions: named("a"), cursor: null });
   await Promise.all(looks);
+  expect([shown(), list.get().archived]).toEqual([["z"], true]);
+});
+
+test("a look of the page's own does not undo what somebody waits for", async () => {
+  void refresh("", true);
+  const own = refresh();
+  for (const answer of answers.values()) answer({ sessions: named("z"), cursor: null });
+  await own;
   expect([shown(), list.get().archived]).toEqual([["z"], true]);
 });
 

@@ -35,12 +35,18 @@ export function useSession(id: string): Session | undefined {
 }
 
 let looks = 0;
+let wanted: Pick<List, "search" | "archived"> | null = null; // by a look that has no answer yet
 
-/** What another look has asked for since is not undone by a late answer. */
-export async function refresh(search = list.get().search, archived = list.get().archived): Promise<void> {
+/** What another look has asked for since is not undone by a late answer, nor what somebody waits for by a look of the page's own. */
+export async function refresh(search = (wanted ?? list.get()).search, archived = (wanted ?? list.get()).archived): Promise<void> {
   const look = ++looks;
-  const page = await get<Page>(`/api/sessions?limit=50&order=activity${query(search, archived)}`);
-  if (look === looks) list.update((now) => ({ ...continued(page, now, search, archived), search, archived, loaded: true }));
+  wanted = { search, archived };
+  try {
+    const page = await get<Page>(`/api/sessions?limit=50&order=activity${query(search, archived)}`);
+    if (look === looks) list.update((now) => ({ ...continued(page, now, search, archived), search, archived, loaded: true }));
+  } finally {
+    if (look === looks) wanted = null;
+  }
 }
 
 /** The newest page, and behind it the older ones that were loaded before by the same question. */
