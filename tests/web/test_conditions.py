@@ -75,8 +75,8 @@ async def test_a_cursor_that_is_too_old_reloads_the_page_and_keeps_the_draft(bro
             await one.page.get_by_label("Message", exact=True).fill("A draft")
             await here.app.run_turn("Second", session_id=session)
             await one.ended(2)
-            await sockets[-1].close()
-            await one.page.get_by_text("Refreshed").wait_for()
+            told = one.page.get_by_text("Refreshed")  # for a moment: it is looked for before
+            await asyncio.gather(told.wait_for(), sockets[-1].close())
             assert await one.page.locator(".bubble").all_inner_texts() == ["First", "Second"]
             assert await one.page.get_by_label("Message", exact=True).input_value() == "A draft"
             await here.app.run_turn("Third", session_id=session)

@@ -1,5 +1,7 @@
 """What is copied from a conversation pastes cleanly into Word, Excel and plain text."""
 
+import asyncio
+
 import pytest
 import pytest_asyncio
 from web.browser import tab
@@ -60,8 +62,9 @@ async def test_rows_of_a_table_are_copied_as_a_table(one):
 
 
 async def test_the_whole_answer_is_copied_as_it_was_written_and_as_it_looks(one):
-    await one.page.get_by_role("button", name="Copy answer").click()
-    await one.page.get_by_role("button", name="Copied").wait_for()
+    copy = one.page.get_by_role("button", name="Copy answer")
+    copied = one.page.get_by_role("button", name="Copied")  # for a moment: it is looked for before
+    await asyncio.gather(copied.wait_for(), copy.click())
     text, html = await one.page.evaluate(READ)
     assert text == f"Payable in **30 days**.\n\n{MARKDOWN}"
     assert TABLE in html and "<pre><code>" in html and "style=" not in html
