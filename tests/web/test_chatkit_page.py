@@ -24,6 +24,7 @@ async def test_a_person_asks_allows_reloads_and_goes_on(browser):
         await page.get_by_role("button", name="Send").click()
         await page.get_by_role("button", name="Allow").click()
         await page.get_by_text("Done.", exact=True).wait_for()
+        await page.locator("#stop").wait_for(state="hidden")  # the answer is kept
         assert bureau.world.paid == [("Bob", 3)]
         shown = await page.locator("#thread .item").all_inner_texts()
         await page.reload()
