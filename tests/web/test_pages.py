@@ -84,6 +84,12 @@ async def what_was_sent_is_what_was_shown(one, request):
     await pictures.check(one, "difference", request, among=pictures.FEW)
 
 
+IN_VIEW = """([place, width]) => {
+    const { left, right } = document.querySelector(place).getBoundingClientRect();
+    return innerWidth === width && left >= 0 && right <= width;
+}"""
+
+
 async def test_the_chart_has_its_scale_in_view_and_readable_at_every_width(browser):
     says = Reply("Hello.", usage=Usage(input_tokens=20_000, output_tokens=3_000))
     async with office(says) as here, tab(browser, here.url) as one:
@@ -93,9 +99,8 @@ async def test_the_chart_has_its_scale_in_view_and_readable_at_every_width(brows
             await one.page.set_viewport_size({"width": width, "height": height})
             await one.page.locator(".bars .bar").first.wait_for()
             await pictures.fits(one.page)
-            for label in (one.page.locator(".bars text"), one.page.locator(".bar")):
-                box = await label.first.bounding_box()
-                assert box["x"] >= 0 and box["x"] + box["width"] <= width
+            for place in (".bars text", ".bar"):  # once the chart has moved into its width
+                await one.page.wait_for_function(IN_VIEW, arg=[place, width])
             assert (await one.page.locator(".bars text").first.bounding_box())["height"] >= 11
 
 
