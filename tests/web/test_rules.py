@@ -279,6 +279,32 @@ async def test_a_message_is_sent_once_however_often_the_answer_is_lost(browser):
             assert len(here.sim.requests) == 1
 
 
+# The head of the first answer to a sending arrives, and its body does not.
+BREAKS_OFF = """
+const whole = Response.prototype.text;
+Response.prototype.text = function () {
+  if (!this.url.endsWith("/messages") || sessionStorage.broken) return whole.call(this);
+  sessionStorage.broken = "yes";
+  return Promise.reject(new TypeError("network error"));
+};
+"""
+
+
+async def test_a_message_whose_answer_breaks_off_is_not_told_to_have_failed(browser):
+    async with office(Reply("Once.")) as here:
+        session = await here.session()
+        async with tab(browser, here.url) as one:
+            await one.page.add_init_script(BREAKS_OFF)
+            await one.go(f"/s/{session}")
+            await one.ask("Once")
+            await one.ended()
+            await one.page.wait_for_function("() => sessionStorage.broken")
+            await one.page.reload()  # as a reload itself may break it off
+            await one.ended()
+            assert await one.page.locator(".bubble").all_inner_texts() == ["Once"]
+        assert len(here.sim.requests) == 1
+
+
 async def test_a_page_that_is_signed_out_keeps_its_text(browser):
     async with (
         office(Reply("Hello, Anna."), auth_secret=SECRET) as here,

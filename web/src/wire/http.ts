@@ -36,7 +36,14 @@ export async function request(method: string, path: string, options: Options = {
 
 export async function ask<T>(method: string, path: string, options: Options = {}): Promise<T> {
   const response = await request(method, path, options);
-  return parse<T>(await response.text());
+  return parse<T>(await textOf(response, options.signal));
+}
+
+/** An answer can break off after its head, too. */
+async function textOf(response: Response, signal?: AbortSignal): Promise<string> {
+  return response.text().catch((error: unknown) => {
+    throw signal?.aborted ? error : NO_CONNECTION;
+  });
 }
 
 export const get = <T>(path: string, options?: Options): Promise<T> => ask<T>("GET", path, options);
@@ -70,7 +77,7 @@ async function once(method: string, path: string, options: Options): Promise<Res
 
 export async function problemOf(response: Response): Promise<Problem> {
   const after = Number(response.headers.get("retry-after")) || null;
-  const text = await response.text();
+  const text = await textOf(response);
   try {
     const { type, detail } = parse<{ type: string; detail: string }>(text);
     return new Problem(response.status, type.split(":").at(-1)!, detail, after);
