@@ -12,6 +12,7 @@ from turnlog import Agent, tool
 from turnlog.simulator import Reply, ToolCall
 from turnlog.simulator.script import Usage, invalid_request
 from turnlog.testing import made_files as made
+from turnlog.transports.protocols.openai_api import asking
 
 paid = []
 ASKED = [{"role": "user", "content": "Pay"}]
@@ -54,7 +55,8 @@ async def test_a_completion_that_failed_after_a_write_is_not_sent_again():
     async with clients(*failing * 3) as ai:
         with pytest.raises(openai.APIStatusError) as failed:
             await completion(ai)
-        assert failed.value.status_code == 502
+        response = failed.value.response
+        assert (response.status_code, response.headers["x-should-retry"]) == (502, "false")
         assert paid == [3]
 
 
@@ -88,6 +90,32 @@ async def test_the_same_words_about_another_picture_or_to_another_agent_are_anot
     assert told == ["Red.", "Blue.", "Other.", "Red.", "Blue."]
 
 
+LOOK = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+
+
+async def test_the_same_words_with_other_functions_are_another_request():
+    async with clients(Reply("One."), Reply("Two.")) as ai:
+        await completion(ai)
+        other = await completion(ai, tools=[LOOK], extra_headers=AGAIN)
+    assert other.choices[0].message.content == "Two."
+
+
+async def test_the_same_words_long_afterwards_are_another_request(monkeypatch):
+    async with clients(Reply("One."), Reply("Two.")) as ai:
+        await response(ai)
+        monkeypatch.setattr(asking, "SENT_AGAIN_WITHIN", 0.0)
+        later = await response(ai, extra_headers=AGAIN)
+    assert later.output_text == "Two."
+
+
+async def test_the_same_words_as_in_the_middle_of_a_conversation_are_another_request():
+    async with clients(Reply("One."), Reply("Two."), Reply("Three.")) as ai:
+        one = await response(ai)
+        await response(ai, previous_response_id=one.id)
+        other = await response(ai, extra_headers=AGAIN)
+    assert other.output_text == "Three."
+
+
 @pytest.mark.parametrize("ask", [completion, response])
 async def test_a_request_with_the_same_key_is_the_same_turn_also_in_a_new_session(ask):
     async with clients(PAY, Reply("Done."), PAY, Reply("Done.")) as ai:
@@ -114,10 +142,9 @@ async def test_what_each_of_two_responses_used_is_told_once():
 
 
 async def test_what_a_completion_used_is_told_while_a_function_of_the_client_is_waited_for():
-    function = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
     calls = Reply(ToolCall("look", {}), usage=Usage(input_tokens=10, output_tokens=5))
     async with clients(calls) as ai:
-        answer = await completion(ai, tools=[function])
+        answer = await completion(ai, tools=[LOOK])
         assert answer.choices[0].finish_reason == "tool_calls"
         assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (10, 5)
 
