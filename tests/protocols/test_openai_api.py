@@ -151,6 +151,7 @@ async def test_a_response_can_be_cancelled_and_keeps_what_was_said():
                 break
         cancelled = await ai.responses.cancel(name)
         assert (cancelled.status, cancelled.output_text) == ("cancelled", "Before.")
+        assert cancelled.incomplete_details is None
 
 
 async def test_a_stream_that_broke_goes_on_after_a_number_and_says_every_letter_once():
