@@ -172,3 +172,31 @@ async def test_what_has_not_begun_when_the_turn_is_stopped_does_not_begin(node):
         result = await asking
         assert PAID == []
         await check(app, session.id, [wire.decode(wire.encode(each)) for each in result.events])
+
+
+async def test_a_thread_that_nobody_can_cancel_begins_nothing_after_a_stop():
+    """It waits where its tool begins, and ends there."""
+    global store
+    store = WatchedStore()
+    PAID.clear()
+    left = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    script = Reply("I pay.", ToolCall("pay_now", {"amount": 5}))
+    async with claude(script) as model, asyncio.timeout(20):
+
+        def ask_and_call(state):
+            said = model.bind_tools([pay_now]).invoke(state["messages"])
+            try:
+                return {"messages": [said, pay_now.invoke(said.tool_calls[0])]}
+            finally:
+                loop.call_soon_threadsafe(left.set)
+
+        async with (app := app_of(steps(ask_and_call, done), store)):
+            session = await app.create_session(USER)
+            asking = asyncio.create_task(app.run_turn("Pay.", session_id=session.id))
+            await store.writes_call.wait()
+            await app.stop_turn(USER, session.id)
+            result = await asking
+            await left.wait()
+            assert PAID == []
+            await check(app, session.id, [wire.decode(wire.encode(each)) for each in result.events])
