@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from graphs import PAID, app_of, asking_graph, check, claude, decided, get_weather, pay, talk
+from graphs import PAID, USER, app_of, asking_graph, check, claude, decided, get_weather, pay, talk
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
@@ -132,6 +132,8 @@ async def test_arguments_that_a_person_changed_are_what_interrupt_returns():
         asked = next(e for e in live if e["type"] == "approval_requested")
         live += await decided(app, session, live, asked, approved=True, args={"name": "Eve"})
         await check(app, session.id, live)
+        approval = await app.store.get_approval(USER, asked["approvalId"])
+        assert approval.description == "interrupt: name Eve"
     assert "Eve" in [e["content"] for e in live if e["type"] == "message"][-1]
 
 
