@@ -156,6 +156,20 @@ def test_what_is_in_an_archive_is_erased_too(migrated, capsys):
     assert files_with(migrated, WORD) == [] and run(migrated, "verify") == 0
 
 
+async def begin(folder):
+    async with open_store(f"sqlite:{folder}") as store:
+        await store.create_session(s.new_session())
+        await store.begin_turn(s.new_turn(), s.placed(s.asked(WORD)))
+
+
+def test_while_a_turn_runs_nothing_is_erased_and_the_way_out_is_told(migrated, capsys):
+    """As a server leaves it that was killed."""
+    asyncio.run(begin(migrated))
+    assert run(migrated, "erase", "s", "--yes") == 2
+    assert "a turn runs. Stop it, or start the server once" in capsys.readouterr().err
+    assert files_with(migrated, WORD) != []
+
+
 @pytest.mark.parametrize("named", [[], ["s", "--user", "alice"]], ids=["nobody", "both"])
 def test_who_is_meant_must_be_said(migrated, capsys, named):
     assert run(migrated, "erase", *named) == 2

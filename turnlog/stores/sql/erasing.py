@@ -23,7 +23,10 @@ def erase(db: Connection, session_id: str, by: str, seals: Seals) -> int:
     """
     db.lock(session_id)
     if sessions.find(db, None, session_id).state == "running":
-        raise ConfigError(f"In the session {session_id!r} a turn runs. Stop it first.")
+        raise ConfigError(
+            f"In the session {session_id!r} a turn runs. Stop it, or start the server once: it ends"
+            " what a killed one has left."
+        )
     key = {"session_id": session_id}
     db.execute(SQL["begin_erasing"], key)
     erased = len(list(db.execute(SQL["erase_events"], key | {"nothing": b""})))
