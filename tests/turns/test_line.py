@@ -17,6 +17,7 @@ from turnlog.simulator import Reply, SimulatedClaude, ToolCall
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
 from turnlog.transports import wire
+from turnlog.turns.healer import Healer
 
 USER = "ann"
 WAITS = Reply("Let me see.", ToolCall("wait"))
@@ -273,7 +274,9 @@ async def test_what_cannot_even_be_kept_leaves_the_line(claude, monkeypatch):
     await node.__aexit__()
 
 
-async def test_whoever_sends_a_message_has_its_place_at_once_and_may_go(claude):
+async def test_whoever_sends_a_message_has_its_place_at_once_and_may_go(claude, monkeypatch):
+    monkeypatch.setattr(Healer.__init__, "__defaults__", (600.0,))  # nobody looks by themselves
+    monkeypatch.setattr("turnlog.turns.waiting.line.LOOKS_EVERY", 600.0)
     place = Place(claude)
     node = await place.node(MemoryStore())
     await place.ask(node, "wait")
@@ -284,7 +287,8 @@ async def test_whoever_sends_a_message_has_its_place_at_once_and_may_go(claude):
     await asyncio.sleep(0)
     waits.cancel()  # it gives up; its message does not
     await node.stop_turn(USER, place.session)
-    assert await place.asked(node, 3) == ["wait", "one", "two"]
+    async with asyncio.timeout(5):
+        assert await place.asked(node, 3) == ["wait", "one", "two"]
     begun = [await node.begun(each) for each in accepted]
     assert [turn.turn_id for turn in begun] == [each.turn_id for each in accepted]
     await node.__aexit__()
