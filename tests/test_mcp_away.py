@@ -115,7 +115,7 @@ async def test_a_client_that_answers_its_end_with_an_error_is_closed_all_the_sam
         return Stubborn
 
     monkeypatch.setattr(connection, "loaded", loaded)
-    opened = connection.Connection(McpServer("crm", url="http://127.0.0.1:9"), {}, None, Identity())
+    opened = connection.Connection(McpServer("crm", url="http://127.0.0.1:9"), (), Identity())
     opened.open()
     await opening.wait()
     async with asyncio.timeout(60):

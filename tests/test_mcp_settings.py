@@ -80,6 +80,17 @@ def test_two_servers_with_one_name_are_refused():
         create_app(agents, settings=settings, store=MemoryStore())
 
 
+def test_two_servers_without_a_prefix_are_refused_for_one_agent():
+    one = McpServer("crm", url="http://a", prefix=False)
+    agents = [Agent("a", mcp=[one]), Agent("b", mcp=[one])]
+    other = McpServer("erp", url="http://b", prefix=False, agents=["b"])
+    wrong = "mcp.erp: agent 'b' has another server with prefix = false, 'crm'"
+    with pytest.raises(ConfigError, match=wrong):
+        create_app(agents, settings=Settings(mcp=(other,)), store=MemoryStore())
+    apart = Settings(mcp=(replace(other, agents=["c"]),))
+    create_app([*agents, Agent("c")], settings=apart, store=MemoryStore())
+
+
 @pytest.mark.parametrize("wrong", ["http://a", 5])
 def test_what_is_no_server_is_refused(wrong):
     with pytest.raises(ConfigError, match="is not an MCP server"):

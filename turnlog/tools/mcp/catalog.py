@@ -7,7 +7,7 @@ the agent its other tools.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -108,13 +108,18 @@ class _Unusable(Exception):
 # names
 
 
-def safe_name(server: McpServer, name: str, taken: Collection[str] = ()) -> str:
-    """A name that the model's provider takes, and that no other tool of the agent has.
+def safe_name(server: McpServer, name: str) -> str:
+    """A name that the model's provider takes: no server can pass its tool off as another's."""
+    is_bare = not server.prefix and not is_reserved(name)
+    return _safe(name, name) if is_bare else prefixed(server, name)
 
-    With the server's name in front: no server can pass its tool off as another's.
-    """
-    bare = not server.prefix and name not in taken and not is_reserved(name)
-    wanted = name if bare else f"{server.name}__{name}"
+
+def prefixed(server: McpServer, name: str) -> str:
+    """With the server's name in front, whatever its settings say."""
+    return _safe(f"{server.name}__{name}", name)
+
+
+def _safe(wanted: str, name: str) -> str:
     safe = re.sub(r"[^a-zA-Z0-9_-]", "_", wanted)
     if safe == wanted and 0 < len(wanted) <= MOST_NAME:
         return wanted

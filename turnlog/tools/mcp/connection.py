@@ -38,12 +38,13 @@ class NoAnswer(Exception):
 class Connection:
     """Lists tools and calls them. Raises ToolError with a sentence for the model."""
 
-    def __init__(self, server: McpServer, headers: Any, asgi: Any, identity: Identity) -> None:
+    def __init__(self, server: McpServer, how: tuple[Any, ...], identity: Identity) -> None:
+        """`how`: what `handshake.opened` wants to know besides."""
         self.used_at = time.monotonic()
         self.calls = 0  # under way
         self.status = "connecting"
         self._server = server
-        self._how = (headers, asgi)
+        self._how = how
         self._identity = identity
         self._client: Any = None
         self._theirs: Any = None  # the tools in the server's own words

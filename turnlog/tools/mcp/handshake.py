@@ -18,6 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from turnlog.net import TooMuch, read_bounded
 from turnlog.tools.mcp import program
 from turnlog.tools.mcp.messages import readable
+from turnlog.tools.mcp.pace import LINE, MESSAGE, Pace
 from turnlog.tools.mcp.server import McpServer
 
 _log = logging.getLogger(__name__)
@@ -28,7 +29,12 @@ Headers = Callable[[], Mapping[str, str]]  # asked for each request: tokens are 
 
 @asynccontextmanager
 async def opened(
-    server: McpServer, headers: Headers, asgi: Any, lost: asyncio.Event, changed: Callable[[], None]
+    server: McpServer,
+    headers: Headers,
+    asgi: Any,
+    pace: Pace,
+    lost: asyncio.Event,
+    changed: Callable[[], None],
 ) -> AsyncIterator[Client]:
     """A client that has shaken hands. `lost` is set when the other side is gone; `changed` is
     called when it says that its tools are others now.
@@ -42,9 +48,9 @@ async def opened(
             changed()
 
     async with AsyncExitStack() as stack:
-        transport = await _transport(stack, server, headers, asgi)
+        transport = await _transport(stack, server, headers, asgi, pace)
         client = Client(
-            _watched(transport, lost),
+            _watched(transport, pace, lost),
             message_handler=on_message,
             cache=None,
             client_info=types.Implementation(name="turnlog", version=version("turnlog")),
@@ -52,12 +58,14 @@ async def opened(
         yield await stack.enter_async_context(client)
 
 
-async def _transport(stack: AsyncExitStack, server: McpServer, headers: Headers, asgi: Any) -> Any:
+async def _transport(
+    stack: AsyncExitStack, server: McpServer, headers: Headers, asgi: Any, pace: Pace
+) -> Any:
     if server.url is None:
-        return program.started(server, MOST_BYTES)
+        return program.started(server, pace, MOST_BYTES)
     inner = httpx2.ASGITransport(asgi) if server.is_own else httpx2.AsyncHTTPTransport()
     http = httpx2.AsyncClient(
-        transport=_Bounded(inner),
+        transport=_Bounded(inner, pace),
         headers={"accept-encoding": "identity", **server.headers},
         auth=_Fresh(headers),
         timeout=httpx2.Timeout(server.timeout, read=None),
@@ -122,8 +130,9 @@ class _Bounded(httpx2.AsyncBaseTransport):
     The client would end the whole connection for one of them, and with it the calls of others.
     """
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, pace: Pace) -> None:
         self._inner = inner
+        self._pace = pace
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
@@ -131,11 +140,29 @@ class _Bounded(httpx2.AsyncBaseTransport):
             if not response.headers.get("content-type", "").startswith("text/event-stream"):
                 return await _read(response)
             if "content-encoding" not in response.headers:
+                assert isinstance(response.stream, httpx2.AsyncByteStream)
+                response.stream = _Paced(response.stream, self._pace)
                 return response
             await response.aclose()
             return failed("AnswerPacked")  # unpacked, it would have no bound
         except httpx2.HTTPError as error:
             return failed(type(error).__name__)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Paced(httpx2.AsyncByteStream):
+    """A stream of a server that answers for as long as it likes."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, pace: Pace) -> None:
+        self._inner = inner
+        self._pace = pace
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._inner:
+            yield piece
+            await self._pace.after(len(piece) + LINE * (piece.count(b"\n") + piece.count(b"\r")))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -161,16 +188,17 @@ async def _read(response: httpx2.Response) -> httpx2.Response:
 
 
 @asynccontextmanager
-async def _watched(transport: Any, lost: asyncio.Event) -> AsyncIterator[Any]:
+async def _watched(transport: Any, pace: Pace, lost: asyncio.Event) -> AsyncIterator[Any]:
     async with transport as (reading, writing):
-        yield _Reading(reading, lost), writing
+        yield _Reading(reading, pace, lost), writing
 
 
 class _Reading:
-    """A stream that says when it has ended."""
+    """A stream that is read at a pace, and says when it has ended."""
 
-    def __init__(self, inner: Any, lost: asyncio.Event) -> None:
+    def __init__(self, inner: Any, pace: Pace, lost: asyncio.Event) -> None:
         self._inner = inner
+        self._pace = pace
         self._lost = lost
 
     def __getattr__(self, name: str) -> Any:
@@ -181,7 +209,9 @@ class _Reading:
 
     async def __anext__(self) -> Any:
         try:
-            return readable(await anext(self._inner))
+            message = readable(await anext(self._inner))
+            await self._pace.after(MESSAGE)
+            return message
         except BaseException:
             self._lost.set()
             raise

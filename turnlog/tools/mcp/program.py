@@ -19,6 +19,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
+from turnlog.tools.mcp.pace import Pace
 from turnlog.tools.mcp.server import McpServer
 
 _log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ Heard = SessionMessage | Exception
 
 
 @asynccontextmanager
-async def started(server: McpServer, most_bytes: int) -> AsyncIterator[tuple[Any, Any]]:
+async def started(server: McpServer, pace: Pace, most_bytes: int) -> AsyncIterator[tuple[Any, Any]]:
     """The program, as the streams of a session. It ends with them, and so do its children."""
     loop = asyncio.get_running_loop()
     transport, protocol = await loop.subprocess_exec(
@@ -43,7 +44,7 @@ async def started(server: McpServer, most_bytes: int) -> AsyncIterator[tuple[Any
     process = Process(transport, protocol, loop)
     hears, reading = anyio.create_memory_object_stream[Heard](0)
     writing, says = anyio.create_memory_object_stream[SessionMessage](0)
-    hearing = asyncio.create_task(_hear(process, hears, server.name))
+    hearing = asyncio.create_task(_hear(process, hears, pace, server.name))
     saying = asyncio.create_task(_say(process, says, hears))
     try:
         yield reading, writing
@@ -61,10 +62,13 @@ async def started(server: McpServer, most_bytes: int) -> AsyncIterator[tuple[Any
             saying.cancel()
 
 
-async def _hear(process: Process, hears: MemoryObjectSendStream[Heard], name: str) -> None:
+async def _hear(
+    process: Process, hears: MemoryObjectSendStream[Heard], pace: Pace, name: str
+) -> None:
     assert process.stdout is not None
     try:
         while line := await process.stdout.readline():
+            await pace.after(len(line))
             await hears.send(_message(line))
     except ValueError:
         _log.warning("MCP server %s wrote a line that is too long: it is stopped", name)

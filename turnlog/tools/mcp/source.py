@@ -14,8 +14,9 @@ from turnlog.ports import Agent, OfferedTool
 from turnlog.tokens import DAY, mint
 from turnlog.tools.identity import Identity
 from turnlog.tools.mcp import results
-from turnlog.tools.mcp.catalog import Listed, safe_name
+from turnlog.tools.mcp.catalog import Listed, prefixed
 from turnlog.tools.mcp.connection import Connection, loaded
+from turnlog.tools.mcp.pace import Pace
 from turnlog.tools.mcp.server import McpServer
 from turnlog.tools.tool import Tool, ToolContext
 
@@ -44,6 +45,7 @@ class Source:
         self.server = server
         self._mint = mint
         self._asgi = asgi
+        self._pace = Pace()
         self._identity = Identity(names, server.by_argument)
         self._connections: dict[str, Connection] = {}
 
@@ -107,8 +109,8 @@ class Source:
     def _connection(self, user_id: str) -> Connection:
         key = user_id if self.server.knows_user else ""
         if key not in self._connections:
-            headers = partial(self._headers, key)
-            self._connections[key] = Connection(self.server, headers, self._asgi, self._identity)
+            how = (partial(self._headers, key), self._asgi, self._pace)
+            self._connections[key] = Connection(self.server, how, self._identity)
         return self._connections[key]
 
     def _headers(self, user_id: str) -> Mapping[str, str]:
@@ -158,9 +160,9 @@ class Sources:
                 raise ConfigError(f"mcp.{server.name}: there is no agent {min(unknown)!r}.")
         for agent in agents:
             shared = [s for s in servers if not s.agents or agent.id in s.agents]
-            self._of_agent[agent.id] = [
-                self._source(server, mint, asgi) for server in (*agent.mcp, *shared)
-            ]
+            sources = [self._source(server, mint, asgi) for server in (*agent.mcp, *shared)]
+            _check_names(agent, [source.server for source in sources])
+            self._of_agent[agent.id] = sources
 
     def _source(self, server: McpServer, mint: Mint, asgi: Any) -> Source:
         if not isinstance(server, McpServer):
@@ -208,7 +210,13 @@ class Sources:
     async def _tools(self, agent: Agent, sources: Sequence[Source], user_id: str) -> list[Tool]:
         found = await asyncio.gather(*(source.tools(user_id) for source in sources))
         pairs = zip(sources, found, strict=True)
-        return _distinct(agent.tools, ((s.server, tool) for s, tools in pairs for tool in tools))
+        theirs = ((source.server, tool) for source, tools in pairs for tool in tools)
+        return _distinct(agent.tools, theirs, self._prefixes(agent))
+
+    def _prefixes(self, agent: Agent) -> tuple[str, ...]:
+        """What the tools of its servers begin with, whether these are there or not."""
+        servers = (source.server for source in self._of_agent[agent.id])
+        return tuple(f"{server.name}__" for server in servers if server.prefix)
 
     def known_tools(
         self, agent: Agent, user_id: str, own: Sequence[OfferedTool]
@@ -224,19 +232,36 @@ class Sources:
             if not s.server.is_own
             for tool in s.known_tools(user_id)
         ]
-        tools = _distinct(agent.tools, theirs)
+        tools = _distinct(agent.tools, theirs, self._prefixes(agent))
         known = [KnownTool(each.name, each.label, each.writes) for each in tools]
         if any(source.server.is_own for source in sources):
             known += [KnownTool(each.spec.name, each.title, each.writes) for each in own]
         return known
 
 
-def _distinct(own: Iterable[Tool], others: Iterable[tuple[McpServer, Tool]]) -> list[Tool]:
-    """No two tools with one name: a server's tool does not stand in for the agent's own."""
+def _check_names(agent: Agent, servers: Sequence[McpServer]) -> None:
+    """A name is the same server's for ever, also while another is away: what a person allowed
+    under it must not be done elsewhere.
+    """
+    bare = sorted({server.name for server in servers if not server.prefix})
+    if len(bare) > 1:
+        raise ConfigError(
+            f"mcp.{bare[1]}: agent {agent.id!r} has another server with prefix = false,"
+            f" {bare[0]!r}, and tools of both could have one name. Give one of them a prefix, or"
+            f" to other agents ('agents')."
+        )
+
+
+def _distinct(
+    own: Iterable[Tool], others: Iterable[tuple[McpServer, Tool]], prefixes: tuple[str, ...]
+) -> list[Tool]:
+    """No two tools with one name: a server's tool does not stand in for the agent's own, nor,
+    while another server is away, for one of that.
+    """
     named = {tool.name: tool for tool in own}
     for server, tool in others:
-        if tool.name in named:
-            tool = _renamed(tool, safe_name(server, tool.name, named))
+        if tool.name in named or (not server.prefix and tool.name.startswith(prefixes)):
+            tool = _renamed(tool, prefixed(server, tool.name))
         named.setdefault(tool.name, tool)
     return list(named.values())
 
