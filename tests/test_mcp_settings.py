@@ -84,7 +84,7 @@ def test_two_servers_without_a_prefix_are_refused_for_one_agent():
     one = McpServer("crm", url="http://a", prefix=False)
     agents = [Agent("a", mcp=[one]), Agent("b", mcp=[one])]
     other = McpServer("erp", url="http://b", prefix=False, agents=["b"])
-    wrong = "mcp.erp: agent 'b' has another server with prefix = false, 'crm'"
+    wrong = "mcp.crm and mcp.erp: agent 'b' has both with prefix = false"
     with pytest.raises(ConfigError, match=wrong):
         create_app(agents, settings=Settings(mcp=(other,)), store=MemoryStore())
     apart = Settings(mcp=(replace(other, agents=["c"]),))

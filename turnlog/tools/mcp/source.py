@@ -246,9 +246,9 @@ def _check_names(agent: Agent, servers: Sequence[McpServer]) -> None:
     bare = sorted({server.name for server in servers if not server.prefix})
     if len(bare) > 1:
         raise ConfigError(
-            f"mcp.{bare[1]}: agent {agent.id!r} has another server with prefix = false,"
-            f" {bare[0]!r}, and tools of both could have one name. Give one of them a prefix, or"
-            f" to other agents ('agents')."
+            f"mcp.{bare[0]} and mcp.{bare[1]}: agent {agent.id!r} has both with prefix = false, and"
+            " tools of both could have one name. Set prefix = true for one of them, or say with"
+            " 'agents' who has it."
         )
 
 
