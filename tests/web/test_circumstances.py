@@ -187,6 +187,27 @@ async def test_a_page_that_waits_for_the_facts_of_the_server_says_why(browser):
             await told.wait_for(state="detached")
 
 
+@pytest.mark.parametrize(
+    ("path", "ready", "button"),
+    [("/s/{}/audit", "Log verified", "Export JSONL"), ("/usage", "Calls", "Download CSV")],
+    ids=["audit", "usage"],
+)
+async def test_what_cannot_be_downloaded_says_why(browser, path, ready, button):
+    async with office(Reply("Here I am.")) as here, tab(browser, here.url) as one:
+        session = await here.session()
+        await here.app.run_turn("Hi", session_id=session, user_id=USER)
+        await one.go(path.format(session))
+        await one.page.get_by_text(ready).first.wait_for()
+        told = one.page.get_by_role("alert").filter(has_text="No connection to the server.")
+        await one.page.context.set_offline(True)
+        await one.page.get_by_role("button", name=button).click()
+        await told.wait_for()
+        await one.page.context.set_offline(False)
+        async with one.page.expect_download():
+            await one.page.get_by_role("button", name=button).click()
+        await told.wait_for(state="detached")
+
+
 async def test_a_network_that_goes_while_the_page_asks_is_no_error_of_the_page(browser):
     async with office(Reply("Here I am.")) as here:
         session = await here.session()

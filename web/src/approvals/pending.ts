@@ -23,8 +23,13 @@ export interface Pending {
 const AGAIN = 10_000; // ms
 export const pending = new Observable<Pending[]>([]);
 
+let looks = 0;
+
+/** A late answer does not bring back what was decided since. */
 export async function look(): Promise<void> {
+  const look = ++looks;
   const [page] = await Promise.all([get<{ approvals: Pending[] }>("/api/approvals?status=pending"), known]);
+  if (look !== looks) return;
   const approvals = page.approvals.filter((each) => !isOfClient(each)); // those nobody decides here
   const now = pending.get();
   if (stringify(now) !== stringify(approvals)) pending.set(approvals);

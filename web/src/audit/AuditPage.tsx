@@ -57,7 +57,7 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
         {proof && <ProofPill proof={proof} />}
         {claims[0] && <button type="button" className="pill warn" onClick={() => choose(claims[0]!)}>{claims.length === 1 ? "1 claim" : `${claims.length} claims`} to check</button>}
         <span className="grow" />
-        <button type="button" className="button" onClick={() => void exportLog({ id, title }, true)}>Export JSONL</button>
+        <button type="button" className="button" onClick={() => void exportLog({ id, title }, true).then(() => setFailed(null), setFailed)}>Export JSONL</button>
       </header>
       {failed !== null && <p className="notice bad" role="alert">{sentence(failed)}</p>}
       {events.length >= MOST && <p className="notice warn">Only the first {count(events.length)} events are listed. Export JSONL has all of them.</p>}

@@ -4,12 +4,12 @@ import { Link, useLocation } from "wouter";
 import { Ellipsis, Search } from "lucide-react";
 import { useValue } from "../wire/observable";
 import { change, lastActivity, list, more, refresh, type Session } from "../wire/sessions";
-import { request, sentence } from "../wire/http";
+import { get, sentence } from "../wire/http";
 import { grouped } from "./days";
 import { Menu } from "./Menu";
 import { saveAs } from "./save";
 import { TitleField } from "./TitleField";
-import { parse, stringify } from "../wire/json";
+import { stringify } from "../wire/json";
 
 const AGAIN = 15_000; // ms between two looks at how sessions stand
 
@@ -124,8 +124,7 @@ function Entry({ session, on, attempt }: { session: Session; on: boolean; attemp
 export async function exportLog(session: Pick<Session, "id" | "title">, internal = false): Promise<void> {
   const lines: string[] = [];
   for (let after: number | null = -1; after !== null; ) {
-    const response: Response = await request("GET", `/api/sessions/${session.id}/events?limit=1000&after=${after}${internal ? "&internal=true" : ""}`);
-    const page = parse<{ events: unknown[]; after: number | null }>(await response.text());
+    const page: { events: unknown[]; after: number | null } = await get(`/api/sessions/${session.id}/events?limit=1000&after=${after}${internal ? "&internal=true" : ""}`);
     lines.push(...page.events.map((event) => stringify(event)));
     after = page.after;
   }

@@ -46,7 +46,7 @@ export default function UsagePage(): ReactNode {
         <>
           <h1 className="title">Usage<span className="wide-only"> and cost</span>{!all && user !== who?.id && ` of ${user}`}</h1>
           <RangeMenu range={range} set={setRange} />
-          <button type="button" className="button" onClick={() => void save()} disabled={!bill}>
+          <button type="button" className="button" onClick={() => void save().then(() => setFailed(""), (error: unknown) => setFailed(sentence(error)))} disabled={!bill}>
             <Download aria-hidden /> <span><span className="wide-only">Download </span>CSV</span>
           </button>
         </>
