@@ -94,8 +94,13 @@ class Tab:
         self.wrong.clear()
         assert wrong == []
 
+    @property
+    def field(self):
+        """Where a message is written."""
+        return self.page.get_by_label("Message", exact=True)
+
     async def ask(self, text):
-        await self.page.get_by_label("Message", exact=True).fill(text)
+        await self.field.fill(text)
         await self.page.keyboard.press("Enter")
 
     async def asks_for_approval(self, path, text):

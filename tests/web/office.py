@@ -4,6 +4,8 @@ import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from web.browser import tab
+
 from turnlog.app import Turnlog
 from turnlog.errors import ToolError
 from turnlog.ports import Agent
@@ -142,3 +144,13 @@ def overdue(invoices, today):
     return [each for each in invoices if each.due < today]  # none
 ```
 """
+
+
+@asynccontextmanager
+async def opened(browser, *says, **settings):
+    """A tab at a new session of an office."""
+    async with office(*says, **settings) as here, tab(browser, here.url) as one:
+        one.session = await here.session()
+        await one.go(f"/s/{one.session}")
+        await one.page.locator('[data-state="live"]').wait_for()
+        yield here, one

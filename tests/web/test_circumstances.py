@@ -1,15 +1,13 @@
-"""States that come from outside: no network, slow models, files on their way, budgets, clients."""
+"""States that come from outside: slow models, files on their way, budgets, clients."""
 
 import asyncio
 import csv
 import re
-from contextlib import asynccontextmanager
 from decimal import Decimal
-from urllib.parse import urlsplit
 
 import pytest
 from web.browser import NARROW, tab
-from web.office import ANSWER, CITED, CREATE, PARALLEL, USER, office
+from web.office import ANSWER, CITED, CREATE, PARALLEL, USER, office, opened
 
 from turnlog.app import create_app
 from turnlog.config import Settings
@@ -25,68 +23,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 FEW = pictures.FEW
 
 
-@asynccontextmanager
-async def opened(browser, *says, **settings):
-    """A tab at a new session of an office."""
-    async with office(*says, **settings) as here, tab(browser, here.url) as one:
-        one.session = await here.session()
-        await one.go(f"/s/{one.session}")
-        await one.page.locator('[data-state="live"]').wait_for()
-        yield here, one
-
-
-def field(one):
-    return one.page.get_by_label("Message", exact=True)
-
-
-async def test_a_message_written_without_a_network_is_sent_when_it_is_back(browser, request):
-    says = Reply("Good morning. What should get done?"), Reply("Here I am.")
-    async with opened(browser, *says) as (here, one):
-        await one.ask("Good morning")
-        await one.ended()
-        await one.page.context.set_offline(True)
-        await one.page.get_by_text("No connection. Your text is kept here.").wait_for()
-        await field(one).fill("Are you there?")
-        await pictures.check(one, "offline", request, among=FEW)
-        await one.page.get_by_role("button", name="Send when back").click()
-        await one.page.locator(".bubble").get_by_text("Are you there?", exact=True).wait_for()
-        await one.page.get_by_text("Waiting for the connection").wait_for()  # not for the model
-        await one.page.context.set_offline(False)
-        await one.page.get_by_text("Here I am.", exact=True).wait_for()
-        await one.page.locator('[data-state="live"]').wait_for()
-        assert len(here.sim.requests) == 2  # once each
-
-
-async def test_a_socket_that_does_not_come_back_is_told_and_the_answer_keeps_its_text(browser):
-    story = Reply("Once upon a time there was", chunk=4, ending=Stall(after=6, seconds=600))
-    async with office(story) as here, tab(browser, here.url) as one:
-        sockets, closed = [], []
-
-        def connected(client):
-            if closed:
-                return  # it is taken, and nobody answers
-            client.connect_to_server()
-            sockets.append(client)
-
-        await one.page.route_web_socket("**/socket.io/**", connected)
-        session = await here.session()
-        await one.go(f"/s/{session}")
-        await one.ask("Tell me")
-        await one.page.locator(".answer").get_by_text("Once upon").wait_for()
-        await one.page.route("**/socket.io/**", lambda route: route.abort())
-        closed.append(True)
-        await sockets[-1].close()
-        await one.page.locator('[data-state="reconnecting"], [data-state="offline"]').wait_for()
-        assert "Once upon" in await one.page.locator(".answer").inner_text()
-        await field(one).fill("Go on")
-        await one.page.get_by_role("button", name="Send when back").wait_for()
-        closed.clear()
-        await one.page.locator('[data-state="live"]').wait_for()
-        await here.app.stop_turn(USER, session)
-        await one.page.get_by_text("Stopped by you.").wait_for()
-        one.wrong.clear()  # the requests that this test has cut
-
-
 async def test_a_file_says_how_far_it_is_and_why_it_failed_and_is_sent_again(
     browser, request, tmp_path
 ):
@@ -98,42 +34,20 @@ async def test_a_file_says_how_far_it_is_and_why_it_failed_and_is_sent_again(
         held = await routes.get()
         chip = one.page.locator(".file")
         assert await chip.get_by_text("terms.pdf").is_visible()
-        await field(one).fill("Read it")
+        await one.field.fill("Read it")
         await one.page.get_by_text("Sends when 1 file is ready").wait_for()
         await pictures.check(one, "upload", request, among=FEW)
-        await field(one).press("Enter")
+        await one.field.press("Enter")
         assert await one.page.locator(".bubble").count() == 0  # it waits for the file
         await held.abort()
         await chip.get_by_text("No connection to the server.").wait_for()
         assert await one.page.locator(".bubble").count() == 0  # nor is it sent without the file
-        assert await field(one).input_value() == "Read it"
+        assert await one.field.input_value() == "Read it"
         await one.page.get_by_role("button", name="Try terms.pdf again").click()
         await (await routes.get()).continue_()
         await chip.get_by_text("1 page").wait_for()
         await one.page.get_by_role("button", name="Send", exact=True).click()
         await one.ended()
-
-
-async def test_a_question_stands_once_when_its_turn_comes_before_the_answer_to_the_sending(browser):
-    async with opened(browser, Reply("Here.")) as (_, one):
-        may_answer = asyncio.Event()
-
-        async def late(route):
-            if route.request.method == "POST":
-                answer = await route.fetch()
-                await may_answer.wait()
-                await route.fulfill(response=answer)
-            else:
-                await route.continue_()
-
-        await one.page.route("**/messages*", late)
-        await one.ask("Hello?")
-        await one.ended()
-        try:
-            assert await one.page.locator(".column").get_by_text("Hello?").count() == 1
-        finally:
-            may_answer.set()
-            await one.page.unroute_all(behavior="wait")
 
 
 async def test_nothing_is_drawn_that_who_looks_and_what_is_there_would_change_later(browser):
@@ -166,66 +80,6 @@ async def test_nothing_is_drawn_that_who_looks_and_what_is_there_would_change_la
             assert await one.page.locator(".suggestion").count() == 0
             known.set()
             await one.page.locator(".suggestion").nth(2).wait_for()
-
-
-async def test_a_page_that_waits_for_the_facts_of_the_server_says_why(browser):
-    async with office(Reply("Here I am.")) as here:
-        session = await here.session()
-        await here.app.run_turn("Hi", session_id=session, user_id=USER)
-        problem = {"type": "urn:turnlog:problem:stopping", "detail": "The server is about to stop."}
-        async with tab(browser, here.url) as one:
-
-            async def fails(route):
-                await route.fulfill(status=503, json=problem)
-
-            await one.page.route("**/api/config", fails)
-            await one.go(f"/s/{session}")
-            told = one.page.get_by_role("alert").filter(has_text="The server is about to stop.")
-            await told.wait_for()
-            await one.page.unroute("**/api/config", fails)
-            await one.page.get_by_text("Here I am.", exact=True).wait_for()
-            await told.wait_for(state="detached")
-
-
-@pytest.mark.parametrize(
-    ("path", "ready", "button"),
-    [("/s/{}/audit", "Log verified", "Export JSONL"), ("/usage", "Calls", "Download CSV")],
-    ids=["audit", "usage"],
-)
-async def test_what_cannot_be_downloaded_says_why(browser, path, ready, button):
-    async with office(Reply("Here I am.")) as here, tab(browser, here.url) as one:
-        session = await here.session()
-        await here.app.run_turn("Hi", session_id=session, user_id=USER)
-        await one.go(path.format(session))
-        await one.page.get_by_text(ready).first.wait_for()
-        told = one.page.get_by_role("alert").filter(has_text="No connection to the server.")
-        await one.page.context.set_offline(True)
-        await one.page.get_by_role("button", name=button).click()
-        await told.wait_for()
-        await one.page.context.set_offline(False)
-        async with one.page.expect_download():
-            await one.page.get_by_role("button", name=button).click()
-        await told.wait_for(state="detached")
-
-
-async def test_a_network_that_goes_while_the_page_asks_is_no_error_of_the_page(browser):
-    async with office(Reply("Here I am.")) as here:
-        session = await here.session()
-        await here.app.run_turn("Hi", session_id=session, user_id=USER)
-        async with tab(browser, here.url) as one:  # fails if the page has one
-            lost = asyncio.Queue()
-
-            async def lose(route):
-                await route.abort()
-                lost.put_nowait(urlsplit(route.request.url).path)
-
-            facts = re.compile(r"/api/sessions(/[^/?]+)?(\?|$)")  # of the session, and of the list
-            await one.page.route(facts, lose)
-            await one.go(f"/s/{session}")
-            for path in (f"/api/sessions/{session}", "/api/sessions"):  # which is asked for instead
-                while await lost.get() != path:
-                    pass
-            await one.page.get_by_text("Here I am.", exact=True).wait_for()
 
 
 async def test_a_model_that_is_silent_is_waited_for_in_words(browser):
@@ -299,7 +153,7 @@ async def test_a_simulated_model_says_so_and_cannot_be_told_to_be_quiet(browser,
         for n in range(3):  # what is offered is understood
             await one.go("/")
             await one.page.locator(".suggestion").nth(n).click()
-            await field(one).press("Enter")
+            await one.field.press("Enter")
             await one.page.locator('.row[data-kind="footer"], .approval').first.wait_for()
             assert "I have no rule" not in await one.page.locator(".column").inner_text()
         assert await banner.is_visible()
@@ -339,14 +193,14 @@ async def test_what_a_message_would_cost_is_said_before_it_is_sent(browser):
     budget = Budget(per="session", usd=Decimal("0.1"))
     says = [Reply("Hello.", usage=spent)]
     async with opened(browser, *says, budgets=(budget,)) as (here, one):
-        await field(one).fill("Hi")
+        await one.field.fill("Hi")
         await one.page.locator(".estimate").filter(has_text="tokens, $0.0").wait_for()
         assert here.sim.requests == []
-        await field(one).press("Enter")
+        await one.field.press("Enter")
         await one.ended()
         warning = one.page.get_by_text("% of the budget of this session is used: $0.0")
         await warning.wait_for()
-        await field(one).fill("A very long question. " * 4000)
+        await one.field.fill("A very long question. " * 4000)
         await one.page.get_by_text("Would exceed the budget").wait_for()
         await one.page.get_by_role("button", name="Put this away").click()
         await one.page.reload()
@@ -365,8 +219,8 @@ async def test_a_session_that_no_longer_fits_goes_on_in_a_new_one(browser, tmp_p
         await one.page.get_by_role(
             "button", name="Remove Customer for the Lyon branch.md"
         ).wait_for()
-        assert (await field(one).input_value()).startswith("Summarize the attached conversation")
-        await field(one).press("Enter")
+        assert (await one.field.input_value()).startswith("Summarize the attached conversation")
+        await one.field.press("Enter")
         await one.page.get_by_text("We spoke of ducks.", exact=True).wait_for()
         assert one.session not in one.page.url
         assert "Tell me about ducks" in str(here.sim.requests[-1]["messages"])

@@ -1,4 +1,4 @@
-"""Rules that users of other chat UIs have asked for: scrolling, selecting, drafts, connections."""
+"""Rules that users of other chat UIs have asked for: scrolling, selecting, drafts, signing in."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ import pytest
 from web.browser import tab
 from web.office import office
 
-from turnlog.simulator import Reply, ToolCall
+from turnlog.simulator import Reply
 from turnlog.testing.apps import SECRET, Held
 from turnlog.tokens import mint
 
@@ -218,91 +218,6 @@ async def test_a_reload_in_mid_answer_goes_on_where_it_was(browser):
             expected = await other.screen()
             assert await one.shows(expected) == expected
             assert "Paragraph 79" in expected
-
-
-async def test_a_lost_connection_is_told_and_what_was_missed_comes_at_once(browser):
-    async with office(Reply(ToolCall("wait")), Reply("Back again.")) as here:
-        session = await here.session()
-        async with tab(browser, here.url) as one:
-            held, sockets = asyncio.Event(), []
-
-            def connected(client):
-                sockets.append(client)
-                if held.is_set():
-                    asyncio.get_running_loop().create_task(client.close())
-                else:
-                    client.connect_to_server()
-
-            await one.page.route_web_socket("**/socket.io/**", connected)
-            await one.page.route("**/socket.io/**", lambda route: route.abort())
-            await one.go(f"/s/{session}")
-            await one.ask("Wait")
-            await one.page.locator('[data-outcome="running"]').wait_for()
-            held.set()
-            await sockets[-1].close()
-            await one.page.get_by_text("Reconnecting…").wait_for()
-            here.go.set()
-            await here.app.rest()
-            await one.page.get_by_label("Message", exact=True).fill("x")
-            await one.page.get_by_role("button", name="Send when back").wait_for()
-            held.clear()
-            await one.page.evaluate("dispatchEvent(new Event('online'))")
-            await one.page.get_by_text("Back again.", exact=True).wait_for()
-            await one.page.locator('[data-state="live"]').wait_for()
-            assert await one.page.locator(".card").count() == 1
-
-
-async def test_a_message_is_sent_once_however_often_the_answer_is_lost(browser):
-    async with office(Reply("Once.")) as here:
-        session = await here.session()
-        async with tab(browser, here.url) as one:
-            lost = []
-
-            async def lose(route):
-                """The first answers do not arrive."""
-                if route.request.method == "POST" and len(lost) < 1:
-                    lost.append(route.request.post_data_json["requestId"])
-                    await route.fetch()
-                    await route.abort()
-                else:
-                    await route.continue_()
-
-            await one.page.route("**/messages", lose)
-            await one.go(f"/s/{session}")
-            async with one.page.expect_response("**/messages") as repeated:
-                await one.ask("Once")
-            assert (await repeated.value).status == 202  # it is sent again, though the socket stood
-            await one.ended()
-            await one.page.reload()
-            await one.ended()
-            assert await one.page.locator(".bubble").all_inner_texts() == ["Once"]
-            assert len(here.sim.requests) == 1
-
-
-# The head of the first answer to a sending arrives, and its body does not.
-BREAKS_OFF = """
-const whole = Response.prototype.text;
-Response.prototype.text = function () {
-  if (!this.url.endsWith("/messages") || sessionStorage.broken) return whole.call(this);
-  sessionStorage.broken = "yes";
-  return Promise.reject(new TypeError("network error"));
-};
-"""
-
-
-async def test_a_message_whose_answer_breaks_off_is_not_told_to_have_failed(browser):
-    async with office(Reply("Once.")) as here:
-        session = await here.session()
-        async with tab(browser, here.url) as one:
-            await one.page.add_init_script(BREAKS_OFF)
-            await one.go(f"/s/{session}")
-            await one.ask("Once")
-            await one.ended()
-            await one.page.wait_for_function("() => sessionStorage.broken")
-            await one.page.reload()  # as a reload itself may break it off
-            await one.ended()
-            assert await one.page.locator(".bubble").all_inner_texts() == ["Once"]
-        assert len(here.sim.requests) == 1
 
 
 async def test_a_page_that_is_signed_out_keeps_its_text(browser):
