@@ -63,6 +63,7 @@ def _run(app: Any, sockets: Sequence[socket.socket]) -> int:
         content=settings.log_content,
         tools=app.tools.modules,
         development=settings.tells_errors,
+        at_once=False,
     )
     return run(app, sockets, on_ready=greet, on_stop=app.end_turns)
 

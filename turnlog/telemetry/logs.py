@@ -11,7 +11,7 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from functools import cache, lru_cache
@@ -20,6 +20,7 @@ from typing import Any, TextIO
 import msgspec
 
 from turnlog.events import clock
+from turnlog.telemetry.later import Later
 
 _TURN: ContextVar[dict[str, str] | None] = ContextVar("turnlog_turn", default=None)
 _IN_TOOL: ContextVar[bool] = ContextVar("turnlog_in_tool", default=False)
@@ -85,12 +86,13 @@ def set_up(
     to: TextIO | None = None,
     tools: Collection[str] = (),
     development: bool = False,
+    at_once: bool = True,
 ) -> logging.Handler:
     """Send every log line of this process to one stream; other packages' from `warning` on.
 
     `tools` are the modules of tools. Their lines, and what a tool logs under any other name while
     it runs, are shown as ours are. In development, when nobody else is here, they are shown with
-    all that they say.
+    all that they say. If not `at_once`, plain lines wait for others for a moment (see `later`).
     """
     # No line of ours says where in the code it was written, or by which thread.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
@@ -98,7 +100,9 @@ def set_up(
     logging._srcfile = None
     if logging.getLogRecordFactory() is logging.LogRecord:  # and none of an app's own
         logging.setLogRecordFactory(_Record)
-    handler = _Lines(to or sys.stderr, FORMS[form](content), tools, development)
+    handler = _Lines(
+        to or sys.stderr, FORMS[form](content), tools, development=development, at_once=at_once
+    )
     logging.getLogger().handlers[:] = [handler]
     least = logging.getLevelNamesMapping()[level.upper()]
     logging.getLogger().setLevel(min(max(least, logging.INFO), logging.WARNING))
@@ -153,35 +157,62 @@ class _Lines(logging.StreamHandler[TextIO]):
     """One line a record. What needs no hook has none: every turn writes a few lines."""
 
     def __init__(
-        self, to: TextIO, form: logging.Formatter, modules: Collection[str], development: bool
+        self,
+        to: TextIO,
+        form: logging.Formatter,
+        modules: Collection[str],
+        *,
+        development: bool,
+        at_once: bool,
     ) -> None:
         super().__init__(to)
         self._form = form
         self._modules = frozenset(modules)
         self._development = development
+        self._at_once = at_once
+        self._later = Later(self._write)
 
     def handle(self, record: logging.LogRecord) -> bool:
         if not self.filter(record):
             return False
-        try:
-            line = f"{self._form.format(record)}\n"
-            assert self.lock is not None
-            with self.lock:
-                self.stream.write(line)
-                self.stream.flush()
-        except Exception:
-            self.handleError(record)
+        if self._at_once or not _may_wait(record):
+            self._later.now(record)
+        else:
+            self._later.add(record)
         return True
 
+    def flush(self) -> None:
+        self._later.now()
+
+    def _write(self, records: Sequence[logging.LogRecord]) -> None:
+        lines = []
+        for record in records:
+            try:
+                lines.append(f"{self._form.format(record)}\n")
+            except Exception:
+                self.handleError(record)
+        try:
+            self.stream.write("".join(lines))
+            self.stream.flush()
+        except Exception:
+            self.handleError(records[-1])
+
     def filter(self, record: logging.LogRecord) -> bool:
-        """Drops what other packages say below `warning`, and marks the lines that may be shown
-        with content: those of tools, and of what they raised."""
+        """Drops what other packages say below `warning`. Marks the lines that may be shown with
+        content, those of tools and of what they raised; and each with its turn."""
         package, prefixes = _prefixes(record.name)
         of_tools = bool(prefixes & self._modules) or (not _installed(package) and _IN_TOOL.get())
         in_full = self._development and (of_tools or getattr(record, "own", False))
         record.shown_in_full = in_full  # a formatter may be somebody else's handler's, too
+        record.of_turn = _TURN.get()  # it may be written in another context
         ours = package == "turnlog"
         return ours or of_tools or record.levelno >= logging.WARNING
+
+
+def _may_wait(record: logging.LogRecord) -> bool:
+    """Whether it says the same whenever it is made, and nobody has to look at it now."""
+    is_plain = record.levelno <= logging.INFO and not record.args and not record.exc_info
+    return is_plain and _prefixes(record.name)[0] == "turnlog"
 
 
 @lru_cache(maxsize=1000)
@@ -250,7 +281,8 @@ def _escaped(line: str) -> str:
 def _facts(record: logging.LogRecord) -> dict[str, Any]:
     """What a line says beside its message."""
     own = getattr(record, "facts", {})
-    facts: dict[str, Any] = {"logger": record.name, **(_TURN.get() or {}), **own}
+    turn = getattr(record, "of_turn", _TURN.get())
+    facts: dict[str, Any] = {"logger": record.name, **(turn or {}), **own}
     if record.exc_info and record.exc_info[1] is not None:
         facts["error"] = type(record.exc_info[1]).__name__
     return facts
