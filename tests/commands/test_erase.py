@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -20,6 +21,7 @@ from turnlog.testing import made_files as made
 from turnlog.testing import samples as s
 
 WORD = "Rumpelstiltskin"
+OLD = Path(__file__).parent.parent / "schema_6.sql"  # its rows have no digest
 
 
 @tool(approval="always")
@@ -154,6 +156,21 @@ def test_what_is_in_an_archive_is_erased_too(migrated, capsys):
     assert run(migrated, "erase", "s", "--yes") == 0
     assert [path for path in (migrated / "archives").rglob("*") if path.is_file()] == []
     assert files_with(migrated, WORD) == [] and run(migrated, "verify") == 0
+
+
+def test_what_rows_of_an_old_form_say_stays_with_its_tables_and_is_proven(tmp_path, capsys):
+    with closing(sqlite3.connect(tmp_path / "turnlog.db")) as db:
+        db.executescript(OLD.read_text())
+    asyncio.run(open_and_close(tmp_path))
+    assert run(tmp_path, "verify") == 0
+    assert run(tmp_path, "erase", "whole", "--yes") == 1
+    assert "11 events of an old form stay" in capsys.readouterr().out
+    assert run(tmp_path, "verify") == 0, capsys.readouterr().out
+
+
+async def open_and_close(folder):
+    async with open_store(f"sqlite:{folder}"):
+        pass
 
 
 async def begin(folder):

@@ -117,7 +117,12 @@ WHERE session_id = :session_id AND digest IS NOT NULL AND (length(body) > 0 OR l
 RETURNING seq
 
 -- erase_rows --
--- Those beside the log that repeat what it says, or wait to be said.
+-- Those beside the log that repeat what it says. Turns that only rows of an old form tell keep theirs.
+DELETE FROM {table} WHERE session_id = :session_id AND turn_id IN (
+    SELECT turn_id FROM events WHERE session_id = :session_id AND digest IS NOT NULL)
+
+-- erase_waiting --
+-- Those that wait to be said, here or to others.
 DELETE FROM {table} WHERE session_id = :session_id
 
 -- erase_drafts --
