@@ -1,6 +1,7 @@
 """`turnlog erase`: no word is left anywhere on the disk, and what is left is proven as before."""
 
 import asyncio
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,9 +14,11 @@ from turnlog.cli import main
 from turnlog.contrib.knowledge.library import Library
 from turnlog.contrib.knowledge.passages import Page
 from turnlog.contrib.tasks.sqlite import SqliteTasks
+from turnlog.errors import NotStored
 from turnlog.events.rows.erasure import ERASED_TEXT
 from turnlog.ports import Decision
 from turnlog.simulator import Cut, Reply, SimulatedClaude, ToolCall
+from turnlog.stores.files.folder import FolderBlobs
 from turnlog.stores.urls import open_store
 from turnlog.testing import made_files as made
 from turnlog.testing import samples as s
@@ -149,13 +152,44 @@ async def close(folder):
         await store.update_session("alice", "s", archived=True)
 
 
-def test_what_is_in_an_archive_is_erased_too(migrated, capsys):
+@pytest.fixture
+def archives(migrated, capsys):
+    """Where the files of the session's archives are."""
     asyncio.run(close(migrated))
     assert run(migrated, "archive", "--older-than=0") == 0
-    assert [path for path in (migrated / "archives").rglob("*") if path.is_file()] != []
+    return migrated / "archives"
+
+
+def files_in(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_what_is_in_an_archive_is_erased_too(archives, migrated):
+    assert files_in(archives) != []
     assert run(migrated, "erase", "s", "--yes") == 0
-    assert [path for path in (migrated / "archives").rglob("*") if path.is_file()] == []
+    assert files_in(archives) == []
     assert files_with(migrated, WORD) == [] and run(migrated, "verify") == 0
+
+
+def test_a_lost_archive_does_not_save_what_else_a_user_has_said(archives, migrated):
+    asyncio.run(keep_beside(migrated, WORD))
+    shutil.rmtree(archives)
+    assert run(migrated, "erase", "--user", "alice", "--yes") == 0
+    assert files_with(migrated, WORD) == [] and run(migrated, "verify") == 0
+
+
+def test_what_a_storage_did_not_remove_goes_when_the_session_is_erased_again(
+    archives, migrated, monkeypatch
+):
+    async def away(self, place):
+        raise NotStored("The storage is away.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FolderBlobs, "delete", away)
+        assert run(migrated, "erase", "s", "--yes") == 1
+    assert files_in(archives) != []
+    assert run(migrated, "erase", "s", "--yes") == 0
+    assert files_in(archives) == [] and run(migrated, "verify") == 0
 
 
 def test_what_rows_of_an_old_form_say_stays_with_its_tables_and_is_proven(tmp_path, capsys):

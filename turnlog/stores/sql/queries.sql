@@ -121,8 +121,13 @@ RETURNING seq
 DELETE FROM {table} WHERE session_id = :session_id AND turn_id IN (
     SELECT turn_id FROM events WHERE session_id = :session_id AND digest IS NOT NULL)
 
--- erase_waiting --
--- Those that wait to be said, here or to others.
+-- note_erased_archives --
+-- Nobody needs these files any more: what removes them may come later.
+INSERT INTO archiving (place, session_id, owner, noted_at)
+SELECT place, session_id, '', :noted_at FROM archives WHERE session_id = :session_id
+
+-- erase_wholly --
+-- What waits to be said, here or to others; and where archives were.
 DELETE FROM {table} WHERE session_id = :session_id
 
 -- erase_drafts --
