@@ -160,6 +160,10 @@ def archives(migrated, capsys):
     return migrated / "archives"
 
 
+async def away(self, place):
+    raise NotStored("The storage is away.")
+
+
 def files_in(folder):
     return [path for path in folder.rglob("*") if path.is_file()]
 
@@ -181,15 +185,24 @@ def test_a_lost_archive_does_not_save_what_else_a_user_has_said(archives, migrat
 def test_what_a_storage_did_not_remove_goes_when_the_session_is_erased_again(
     archives, migrated, monkeypatch
 ):
-    async def away(self, place):
-        raise NotStored("The storage is away.")
-
     with monkeypatch.context() as patch:
         patch.setattr(FolderBlobs, "delete", away)
         assert run(migrated, "erase", "s", "--yes") == 1
     assert files_in(archives) != []
     assert run(migrated, "erase", "s", "--yes") == 0
     assert files_in(archives) == [] and run(migrated, "verify") == 0
+
+
+def test_a_file_that_a_storage_did_not_remove_goes_when_its_user_is_erased_again(
+    session, migrated, monkeypatch, capsys
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(FolderBlobs, "delete", away)
+        assert run(migrated, "erase", "--user", "alice", "--yes") == 1
+    assert len(files_with(migrated, f"({WORD})")) == 1
+    assert run(migrated, "erase", "--user", "alice", "--yes") == 0
+    assert "1 file," in capsys.readouterr().out
+    assert files_with(migrated, WORD) == []
 
 
 def test_what_rows_of_an_old_form_say_stays_with_its_tables_and_is_proven(tmp_path, capsys):

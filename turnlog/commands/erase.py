@@ -13,7 +13,7 @@ from turnlog.errors import ConfigError
 if TYPE_CHECKING:
     from turnlog.stores.sql.store import SqlStore
 
-AT_ONCE = 200  # sessions, or files, in one look
+AT_ONCE = 200  # sessions in one look
 Gone = list[tuple[int, str]]  # how many, and of what
 
 
@@ -81,17 +81,18 @@ async def _sessions_of(store: "SqlStore", user_id: str) -> list[str]:
 
 async def _files_gone(store: "SqlStore", user_id: str, settings: Settings) -> int:
     """Copies that a provider has are removed by the next server, which looks for such."""
-    from turnlog.files.sweep import place_of
+    from turnlog.files.sweep import every_file, place_of
     from turnlog.stores.files.urls import blobs_beside
 
     blobs = blobs_beside(settings.store_url, settings.files_url, settings.data)
     gone = 0
-    while some := await store.files.page(user_id, limit=AT_ONCE):
-        for file in some:
-            await store.files.mark_deleted(user_id, file.id)
+    async for file in every_file(store.files):
+        if file.user_id == user_id:
+            if not file.deleted:  # else somebody was interrupted who deleted it
+                await store.files.mark_deleted(user_id, file.id)
             await blobs.delete(place_of(file))
             await store.files.forget(user_id, file.id)
-        gone += len(some)
+            gone += 1
     return gone
 
 
