@@ -146,6 +146,24 @@ async def test_the_raw_bytes_of_a_summary_go_too_also_where_it_was_cut_off(migra
     assert [*(migrated / "raw").rglob("*.gz")] == []
 
 
+def test_what_another_program_has_open_is_overwritten_all_the_same(session, migrated):
+    with closing(sqlite3.connect(migrated / "turnlog.db")) as db:
+        db.execute("SELECT count(*) FROM events").fetchall()
+        assert run(migrated, "erase", "--user", "alice", "--yes") == 0
+        assert files_with(migrated, WORD) == []
+
+
+def test_a_program_that_reads_what_was_is_in_the_way_which_is_said(session, migrated, capsys):
+    with closing(sqlite3.connect(migrated / "turnlog.db", isolation_level=None)) as db:
+        db.execute("BEGIN")
+        db.execute("SELECT count(*) FROM events").fetchall()
+        assert run(migrated, "erase", "--user", "alice", "--yes") == 1
+    said = "Another program reads turnlog.db, where the words still are: end it, and erase again."
+    assert said in capsys.readouterr().out
+    assert run(migrated, "erase", "--user", "alice", "--yes") == 0
+    assert files_with(migrated, WORD) == []
+
+
 async def close(folder):
     async with open_store(f"sqlite:{folder}") as store:
         await s.keep(store, [s.asked(WORD), s.said("It is.")], session=s.new_session())

@@ -51,7 +51,19 @@ def erase(args: argparse.Namespace) -> int:
                 say(f"{count(left, 'event')} of an old form stay, sealed with what they say.")
             return 1 if left else 0
 
-    return asyncio.run(run())
+    code = asyncio.run(run())
+    return max(code, _overwritten(url)) if args.yes else code
+
+
+def _overwritten(url: str) -> int:
+    """1 where words are left in a file, which is said."""
+    from turnlog.stores.sqlite.files import overwrite
+
+    scheme, _, folder = url.partition(":")
+    held = overwrite(Path(folder)) if scheme == "sqlite" else []
+    for name in held:
+        say(f"Another program reads {name}, where the words still are: end it, and erase again.")
+    return 1 if held else 0
 
 
 async def _erased(store: "SqlStore", ids: list[str], settings: Settings) -> tuple[Gone, int]:
