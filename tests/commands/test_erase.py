@@ -223,6 +223,23 @@ def test_a_file_that_a_storage_did_not_remove_goes_when_its_user_is_erased_again
     assert files_with(migrated, WORD) == []
 
 
+async def receive(folder):
+    """As a server leaves it that was killed: one upload comes in, the other has no row yet."""
+    blobs = FolderBlobs(folder / "files")
+    await blobs.open()
+    half = folder / "files" / "incoming" / "half"
+    half.mkdir()
+    for name in ("original", "whole"):
+        (half / name).write_text(WORD)
+    await blobs.put("a" * 32 + "/" + "b" * 64, "original", half / "whole")
+
+
+def test_what_a_killed_server_left_of_uploads_goes_with_a_user(session, migrated):
+    asyncio.run(receive(migrated))
+    assert run(migrated, "erase", "--user", "alice", "--yes") == 0
+    assert files_with(migrated, WORD) == []
+
+
 def test_what_rows_of_an_old_form_say_stays_with_its_tables_and_is_proven(tmp_path, capsys):
     with closing(sqlite3.connect(tmp_path / "turnlog.db")) as db:
         db.executescript(OLD.read_text())

@@ -93,10 +93,11 @@ async def _sessions_of(store: "SqlStore", user_id: str) -> list[str]:
 
 async def _files_gone(store: "SqlStore", user_id: str, settings: Settings) -> int:
     """Copies that a provider has are removed by the next server, which looks for such."""
-    from turnlog.files.sweep import every_file, place_of
+    from turnlog.files.sweep import Sweep, every_file, place_of
     from turnlog.stores.files.urls import blobs_beside
 
     blobs = blobs_beside(settings.store_url, settings.files_url, settings.data)
+    await blobs.open()
     gone = 0
     async for file in every_file(store.files):
         if file.user_id == user_id:
@@ -105,6 +106,8 @@ async def _files_gone(store: "SqlStore", user_id: str, settings: Settings) -> in
             await blobs.delete(place_of(file))
             await store.files.forget(user_id, file.id)
             gone += 1
+    alone = settings.store_url.startswith("sqlite:")  # its server does not work
+    await Sweep(store.files, blobs, alone=alone).run()  # what a killed one left of uploads
     return gone
 
 
