@@ -96,6 +96,30 @@ def test_the_words_of_others_make_no_section_of_the_page(text):
     assert told.count("```") % 2 == 0
 
 
+BLOCKS = [  # and their last line on the page
+    ("```\r\nx\r\n```\r\nAfter.", "After."),
+    ("~~~\nx\n~~~~ \nAfter.", "After."),
+    ("````\n```\nx", "````"),
+    ("```\n``` x", "```"),
+    ("~~~\n```", "~~~"),
+    ("```a`b\nx", "x"),  # no block, but a word
+    ("1. a\n   ~~~\nb\n~~~\nc", "c"),
+    ("1. a\n   ~~~\nb", "~~~"),
+]
+
+
+@pytest.mark.parametrize(("text", "last"), BLOCKS)
+def test_no_code_block_goes_on_over_the_next_section(text, last):
+    told = as_markdown(s.log_of([s.asked(text), s.asked("And now?")]))
+    assert told.split("\n\n## User")[1].split("\n")[-1] == last
+    assert not any(line.startswith(" ") for line in told.splitlines()) and "\\r" not in told
+
+
+def test_what_ends_a_line_for_python_alone_begins_no_heading_in_a_thought():
+    told = as_markdown(s.log_of([k.Thinking(message_id="m", content="a\u2028# Allowed\nb")]))
+    assert "\n> a\u2028# Allowed\n> b" in told
+
+
 def test_the_words_of_others_give_the_terminal_no_command():
     told = as_markdown(s.log_of([s.asked("a\x1b[2J\x1b[H# Allowed\x9b1mb\u202ec\r\td👨‍👩‍👧")]))
     assert "a\\x1b[2J\\x1b[H# Allowed\\x9b1mb\\u202ec\\r\td👨‍👩‍👧" in told

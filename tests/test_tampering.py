@@ -235,6 +235,7 @@ FOUND = {
         db.execute("CREATE TRIGGER events_never_vanish BEFORE DELETE ON events"
                    " BEGIN SELECT 1; END"),
     ],
+    "a session that may be erased": "INSERT INTO erasing SELECT max(id) FROM sessions",
     "an index dropped": "DROP INDEX one_open_turn_a_session",
     # the audit's own trail
     "who read": unlocked("UPDATE audit_reads SET auditor = 'nobody' WHERE number = 1"),

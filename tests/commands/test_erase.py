@@ -1,8 +1,10 @@
 """`turnlog erase`: no word is left anywhere on the disk, and what is left is proven as before."""
 
 import asyncio
+import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -12,14 +14,17 @@ from turnlog.cli import main
 from turnlog.contrib.knowledge.library import Library
 from turnlog.contrib.knowledge.passages import Page
 from turnlog.contrib.tasks.sqlite import SqliteTasks
+from turnlog.errors import NotStored
 from turnlog.events.rows.erasure import ERASED_TEXT
 from turnlog.ports import Decision
 from turnlog.simulator import Cut, Reply, SimulatedClaude, ToolCall
+from turnlog.stores.files.folder import FolderBlobs
 from turnlog.stores.urls import open_store
 from turnlog.testing import made_files as made
 from turnlog.testing import samples as s
 
 WORD = "Rumpelstiltskin"
+OLD = Path(__file__).parent.parent / "schema_6.sql"  # its rows have no digest
 
 
 @tool(approval="always")
@@ -141,19 +146,113 @@ async def test_the_raw_bytes_of_a_summary_go_too_also_where_it_was_cut_off(migra
     assert [*(migrated / "raw").rglob("*.gz")] == []
 
 
+def test_what_another_program_has_open_is_overwritten_all_the_same(session, migrated):
+    with closing(sqlite3.connect(migrated / "turnlog.db")) as db:
+        db.execute("SELECT count(*) FROM events").fetchall()
+        assert run(migrated, "erase", "--user", "alice", "--yes") == 0
+        assert files_with(migrated, WORD) == []
+
+
+def test_a_program_that_reads_what_was_is_in_the_way_which_is_said(session, migrated, capsys):
+    with closing(sqlite3.connect(migrated / "turnlog.db", isolation_level=None)) as db:
+        db.execute("BEGIN")
+        db.execute("SELECT count(*) FROM events").fetchall()
+        assert run(migrated, "erase", "--user", "alice", "--yes") == 1
+    said = "Another program reads turnlog.db, where the words still are: end it, and erase again."
+    assert said in capsys.readouterr().out
+    assert run(migrated, "erase", "--user", "alice", "--yes") == 0
+    assert files_with(migrated, WORD) == []
+
+
 async def close(folder):
     async with open_store(f"sqlite:{folder}") as store:
         await s.keep(store, [s.asked(WORD), s.said("It is.")], session=s.new_session())
         await store.update_session("alice", "s", archived=True)
 
 
-def test_what_is_in_an_archive_is_erased_too(migrated, capsys):
+@pytest.fixture
+def archives(migrated, capsys):
+    """Where the files of the session's archives are."""
     asyncio.run(close(migrated))
     assert run(migrated, "archive", "--older-than=0") == 0
-    assert [path for path in (migrated / "archives").rglob("*") if path.is_file()] != []
+    return migrated / "archives"
+
+
+async def away(self, place):
+    raise NotStored("The storage is away.")
+
+
+def files_in(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_what_is_in_an_archive_is_erased_too(archives, migrated):
+    assert files_in(archives) != []
     assert run(migrated, "erase", "s", "--yes") == 0
-    assert [path for path in (migrated / "archives").rglob("*") if path.is_file()] == []
+    assert files_in(archives) == []
     assert files_with(migrated, WORD) == [] and run(migrated, "verify") == 0
+
+
+def test_a_lost_archive_does_not_save_what_else_a_user_has_said(archives, migrated):
+    asyncio.run(keep_beside(migrated, WORD))
+    shutil.rmtree(archives)
+    assert run(migrated, "erase", "--user", "alice", "--yes") == 0
+    assert files_with(migrated, WORD) == [] and run(migrated, "verify") == 0
+
+
+def test_what_a_storage_did_not_remove_goes_when_the_session_is_erased_again(
+    archives, migrated, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(FolderBlobs, "delete", away)
+        assert run(migrated, "erase", "s", "--yes") == 1
+    assert files_in(archives) != []
+    assert run(migrated, "erase", "s", "--yes") == 0
+    assert files_in(archives) == [] and run(migrated, "verify") == 0
+
+
+def test_a_file_that_a_storage_did_not_remove_goes_when_its_user_is_erased_again(
+    session, migrated, monkeypatch, capsys
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(FolderBlobs, "delete", away)
+        assert run(migrated, "erase", "--user", "alice", "--yes") == 1
+    assert len(files_with(migrated, f"({WORD})")) == 1
+    assert run(migrated, "erase", "--user", "alice", "--yes") == 0
+    assert "1 file," in capsys.readouterr().out
+    assert files_with(migrated, WORD) == []
+
+
+async def receive(folder):
+    """As a server leaves it that was killed: one upload comes in, the other has no row yet."""
+    blobs = FolderBlobs(folder / "files")
+    await blobs.open()
+    half = folder / "files" / "incoming" / "half"
+    half.mkdir()
+    for name in ("original", "whole"):
+        (half / name).write_text(WORD)
+    await blobs.put("a" * 32 + "/" + "b" * 64, "original", half / "whole")
+
+
+def test_what_a_killed_server_left_of_uploads_goes_with_a_user(session, migrated):
+    asyncio.run(receive(migrated))
+    assert run(migrated, "erase", "--user", "alice", "--yes") == 0
+    assert files_with(migrated, WORD) == []
+
+
+def test_what_rows_of_an_old_form_say_stays_with_its_tables_and_is_proven(tmp_path, capsys):
+    with closing(sqlite3.connect(tmp_path / "turnlog.db")) as db:
+        db.executescript(OLD.read_text())
+    asyncio.run(open_and_close(tmp_path))
+    assert run(tmp_path, "verify") == 0
+    assert run(tmp_path, "erase", "whole", "--yes") == 1
+    assert "11 events of an old form stay" in capsys.readouterr().out
+    assert run(tmp_path, "verify") == 0, capsys.readouterr().out
+
+
+async def open_and_close(folder):
+    async with open_store(f"sqlite:{folder}"):
+        pass
 
 
 async def begin(folder):

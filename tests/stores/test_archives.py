@@ -41,6 +41,21 @@ TOUCHED = (  # what nobody may do to a log, whether it has archives or not
 class Archives(Archived):
     """What every store with archives does."""
 
+    async def test_an_erased_session_has_no_archive_any_more(self, store, closed, tmp_path):
+        await store.archives.make("s", "eve")
+        assert await store.erase("s", "eve") == len(closed.log)
+        assert await store.archives.sessions() == await store.audit.flaws() == []
+        assert [each for each in (tmp_path / "archives").rglob("*") if each.is_file()] == []
+        proof = prove(await store.evidence("s"))
+        assert (proof.problems, len(proof.erased)) == ([], len(closed.log))
+
+    async def test_a_session_that_somebody_has_left_unprotected_is_told(self, store, closed):
+        await self.execute(store, "INSERT INTO erasing VALUES ('s')")
+        flaws = ["erasing: what the session 's' says is not protected"]
+        assert await store.audit.flaws() == flaws
+        await store.erase("s", "eve")
+        assert await store.audit.flaws() == []
+
     async def test_a_session_reads_the_same_from_its_archive(self, store, closed, tmp_path):
         reads = await everything(store)
         (archive,) = await store.archives.make("s", "eve")

@@ -13,7 +13,7 @@ from turnlog.errors import ConfigError
 if TYPE_CHECKING:
     from turnlog.stores.sql.store import SqlStore
 
-AT_ONCE = 200  # sessions, or files, in one look
+AT_ONCE = 200  # sessions in one look
 Gone = list[tuple[int, str]]  # how many, and of what
 
 
@@ -51,7 +51,19 @@ def erase(args: argparse.Namespace) -> int:
                 say(f"{count(left, 'event')} of an old form stay, sealed with what they say.")
             return 1 if left else 0
 
-    return asyncio.run(run())
+    code = asyncio.run(run())
+    return max(code, _overwritten(url)) if args.yes else code
+
+
+def _overwritten(url: str) -> int:
+    """1 where words are left in a file, which is said."""
+    from turnlog.stores.sqlite.files import overwrite
+
+    scheme, _, folder = url.partition(":")
+    held = overwrite(Path(folder)) if scheme == "sqlite" else []
+    for name in held:
+        say(f"Another program reads {name}, where the words still are: end it, and erase again.")
+    return 1 if held else 0
 
 
 async def _erased(store: "SqlStore", ids: list[str], settings: Settings) -> tuple[Gone, int]:
@@ -81,17 +93,21 @@ async def _sessions_of(store: "SqlStore", user_id: str) -> list[str]:
 
 async def _files_gone(store: "SqlStore", user_id: str, settings: Settings) -> int:
     """Copies that a provider has are removed by the next server, which looks for such."""
-    from turnlog.files.sweep import place_of
+    from turnlog.files.sweep import Sweep, every_file, place_of
     from turnlog.stores.files.urls import blobs_beside
 
     blobs = blobs_beside(settings.store_url, settings.files_url, settings.data)
+    await blobs.open()
     gone = 0
-    while some := await store.files.page(user_id, limit=AT_ONCE):
-        for file in some:
-            await store.files.mark_deleted(user_id, file.id)
+    async for file in every_file(store.files):
+        if file.user_id == user_id:
+            if not file.deleted:  # else somebody was interrupted who deleted it
+                await store.files.mark_deleted(user_id, file.id)
             await blobs.delete(place_of(file))
             await store.files.forget(user_id, file.id)
-        gone += len(some)
+            gone += 1
+    alone = settings.store_url.startswith("sqlite:")  # its server does not work
+    await Sweep(store.files, blobs, alone=alone).run()  # what a killed one left of uploads
     return gone
 
 

@@ -24,7 +24,8 @@ _HEADING = re.compile(r"^((?:[ \t>]|[*+-][ \t]|\d{1,9}[.)][ \t])*)(#|=+[ \t]*$|-
 _TAG = re.compile(r"<(?=[a-z/!?])", re.I)
 # What a terminal obeys, such as to clear its screen, and what turns text around.
 _COMMAND = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})", re.M)
+_FENCE = re.compile(r"(`{3,}+(?!.*`)|~{3,})(.*)")
+_INDENT = re.compile(r"^ {1,3}(?=```|~~~)", re.M)  # in a list, the block would end with that
 
 
 def as_jsonl(log: Sequence[Stamped]) -> str:
@@ -50,7 +51,11 @@ def as_markdown(log: Sequence[Stamped]) -> str:
     ]
     sections = [_section(entry, questions) for entry in shown]
     page = "\n\n".join(filter(None, [_summary(shown), _decisions(shown, questions), *sections]))
-    return _COMMAND.sub(lambda found: repr(found[0])[1:-1], page)
+    return _harmless(page)
+
+
+def _harmless(text: str) -> str:
+    return _COMMAND.sub(lambda found: repr(found[0])[1:-1], text.replace("\r\n", "\n"))
 
 
 def _summary(log: Sequence[Stamped]) -> str:
@@ -98,7 +103,7 @@ def _section(entry: Stamped, questions: wording.Asked) -> str:
             head = f"## User, {entry.envelope.time}"
             return "\n\n".join([head, _contained(content), *_list(map(_file, files))])
         case k.Thinking(content=content) if content:
-            return "\n".join(f"> {each}" for each in _contained(content).splitlines())
+            return "\n".join(f"> {each}" for each in _contained(content).split("\n"))
         case k.Message(content=content, stop_reason=reason, cost_usd=cost) as message if (
             content or reason != "tool_use"
         ):
@@ -143,9 +148,23 @@ def _citation(citation: Citation) -> str:
 
 def _contained(text: str) -> str:
     """Text of others without headings and HTML, and with every code block closed."""
-    plain = _TAG.sub("\\\\<", _HEADING.sub(r"\1\\\2", text))
-    fences = _FENCE.findall(plain)
-    return f"{plain}\n{fences[-1]}" if len(fences) % 2 else plain
+    plain = _TAG.sub("\\\\<", _HEADING.sub(r"\1\\\2", _harmless(text)))
+    plain = _INDENT.sub("", plain)
+    return "\n".join([plain, *_left_open(plain)])
+
+
+def _left_open(text: str) -> list[str]:
+    """What closes the code block that has no end, if there is one: the same signs, or more of them,
+    with nothing behind them.
+    """
+    opened = ""
+    for line in text.split("\n"):
+        found = _FENCE.fullmatch(line)
+        if found and not opened:
+            opened = found[1]
+        elif found and found[1].startswith(opened) and not found[2].strip(" \t"):
+            opened = ""
+    return [opened] if opened else []
 
 
 def _fenced(value: Any) -> str:

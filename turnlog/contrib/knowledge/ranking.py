@@ -18,8 +18,8 @@ SATURATION, LENGTH = 1.2, 0.75
 _WORD = re.compile(r"\w+")
 # Scripts that leave no space between two words: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
 _UNSPACED = re.compile(
-    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17d3\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
+    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17d3\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
 # Words of a question that every text has: they find nothing and cost a look at everything.
 _STOP_WORDS = """

@@ -80,6 +80,8 @@ def _reads(db: Connection, values: Mapping[str, object]) -> list[AuditRead]:
 
 
 def _flaws(db: Connection, seals: Seals, protections: Protections) -> Iterator[str]:
+    for (name,) in db.execute(SQL["list_erasing"]):
+        yield f"erasing: what the session {name!r} says is not protected"
     for table in OF_SESSIONS:
         for name, count in db.execute(SQL["count_strays"].format(table=table)):
             yield f"{table}: {count} rows of the session {name!r}, which is not there"

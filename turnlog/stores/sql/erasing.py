@@ -13,7 +13,8 @@ from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.statements import SQL
 from turnlog.stores.sql.tables import sessions
 
-REPEATING = ("message_citations", "approvals", "tool_runs", "line", "outbox")
+REPEATING = ("message_citations", "approvals", "tool_runs")
+WHOLLY = ("line", "outbox", "archives")
 
 
 def erase(db: Connection, session_id: str, by: str, seals: Seals) -> int:
@@ -33,6 +34,9 @@ def erase(db: Connection, session_id: str, by: str, seals: Seals) -> int:
     db.execute(SQL["erase_drafts"], key)
     for table in REPEATING:
         db.execute(SQL["erase_rows"].format(table=table), key)
+    db.execute(SQL["note_erased_archives"], key | {"noted_at": now()})
+    for table in WHOLLY:
+        db.execute(SQL["erase_wholly"].format(table=table), key)
     db.execute(SQL["erase_title"], key)
     db.execute(SQL["end_erasing"], key)
     what = f"erased the content of {erased} events"

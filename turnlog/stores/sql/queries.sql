@@ -108,7 +108,7 @@ DELETE FROM archives WHERE session_id = :session_id AND first_seq = :first_seq
 
 -- begin_erasing --
 -- From here on, in this transaction, a trigger lets the content of the session be destroyed.
-INSERT INTO erasing (session_id) VALUES (:session_id)
+INSERT INTO erasing (session_id) VALUES (:session_id) ON CONFLICT DO NOTHING
 
 -- erase_events --
 -- What they say, with their salts. Rows of an old form are sealed with their body, and keep it.
@@ -117,7 +117,17 @@ WHERE session_id = :session_id AND digest IS NOT NULL AND (length(body) > 0 OR l
 RETURNING seq
 
 -- erase_rows --
--- Those beside the log that repeat what it says, or wait to be said.
+-- Those beside the log that repeat what it says. Turns that only rows of an old form tell keep theirs.
+DELETE FROM {table} WHERE session_id = :session_id AND turn_id IN (
+    SELECT turn_id FROM events WHERE session_id = :session_id AND digest IS NOT NULL)
+
+-- note_erased_archives --
+-- Nobody needs these files any more: what removes them may come later.
+INSERT INTO archiving (place, session_id, owner, noted_at)
+SELECT place, session_id, '', :noted_at FROM archives WHERE session_id = :session_id
+
+-- erase_wholly --
+-- What waits to be said, here or to others; and where archives were.
 DELETE FROM {table} WHERE session_id = :session_id
 
 -- erase_drafts --
@@ -305,6 +315,10 @@ SELECT number, at, auditor, session_id, what, seal FROM audit_reads ORDER BY num
 -- Rows whose session is not there.
 SELECT session_id, count(*) FROM {table}
 WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id ORDER BY session_id LIMIT 100
+
+-- list_erasing --
+-- Sessions that are not protected. Whoever erases one leaves none.
+SELECT session_id FROM erasing ORDER BY session_id
 
 -- count_stray_parts --
 -- Rows whose turn is not there.

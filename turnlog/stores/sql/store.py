@@ -140,9 +140,13 @@ class SqlStore(SqlReading):
         )
 
     async def erase(self, session_id: str, by: str) -> int:
-        """Destroy what the session says; of how many events. See `erasing`."""
-        await self.archives.restore(session_id, by)
-        return await self._change(lambda db: erasing.erase(db, session_id, by, self.seals))
+        """Destroy what the session says; of how many events. See `erasing`.
+
+        The files of its archives go last. Where one cannot be removed now, this can be done again.
+        """
+        erased = await self._change(lambda db: erasing.erase(db, session_id, by, self.seals))
+        await self.archives.sweep()
+        return erased
 
     # sessions
 

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +147,16 @@ def connect_reader(path: Path) -> SqliteConnection:
     db = connect(path)
     db.execute(SQL["refuse_writes"])
     return db
+
+
+def overwrite(folder: Path) -> list[str]:
+    """What was deleted from the databases of a folder is overwritten on the disk now, whoever has
+    them open. The names of those where somebody who reads an older state is in the way.
+    """
+    held = []
+    for path in sorted(folder.glob("*.db")):
+        with closing(open_file(path)) as db:
+            db.execute(SQL["wait_shortly"])
+            if db.execute(SQL["empty_wal"]).fetchone()[0]:
+                held.append(path.name)
+    return held

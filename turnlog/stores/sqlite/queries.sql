@@ -27,6 +27,14 @@ PRAGMA cache_size = -500
 -- For connections that read.
 PRAGMA query_only = ON
 
+-- wait_shortly --
+-- For others who use the database: milliseconds.
+PRAGMA busy_timeout = 1000
+
+-- empty_wal --
+-- Every page goes over what was there in the file. First: whether somebody who reads is in the way.
+PRAGMA wal_checkpoint(TRUNCATE)
+
 -- check_pages --
 -- Whether every page is where it should be; the first thing that is wrong.
 PRAGMA quick_check(1)
