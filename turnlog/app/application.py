@@ -263,8 +263,8 @@ class Turnlog(RunsTurns):
         check_changes(changes, self._agents.values())
         return await self.store.update_session(user_id, session_id, **changes)
 
-    async def stop_turn(self, user_id: str, session_id: str) -> bool:
-        return await self._turns.stop(user_id, session_id)
+    async def stop_turn(self, user_id: str, session_id: str, turn_id: str | None = None) -> bool:
+        return await self._turns.stop(user_id, session_id, turn_id)
 
     async def answer_approval(
         self, user: User | str, approval_id: str, decision: Decision

@@ -19,10 +19,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-import msgspec
-
 from turnlog.buses.memory import HEARTBEAT, MOST_BYTES, MemoryBus
-from turnlog.buses.packing import Reference, pack, unpack
+from turnlog.buses.packing import Reference, pack, pack_signal, unpack, unpack_signal
 from turnlog.buses.stream import Away, Parcel, Stream, Unfit, end
 from turnlog.errors import ConfigError
 from turnlog.events.base import Stamped
@@ -137,8 +135,7 @@ class NodesBus:
     def signal(self, session_id: str, signal: Signal) -> None:
         self._on_signal(session_id, signal)
         if self.away is None:
-            body = msgspec.json.encode((self._me, session_id, signal))
-            self._signals.append(body)
+            self._signals.append(pack_signal(self._me, session_id, signal))
             self._something.set()
 
     # watching
@@ -273,7 +270,7 @@ class NodesBus:
 
     def _hear(self, body: bytes) -> None:
         try:
-            node, session_id, signal = _told(body)
+            node, session_id, signal = unpack_signal(body)
         except (ValueError, RecursionError):  # a newer node says what this one does not know
             _log.warning("a signal of another node could not be read")
             return
@@ -327,9 +324,6 @@ class NodesBus:
 def _bound(known: dict[str, Any]) -> None:
     while len(known) > MOST_KNOWN:
         del known[next(iter(known))]
-
-
-_told = msgspec.json.Decoder(tuple[str, str, Signal]).decode
 
 
 def _deaf(session_id: str, signal: Signal) -> None:

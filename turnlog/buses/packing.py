@@ -1,11 +1,14 @@
-"""Entries as bytes between nodes. A large kept event travels as a reference to the log."""
+"""Entries and signals as bytes between nodes. A large kept event travels as a reference."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
 from turnlog.events.base import AgentRef, Envelope, Stamped
+from turnlog.events.kinds import ApprovalResolved
 from turnlog.events.rows import codec
+from turnlog.ports import Decided, Signal, Stop
 
 LARGEST = 64_000  # bytes of an event that travels as it is
 
@@ -31,8 +34,16 @@ class _Batch(msgspec.Struct, array_like=True):
     entries: list[_Packed]
 
 
+class _OfTurn(msgspec.Struct):
+    """A Stop, or a Decided, which has an event."""
+
+    turn_id: str
+    event: ApprovalResolved | None = None
+
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Batch).decode
+_signal = msgspec.json.Decoder(tuple[str, str, Literal["stop", "wake"] | _OfTurn]).decode
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -49,6 +60,19 @@ def unpack(session_id: str, body: bytes) -> tuple[str, list[Stamped | Reference]
     """The node that shows it, and the entries."""
     batch = _decode(body)
     return batch.node, [_entry(session_id, packed) for packed in batch.entries]
+
+
+def pack_signal(node: str, session_id: str, signal: Signal) -> bytes:
+    return msgspec.json.encode((node, session_id, signal))
+
+
+def unpack_signal(body: bytes) -> tuple[str, str, Signal]:
+    """The node that gives it, of which session, and the signal."""
+    node, session_id, signal = _signal(body)
+    if not isinstance(signal, _OfTurn):
+        return node, session_id, signal
+    turn_id, event = signal.turn_id, signal.event
+    return node, session_id, Stop(turn_id) if event is None else Decided(turn_id, event)
 
 
 def _packed(entry: Stamped) -> _Packed:

@@ -14,6 +14,7 @@ from turnlog.ports.bus import (
     LiveEvent,
     OnSignal,
     Signal,
+    Stop,
     Watcher,
 )
 from turnlog.ports.consent import (
@@ -177,6 +178,7 @@ __all__ = [
     "SharedWrites",
     "Show",
     "Signal",
+    "Stop",
     "SILENT",
     "SpeakerChanged",
     "Spent",

@@ -124,8 +124,9 @@ class Backend(Protocol):
         """Checked, then stored."""
         ...
 
-    async def stop_turn(self, user_id: str, session_id: str) -> bool:
+    async def stop_turn(self, user_id: str, session_id: str, turn_id: str | None = None) -> bool:
         """Stop what runs or waits in the session, on whichever node. Says whether anything did.
+        With `turn_id` only that turn, and not the next one where it is over by now.
 
         Returns when the turn is over. Raises Busy where its node does not stop it in time.
         """

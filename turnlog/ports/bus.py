@@ -17,7 +17,13 @@ class Decided(msgspec.Struct, frozen=True):
     event: ApprovalResolved
 
 
-Signal = Literal["stop", "wake"] | Decided
+class Stop(msgspec.Struct, frozen=True):
+    """Stop this turn, and not the next one of its session: a signal may come late."""
+
+    turn_id: str
+
+
+Signal = Literal["stop", "wake"] | Stop | Decided
 OnSignal = Callable[[str, Signal], None]  # of which session; returns at once
 Encode = Callable[[Stamped], bytes]  # an event as clients see it
 
@@ -78,8 +84,9 @@ class Bus(Protocol):
     def signal(self, session_id: str, signal: Signal) -> None:
         """Tell every process. A signal may get lost: who needs its effect checks, and repeats it.
 
-        stop: stop the turn of this session. wake: a turn of this session is over, or waits, or
-        has taken a decision. Decided: for the process that works on its turn.
+        Stop, Decided: for the process that works on the turn. wake: a turn of this session is
+        over, or waits, or has taken a decision. "stop": as a node that is older than Stop says it;
+        whatever runs in this session.
         """
         ...
 

@@ -20,12 +20,14 @@ from turnlog.pipeline.ending import ShuttingDown, Withdrawn
 from turnlog.pipeline.parts import PartsFor
 from turnlog.ports import (
     Bus,
+    Decided,
     InLine,
     Question,
     Rate,
     Session,
     Signal,
     StartedTurn,
+    Stop,
     Store,
     Turn,
     Waiting,
@@ -93,13 +95,16 @@ class RunningTurns:
 
     def hear(self, session_id: str, signal: Signal) -> None:
         """A signal from the bus, of this process or of another one."""
-        if signal == "stop":
-            for live in self._live.of(session_id):
+        match signal:
+            case Stop(turn_id) if live := self._live.get(turn_id):
                 live.stop()
-        elif signal == "wake":
-            self._wakes.wake(session_id)
-        else:
-            self.telling.hear(session_id, signal)
+            case "stop":
+                for live in self._live.of(session_id):
+                    live.stop()
+            case "wake":
+                self._wakes.wake(session_id)
+            case Decided():
+                self.telling.hear(session_id, signal)
 
     # a question
 
@@ -191,10 +196,12 @@ class RunningTurns:
 
     # a turn that is claimed
 
-    async def claim(self, user_id: str, session_id: str) -> Turn | None:
-        """Claim the turn that waits in the session. The caller must `go_on` with it."""
+    async def claim(self, user_id: str, session_id: str, turn_id: str | None = None) -> Turn | None:
+        """Claim the turn that waits in the session, or only this one. The caller must `go_on` with
+        it.
+        """
         async with self._claiming:
-            if turn := await self._store.claim_waiting(user_id, session_id):
+            if turn := await self._store.claim_waiting(user_id, session_id, turn_id):
                 self._live.add(LiveTurn.of(turn))
             return turn
 
@@ -216,12 +223,16 @@ class RunningTurns:
             raise
 
     async def withdraw(
-        self, user_id: str, session_id: str, because: asyncio.CancelledError | None = None
+        self,
+        user_id: str,
+        session_id: str,
+        because: asyncio.CancelledError | None = None,
+        turn_id: str | None = None,
     ) -> bool:
-        """End the turn that waits, and with it the questions that it waits for; without a reason,
-        because the user wants it.
+        """End the turn that waits, or only this one, and with it the questions that it waits for;
+        without a reason, because the user wants it.
         """
-        if (turn := await self.claim(user_id, session_id)) is None:
+        if (turn := await self.claim(user_id, session_id, turn_id)) is None:
             return False
         live = self._live[turn.id]
         self._limits.resume(user_id)

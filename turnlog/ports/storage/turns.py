@@ -82,8 +82,12 @@ class Turns(Protocol):
         """The turn waits for a person from now on, and needs no process. Its lease ends."""
         ...
 
-    async def claim_waiting(self, user_id: str, session_id: str) -> Turn | None:
-        """The turn of the session that waits, running again under a fresh lease; or None."""
+    async def claim_waiting(
+        self, user_id: str, session_id: str, turn_id: str | None = None
+    ) -> Turn | None:
+        """The turn of the session that waits, running again under a fresh lease; or None. With
+        `turn_id` only that one.
+        """
         ...
 
     async def claim_abandoned(

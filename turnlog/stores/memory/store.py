@@ -263,11 +263,13 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
         names = ("session_id", "turn_id", "status")
         return {r["tool_use_id"] for r in rows if tuple(r[name] for name in names) == mine}
 
-    async def claim_waiting(self, user_id: str, session_id: str) -> Turn | None:
+    async def claim_waiting(
+        self, user_id: str, session_id: str, turn_id: str | None = None
+    ) -> Turn | None:
         await self.get_session(user_id, session_id)
         for turn in self._turns.values():
             if (turn.session_id, turn.state) == (session_id, "waiting"):
-                return self._take(turn)
+                return self._take(turn) if turn_id in (None, turn.id) else None
         return None
 
     async def claim_abandoned(

@@ -226,9 +226,13 @@ class SqlStore(SqlReading):
     async def started_tools(self, turn: Turn) -> set[str]:
         return await self._look(lambda db: turns.started_tools(db, turn))
 
-    async def claim_waiting(self, user_id: str, session_id: str) -> Turn | None:
+    async def claim_waiting(
+        self, user_id: str, session_id: str, turn_id: str | None = None
+    ) -> Turn | None:
         me = self._me
-        return await self._change(lambda db: turns.claim_waiting(db, user_id, session_id, me))
+        return await self._change(
+            lambda db: turns.claim_waiting(db, user_id, session_id, turn_id, me)
+        )
 
     async def claim_abandoned(
         self, session_id: str | None = None, *, working_on: Collection[str] = ()

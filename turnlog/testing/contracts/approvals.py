@@ -48,6 +48,12 @@ class ApprovalsContract(Contract):
         await self.dies(first)
         assert await second.claim_abandoned() == []
 
+    async def test_a_turn_that_is_named_is_claimed_and_no_other(self, store: Store) -> None:
+        turn = await self.waiting(store)
+        assert await store.claim_waiting("alice", "s", "the one before") is None
+        claimed = await store.claim_waiting("alice", "s", turn.id)
+        assert claimed is not None and claimed.id == turn.id
+
     async def test_one_of_many_goes_on_with_a_turn_that_waited(self, opened: Opened) -> None:
         first, second = await opened(), await opened()
         turn = await self.waiting(first)

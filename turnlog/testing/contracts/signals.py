@@ -2,10 +2,11 @@
 
 from msgspec.structs import replace
 
-from turnlog.ports import Decided, Signal
+from turnlog.ports import Decided, Signal, Stop
 from turnlog.testing import samples as s
 from turnlog.testing.shown_turns import Connected, Heard, deaf
 
+STOP = Stop("t")
 GO = Decided("t", s.decision("a"))
 LONG = Decided("t", replace(GO.event, reason="ü€😀" * 30_000))
 
@@ -18,10 +19,9 @@ class SignalContract:
     ) -> None:
         here, there = Heard(), Heard()
         bus, _ = await connected(here), await connected(there)
-        bus.signal("s", "stop")
-        bus.signal("other", "wake")
-        bus.signal("s", GO)
-        told = [("s", "stop"), ("other", "wake"), ("s", GO)]
+        told: list[tuple[str, Signal]] = [("s", STOP), ("other", "wake"), ("s", GO), ("s", "stop")]
+        for session_id, signal in told:
+            bus.signal(session_id, signal)
         for heard in (here, there):
             assert [await heard.next() for _ in told] == told
 
@@ -29,7 +29,7 @@ class SignalContract:
         """With changed arguments a decision is as long as a person likes."""
         there = Heard()
         bus, _ = await connected(deaf), await connected(there)
-        told: list[Signal] = [GO, LONG, LONG, "stop"]
+        told: list[Signal] = [GO, LONG, LONG, STOP]
         for signal in told:
             bus.signal("s", signal)
         assert [(await there.next())[1] for _ in told] == told
@@ -39,8 +39,8 @@ class SignalContract:
         here, there = Heard(), Heard()
         bus, closed = await connected(here), await connected(there)
         await closed.close()
-        bus.signal("s", "stop")
-        assert await here.next() == ("s", "stop")
+        bus.signal("s", STOP)
+        assert await here.next() == ("s", STOP)
         again = await connected(there)
         again.signal("s", "wake")
         assert await there.next() == ("s", "wake")

@@ -152,7 +152,7 @@ class Decisions:
         """The same, in one try: the turn may come to rest meanwhile, or be in other hands."""
         if live := self._turns.live(approval.turn_id):
             return await live.takes(event)
-        if turn := await self._turns.claim(user_id, approval.session_id):
+        if turn := await self._turns.claim(user_id, approval.session_id, approval.turn_id):
             await self._go_on(turn, event)
             return True
         _refuse_decided(await self._store.get_approval(user_id, approval.id))

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from turnlog.errors import Busy
 from turnlog.events.kinds import Complete
 from turnlog.pipeline.ending import completed_again
-from turnlog.ports import OPEN, Bus, Store, Turn
+from turnlog.ports import OPEN, Bus, Stop, Store, Turn
 from turnlog.turns.live_turn import LiveTurn
 from turnlog.turns.waiting.wakes import SOON, Wakes
 
 WITHIN = 10.0  # seconds that another process has
 Here = Callable[[str], Sequence[LiveTurn]]  # what this process works on in a session
-Withdraw = Callable[[str, str], Awaitable[bool]]  # ends what waits, of this user and session
+Withdraw = Callable[..., Awaitable[bool]]  # ends what waits, of this user and session
 Heal = Callable[[str], Awaitable[None]]
 
 
@@ -29,16 +29,19 @@ class Stopping:
         self._withdraw = withdraw
         self._heal = heal
 
-    async def stop(self, user_id: str, session_id: str) -> bool:
-        """Whether a turn was open, and ended because of this.
+    async def stop(self, user_id: str, session_id: str, turn_id: str | None = None) -> bool:
+        """Whether a turn was open, and ended because of this. With `turn_id` only that one is
+        stopped; else what was open when this was asked.
 
         Returns when it is over in the store. Raises Busy where another process does not stop
         its turn in time.
         """
+        here = [live for live in self._here(session_id) if turn_id in (None, live.turn_id)]
         wanted = await self._open_turn(user_id, session_id)
-        await self._tell(user_id, session_id)
-        if wanted is None:
+        if wanted is None or turn_id not in (None, wanted.id):
+            await _ended(here)  # what just begins, or what this process believes in and has lost
             return False
+        await self._tell(wanted)
         deadline = asyncio.get_running_loop().time() + WITHIN
         with self._wakes.of(session_id) as wake:
             while (turn := await self._open_turn(user_id, session_id)) and turn.id == wanted.id:
@@ -46,18 +49,17 @@ class Stopping:
                     raise Busy(turn.id)
                 wake.clear()
                 await self._heal(session_id)  # its process may have died
-                if not await self._tell(user_id, session_id):
+                if not await self._tell(wanted):
                     await wake.within(SOON)
         return await self._was_stopped(wanted)
 
-    async def _tell(self, user_id: str, session_id: str) -> bool:
-        """Tell everybody to stop the turn. Says whether this process could."""
-        mine = self._here(session_id)
-        self._bus.signal(session_id, "stop")
-        for live in mine:  # also what this process still believes in, and has lost
-            live.stop()
-            await live.over.wait()
-        return await self._withdraw(user_id, session_id) or bool(mine)
+    async def _tell(self, turn: Turn) -> bool:
+        """Tell everybody to stop the turn, and no other. Says whether this process could."""
+        mine = [live for live in self._here(turn.session_id) if live.turn_id == turn.id]
+        self._bus.signal(turn.session_id, Stop(turn.id))
+        await _ended(mine)
+        withdrawn = await self._withdraw(turn.user_id, turn.session_id, turn_id=turn.id)
+        return withdrawn or bool(mine)
 
     async def _open_turn(self, user_id: str, session_id: str) -> Turn | None:
         turn = await self._store.newest_turn(user_id, session_id)
@@ -71,3 +73,9 @@ class Stopping:
         now = await self._store.find_turn(turn.user_id, turn.session_id, turn.id)
         assert isinstance(ending, Complete) and now is not None
         return now.state == "done" and ending.reason == "cancelled"
+
+
+async def _ended(turns: Sequence[LiveTurn]) -> None:
+    for live in turns:
+        live.stop()
+        await live.over.wait()

@@ -136,11 +136,15 @@ def one(db: Connection, user_id: str, session_id: str, turn_id: str) -> Turn | N
     return None if row is None else _turn(row)
 
 
-def claim_waiting(db: Connection, user_id: str, session_id: str, owner: str) -> Turn | None:
+def claim_waiting(
+    db: Connection, user_id: str, session_id: str, turn_id: str | None, owner: str
+) -> Turn | None:
     sessions.find(db, user_id, session_id)
     db.lock(session_id)
     row = db.execute(SQL["get_waiting_turn"], {"session_id": session_id}).fetchone()
-    return None if row is None else _take(db, _turn(row), owner)
+    if row is None or turn_id not in (None, (turn := _turn(row)).id):
+        return None
+    return _take(db, turn, owner)
 
 
 def running(

@@ -28,7 +28,7 @@ UPLOAD = "Files are uploaded at once: set `uploadStrategy` to `direct`, to /chat
 
 @dataclass
 class Context:
-    """Who asks, and the turn that the request has started."""
+    """Who asks, and the turn that the request has started or goes on with."""
 
     backend: Backend
     user: User
@@ -193,6 +193,7 @@ class Server(ChatKitServer[Context]):
         turn, before = await telling.decide(
             context.backend, context.user, thread.id, {name: decision}
         )
+        context.turn = turn
         async for event in self._told(thread, context, turn, before):
             yield event
 
@@ -206,9 +207,10 @@ class Server(ChatKitServer[Context]):
         self, thread: Any, pending_items: Any, context: Context
     ) -> None:
         """What was shown is kept, by the turn itself. The request is being torn down: a task of
-        its own stops the turn.
+        its own stops its turn, and not the next one, which another tab may have begun.
         """
-        stop = asyncio.create_task(context.backend.stop_turn(context.user_id, thread.id))
+        turn_id = context.turn.turn_id if context.turn else None
+        stop = asyncio.create_task(context.backend.stop_turn(context.user_id, thread.id, turn_id))
         self._stopping.add(stop)
         stop.add_done_callback(self._stopping.discard)
 

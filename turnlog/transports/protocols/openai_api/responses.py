@@ -93,9 +93,7 @@ async def retrieve(request: UserRequest) -> Response:
 async def cancel(request: UserRequest) -> Response:
     backend, user_id = request.backend, request.user.id
     turn, _ = await asking.turn_of(backend, user_id, request.id("response_id"))
-    newest = await telling.newest(backend, user_id, turn.session_id)
-    if newest is not None and newest.turn_id == turn.turn_id:
-        await backend.stop_turn(user_id, turn.session_id)
+    await backend.stop_turn(user_id, turn.session_id, turn.turn_id)
     return await retrieve(request)
 
 
