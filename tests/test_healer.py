@@ -31,6 +31,9 @@ class Turns:
         if self._failures and (failure := self._failures.pop(0)):
             raise failure
 
+    def leave(self):
+        """It is told that the process ends."""
+
 
 async def test_it_looks_again_and_again():
     turns = Turns()

@@ -23,8 +23,9 @@ class Healer:
         self._task = asyncio.create_task(self._look_now_and_then())
 
     async def __aexit__(self, *exc: object) -> None:
-        """What is being healed is healed first."""
+        """What is being healed is healed first; nothing more is taken up."""
         self._left.set()
+        self._turns.leave()
         if self._task is not None:
             await self._task
 

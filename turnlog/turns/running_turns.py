@@ -144,8 +144,10 @@ class RunningTurns:
     ) -> StartedTurn:
         """Begin the turn of a question in line, and tell those who wait behind it.
 
-        `because`: it cannot be answered, and ends with that.
+        `because`: it cannot be answered, and ends with that. Raises Closing where this process is
+        about to end: the turn would be cut off, and another process can answer it whole.
         """
+        self.refuse_closing()
         place = (first.user_id, first.session_id)
         turn = await self._start(*place, first.question, first.turn_id, because)
         self._bus.signal(first.session_id, "wake")
@@ -291,14 +293,21 @@ class RunningTurns:
             raise Closing
 
     async def look_around(self) -> None:
-        """Take up turns and questions in line that nobody works on."""
-        await self.heal()
-        await self._lines.serve()
+        """Take up turns and questions in line that nobody works on, unless this process is about
+        to end.
+        """
+        if not self._leaving:
+            await self.heal()
+            await self._lines.serve()
+
+    def leave(self) -> None:
+        """From now on nothing new begins here, and nothing is taken up."""
+        self._leaving = True
+        self._lines.leave()
 
     async def end(self, grace: float) -> None:
         """Turns get the grace period, also those that begin just now; then they are ended."""
-        self._leaving = True
-        self._lines.leave()
+        self.leave()
         tasks = self._live.tasks
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):

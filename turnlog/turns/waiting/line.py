@@ -30,7 +30,7 @@ from turnlog.turns.waiting.wakes import Wakes
 
 _log = logging.getLogger(__name__)
 LOOKS_EVERY = 5.0  # seconds: signals may get lost, and so may processes
-LATER = (Busy, TooMany, Archived)  # what passes: the question stays in line
+LATER = (Busy, TooMany, Archived, Closing)  # what passes: the question stays in line
 GONE = "This message waited in line and cannot be asked any more. Send it again."
 Begin = Callable[[Waiting, TurnlogError | None], Awaitable[StartedTurn]]  # or end it, with this
 Heal = Callable[[str], Awaitable[None]]
@@ -79,9 +79,9 @@ class WaitingLines:
 
         One that fails is tried again the next time, and holds up no other session.
         """
-        if self._leaving.is_set():
-            return
         for session_id in await self._store.line.sessions():
+            if self._leaving.is_set():
+                return
             try:
                 await self._try_first(session_id)
             except NotStored:  # nor would the others be
