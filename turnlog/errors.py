@@ -29,6 +29,14 @@ class NotFound(TurnlogError):
     code = "not_found"
 
 
+class AgentGone(NotFound):
+    """This server does not have the agent, or its engine. Another one may, or it itself later."""
+
+    def __init__(self, what: str) -> None:
+        wait = "A message in line stays there until it is."
+        super().__init__(f"The {what} is not here any more. {wait}")
+
+
 class BadInput(TurnlogError):
     """The request cannot be carried out as it is; the sentence says what to change."""
 

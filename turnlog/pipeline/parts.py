@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from turnlog.errors import NotFound
+from turnlog.errors import AgentGone
 from turnlog.events.base import Envelope
 from turnlog.pipeline.admission import Limits
 from turnlog.pipeline.context.windows import Windows
@@ -75,9 +75,9 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
         return self.member(self.session.agent_id)
 
     def member(self, agent_id: str) -> Agent:
-        """The agent. Raises NotFound if this server no longer has it."""
+        """The agent. Raises AgentGone if this server does not have it."""
         if agent_id not in self.team:
-            raise NotFound(f"The agent {agent_id!r} of this turn is not here any more.")
+            raise AgentGone(f"agent {agent_id!r} of this turn")
         return self.team[agent_id]
 
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
-from turnlog.errors import BadInput, ConfigError, NotFound
+from turnlog.errors import AgentGone, BadInput, ConfigError
 from turnlog.ports import Engine, Model
 
 Answerer = Model | Engine
@@ -66,7 +66,7 @@ class Engines:
 
     def get(self, name: str) -> Answerer:
         if name not in self._open:
-            raise NotFound(f"The engine {name!r} of this session is not here any more.")
+            raise AgentGone(f"engine {name!r} of this session")
         return self._open[name]
 
     @asynccontextmanager

@@ -14,6 +14,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from turnlog.errors import (
+    AgentGone,
     AlreadyAsked,
     Archived,
     Busy,
@@ -46,6 +47,7 @@ class WaitingLines:
         self._heal = heal
         self._leaving = asyncio.Event()
         self._beginning: dict[str, asyncio.Task[StartedTurn]] = {}  # by turn
+        self._without_agent: set[str] = set()  # sessions, as they were found the last time
 
     async def join(self, user_id: str, session_id: str, question: Question) -> InLine:
         """Its place in the line, which is kept. It begins when all earlier ones are answered.
@@ -77,8 +79,10 @@ class WaitingLines:
     async def serve(self) -> None:
         """Begin what is first in line in each session, if it can begin.
 
-        One that fails is tried again the next time, and holds up no other session.
+        One that fails is tried again the next time, and holds up no other session. Where this
+        server does not have the agent, another one may, or it itself after a restart.
         """
+        without_agent: set[str] = set()
         for session_id in await self._store.line.sessions():
             if self._leaving.is_set():
                 return
@@ -86,8 +90,13 @@ class WaitingLines:
                 await self._try_first(session_id)
             except NotStored:  # nor would the others be
                 raise
+            except AgentGone as error:
+                without_agent.add(session_id)
+                if session_id not in self._without_agent:  # it is told once
+                    _log.warning("a message in line of %s waits: %s", session_id, error)
             except Exception:
                 _log.exception("a message in line of %s could not be asked", session_id)
+        self._without_agent = without_agent
 
     def open(self) -> None:
         self._leaving.clear()
@@ -159,7 +168,7 @@ class WaitingLines:
         self, waiting: Waiting, because: TurnlogError | None = None
     ) -> StartedTurn | None:
         """Begin it. One that can never be asked becomes a turn that ends with the reason, because
-        whoever sent it has gone with the id of the turn.
+        whoever sent it has gone with the id of the turn. Raises AgentGone where it stays in line.
         """
         try:
             return await self._begin(waiting, because)
@@ -168,7 +177,7 @@ class WaitingLines:
         except AlreadyAsked:  # another process was quicker
             return None
         except TurnlogError as error:
-            if error.retryable:
+            if error.retryable or isinstance(error, AgentGone):
                 raise
             _log.warning("a message in line cannot be asked: %s", error)
             if because is None:
