@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from turnlog.net import TooMuch, read_bounded
 from turnlog.tools.mcp import program
 from turnlog.tools.mcp.messages import readable
-from turnlog.tools.mcp.pace import LINE, MESSAGE, Pace
+from turnlog.tools.mcp.pace import LINE, MESSAGE, QUESTION, Pace
 from turnlog.tools.mcp.server import McpServer
 
 _log = logging.getLogger(__name__)
@@ -135,6 +135,8 @@ class _Bounded(httpx2.AsyncBaseTransport):
         self._pace = pace
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "GET":  # by the client itself, as often as the server makes it
+            await self._pace.before_stream()
         try:
             response = await self._inner.handle_async_request(request)
             if not response.headers.get("content-type", "").startswith("text/event-stream"):
@@ -210,7 +212,8 @@ class _Reading:
     async def __anext__(self) -> Any:
         try:
             message = readable(await anext(self._inner))
-            await self._pace.after(MESSAGE)
+            asks = isinstance(getattr(message, "message", None), types.JSONRPCRequest)
+            await self._pace.after(QUESTION if asks else MESSAGE)
             return message
         except BaseException:
             self._lost.set()
