@@ -8,6 +8,7 @@ from test_nodes import ASKS, USER, WAITS, nodes, up_to
 
 from turnlog.events import kinds as k
 from turnlog.ports import User
+from turnlog.transports.mcp.agents import AgentTools
 from turnlog.transports.protocols.chatkit.server import Context, Server
 
 
@@ -82,6 +83,17 @@ async def test_a_stream_of_chatkit_that_is_given_up_late_stops_its_own_turn():
         context = Context(both.one, User(id=USER), turn)
         await chatkit.handle_stream_cancelled(SimpleNamespace(id=both.session), [], context)
         await asyncio.gather(*chatkit._stopping)
+        assert await ends(both, following) == "success"
+
+
+async def test_a_call_of_mcp_that_is_taken_back_late_stops_its_own_turn():
+    """The task that stops it comes when its turn is over, and the next one runs."""
+    async with nodes(*WAITS, *WAITS) as both:
+        begun = asyncio.get_running_loop().create_future()
+        begun.set_result(await runs(both))
+        await ends(both, begun.result())
+        following = await runs(both, "Next")
+        await AgentTools(both.one, [])._stop(User(id=USER), begun)
         assert await ends(both, following) == "success"
 
 

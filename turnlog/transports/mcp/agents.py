@@ -113,7 +113,7 @@ class AgentTools:
                 if not await self._decided(caller, user, turn, questions[0]):
                     return await self._result(caller, user, turn, waits)
         except asyncio.CancelledError:
-            self._later(self._backend.stop_turn(user.id, turn.session_id))
+            self._later(self._backend.stop_turn(user.id, turn.session_id, turn.turn_id))
             raise
 
     # inside
@@ -256,7 +256,7 @@ class AgentTools:
     async def _stop(self, user: User, beginning: Awaitable[StartedTurn]) -> None:
         with suppress(TurnlogError):  # it did not begin
             turn = await beginning
-            await self._backend.stop_turn(user.id, turn.session_id)
+            await self._backend.stop_turn(user.id, turn.session_id, turn.turn_id)
 
     def _later(self, stop: Coroutine[Any, Any, object]) -> None:
         """The client took its call back. What was said is kept; a task of its own stops the turn,
