@@ -1,5 +1,6 @@
 """What people must decide: approvals, and writes that are in doubt."""
 
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -67,6 +68,12 @@ class Approvals(Protocol):
         self, user_id: str, *, status: str | None = None, limit: int = 100
     ) -> list[Approval]:
         """The user's, oldest first."""
+        ...
+
+    async def approvals_of_calls(
+        self, user_id: str, tool_use_ids: Collection[str]
+    ) -> list[Approval]:
+        """The user's for these calls, open or not, in whatever order and however many."""
         ...
 
     async def approval_to_decide(self, user: User, approval_id: str) -> Approval:

@@ -1,6 +1,6 @@
 """What people must decide, of rows in memory: approvals, and writes that are in doubt."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from turnlog.errors import NotFound
@@ -18,6 +18,11 @@ def one(row: Row | None, user_id: str, approval_id: str) -> Approval:
 
 def of_user(rows: Iterable[Row], user_id: str, status: str | None, limit: int) -> list[Approval]:
     return _page([row for row in rows if row["user_id"] == user_id], status, limit)
+
+
+def of_calls(rows: Iterable[Row], user_id: str, tool_use_ids: Collection[str]) -> list[Approval]:
+    mine = (row for row in rows if row["user_id"] == user_id)
+    return [permits.approval(row) for row in mine if row["tool_use_id"] in tool_use_ids]
 
 
 def to_decide(rows: Iterable[Row], user: User, status: str | None, limit: int) -> list[Approval]:

@@ -296,6 +296,11 @@ class MemoryStore(MemoryLists, MemoryTickets, MemoryCitations, MemoryEvidence):
     ) -> list[Approval]:
         return approvals.of_user(self._rows["approvals"].values(), user_id, status, limit)
 
+    async def approvals_of_calls(
+        self, user_id: str, tool_use_ids: Collection[str]
+    ) -> list[Approval]:
+        return approvals.of_calls(self._rows["approvals"].values(), user_id, tool_use_ids)
+
     async def approval_to_decide(self, user: User, approval_id: str) -> Approval:
         return permits.for_decider(self._rows["approvals"].get((approval_id,)), user, approval_id)
 

@@ -437,6 +437,10 @@ SELECT * FROM approvals WHERE approval_id = :approval_id AND user_id = :user_id
 SELECT * FROM approvals WHERE user_id = :user_id AND status = coalesce(:status, status)
 ORDER BY created_at, session_id, seq LIMIT :limit
 
+-- list_approvals_of_calls --
+-- The user's that were asked for these calls, open or not.
+SELECT * FROM approvals WHERE user_id = :user_id AND tool_use_id IN ({calls})
+
 -- find_approval --
 -- One approval, whoever asked for it: the caller checks who may decide.
 SELECT * FROM approvals WHERE approval_id = :approval_id

@@ -256,6 +256,11 @@ class SqlStore(SqlReading):
     ) -> list[Approval]:
         return await self._look(lambda db: permits.approvals(db, user_id, status, limit))
 
+    async def approvals_of_calls(
+        self, user_id: str, tool_use_ids: Collection[str]
+    ) -> list[Approval]:
+        return await self._look(lambda db: permits.of_calls(db, user_id, [*{*tool_use_ids}]))
+
     async def approval_to_decide(self, user: User, approval_id: str) -> Approval:
         return await self._look(lambda db: permits.to_decide(db, user, approval_id))
 

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from turnlog.errors import AlreadyBegun, AlreadyDecided, Busy, Forbidden, NotFound, TurnOver
+from turnlog.events.base import Event
 from turnlog.events.kinds import DecisionRefused, ToolSettled
 from turnlog.ports import Store, Turn, User
 from turnlog.testing import samples as s
@@ -47,6 +48,24 @@ class ApprovalsContract(Contract):
         await self.waiting(first)
         await self.dies(first)
         assert await second.claim_abandoned() == []
+
+    async def test_what_was_asked_for_calls_is_found_however_many_there_are(
+        self, store: Store
+    ) -> None:
+        """Open or decided, and only the user's own."""
+        turn = await self.begun(store)
+        calls = [f"c{number}" for number in range(250)]
+        events: list[Event] = [s.said(*map(s.call, calls), stop="tool_use")]
+        for call in calls:
+            events += [s.used(call), s.approval(f"ok-{call}", call)]
+        await store.append(turn, s.placed(*events))
+        await store.append(turn, s.placed(s.decision("ok-c7")))
+        await self.waiting(store, "s2", "bob")
+        found = await store.approvals_of_calls("alice", [*calls[5:], "unknown", "c7"])
+        assert sorted(each.tool_use_id for each in found) == sorted(calls[5:])
+        assert [each.id for each in found if each.status == "approved"] == ["ok-c7"]
+        assert await store.approvals_of_calls("bob", calls) == []
+        assert await store.approvals_of_calls("alice", []) == []
 
     async def test_a_turn_that_is_named_is_claimed_and_no_other(self, store: Store) -> None:
         turn = await self.waiting(store)

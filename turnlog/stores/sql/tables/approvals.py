@@ -1,5 +1,6 @@
 """What people must decide, on a connection: approvals, and writes that are in doubt."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from turnlog.errors import NotFound
@@ -8,6 +9,8 @@ from turnlog.projections import approvals as permits
 from turnlog.stores.sql.connection import Connection
 from turnlog.stores.sql.statements import SQL
 from turnlog.stores.sql.tables.log import as_dicts
+
+CALLS_AT_ONCE = 100  # that are named in one statement
 
 
 def approval(db: Connection, user_id: str, approval_id: str) -> Approval:
@@ -20,6 +23,16 @@ def approval(db: Connection, user_id: str, approval_id: str) -> Approval:
 def approvals(db: Connection, user_id: str, status: str | None, limit: int) -> list[Approval]:
     rows = _rows(db, "list_approvals", user_id=user_id, status=status, limit=limit)
     return [permits.approval(row) for row in rows]
+
+
+def of_calls(db: Connection, user_id: str, calls: Sequence[str]) -> list[Approval]:
+    found: list[Approval] = []
+    for begin in range(0, len(calls), CALLS_AT_ONCE):
+        named = {f"call_{n}": call for n, call in enumerate(calls[begin : begin + CALLS_AT_ONCE])}
+        sql = SQL["list_approvals_of_calls"].format(calls=", ".join(f":{name}" for name in named))
+        rows = as_dicts(db.execute(sql, {"user_id": user_id} | named))
+        found += [permits.approval(row) for row in rows]
+    return found
 
 
 def to_decide(db: Connection, user: User, approval_id: str) -> Approval:

@@ -131,21 +131,14 @@ async def _decisions(
 ) -> dict[str, Decision]:
     """Answers to interrupts, and results of the client's own tools, by approval."""
     decisions = {str(entry.get("interruptId")): _decision(entry) for entry in given.resume}
-    results = []
+    results = {}
     for message in reversed(given.messages):
         if message.get("role") != "tool":
             break
-        results.append(message)
-    if results:
-        open_calls = {
-            approval.tool_use_id: approval.id
-            for approval in await backend.store.list_approvals(user_id, status="pending")
-            if approval.session_id == session_id
-        }
-        for message in results:
-            approval_id = open_calls.get(str(message.get("toolCallId")))
-            if approval_id is not None:
-                decisions[approval_id] = _result(message)
+        results[str(message.get("toolCallId"))] = message
+    for approval in await backend.store.approvals_of_calls(user_id, results):
+        if approval.session_id == session_id and approval.status == "pending":
+            decisions[approval.id] = _result(results[approval.tool_use_id])
     return decisions
 
 

@@ -172,8 +172,8 @@ async def results(
     """The session that waits for these results of the client's calls, and its answers."""
     decisions: dict[str, Decision] = {}
     session_id = ""
-    for approval in await backend.store.list_approvals(user_id, status="pending"):
-        if approval.tool_use_id in outputs:
+    for approval in await backend.store.approvals_of_calls(user_id, outputs):
+        if approval.status == "pending":
             value = value_of(outputs[approval.tool_use_id])
             decisions[approval.id] = Decision(approved=True, args={CLIENT_RESULT: value})
             session_id = approval.session_id
