@@ -11,7 +11,7 @@ from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Backend, Decision, Question, Session, StartedTurn
 from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.transports.http.request import UserRequest
-from turnlog.transports.protocols import telling
+from turnlog.transports.protocols import answers, telling
 from turnlog.transports.protocols.files import (
     NOT_OURS,
     Sent,
@@ -167,16 +167,23 @@ def _client_tool(tool: Json) -> Json:
 
 
 async def results(
-    backend: Backend, user_id: str, outputs: dict[str, Any]
+    backend: Backend, user_id: str, outputs: dict[str, Any], session_id: str = ""
 ) -> tuple[str, dict[str, Decision]]:
-    """The session that waits for these results of the client's calls, and its answers."""
+    """The session that waits for these results of the client's calls, and its answers; where none
+    waits, the one that had them last: they may be sent again. `session_id`: in no other one.
+    """
+    asked = [
+        approval
+        for approval in await backend.store.approvals_of_calls(user_id, outputs)
+        if session_id in ("", approval.session_id)
+    ]
+    waiting = [approval for approval in asked if approval.status == "pending"]
+    taken = answers.newest([approval for approval in asked if approval.status == "approved"])
     decisions: dict[str, Decision] = {}
-    session_id = ""
-    for approval in await backend.store.approvals_of_calls(user_id, outputs):
-        if approval.status == "pending":
-            value = value_of(outputs[approval.tool_use_id])
-            decisions[approval.id] = Decision(approved=True, args={CLIENT_RESULT: value})
-            session_id = approval.session_id
+    for approval in waiting or taken:
+        value = value_of(outputs[approval.tool_use_id])
+        decisions[approval.id] = Decision(approved=True, args={CLIENT_RESULT: value})
+        session_id = approval.session_id
     if not decisions:
         raise NotFound("No call waits for these results.")
     return session_id, decisions

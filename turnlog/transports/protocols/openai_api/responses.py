@@ -12,7 +12,7 @@ from starlette.responses import Response
 from turnlog.errors import BadInput
 from turnlog.ports import Decision, StartedTurn
 from turnlog.transports.http.request import UserRequest, json_response
-from turnlog.transports.protocols import reading, telling
+from turnlog.transports.protocols import answers, reading, telling
 from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols.files import is_image, with_files
 from turnlog.transports.protocols.openai_api import asking, items, parameters
@@ -170,9 +170,9 @@ async def _turn(
         session_id = (await session_of(backend, request.user, str(name), agent)).id
     else:
         session_id = ""
-    if answers := await _answers(request, given):
-        asking_session = session_id or await _session_of(request, next(iter(answers)))
-        return await telling.decide(backend, request.user, asking_session, answers)
+    if decisions := await _answers(request, given, session_id):
+        asking_session = session_id or await _session_of(request, next(iter(decisions)))
+        return await answers.decide(backend, request.user, asking_session, decisions)
     messages = [item for item in given if item.get("role") or item.get("type") in QUOTED]
     if wish.instructions:
         messages = [{"role": "system", "content": wish.instructions}, *messages]
@@ -203,7 +203,7 @@ async def _session_of(request: UserRequest, approval_id: str) -> str:
     return approval.session_id
 
 
-async def _answers(request: UserRequest, given: list[Json]) -> dict[str, Decision]:
+async def _answers(request: UserRequest, given: list[Json], session_id: str) -> dict[str, Decision]:
     """Only what comes after the last message: a program may send all that was before."""
     decisions: dict[str, Decision] = {}
     outputs: Json = {}
@@ -216,7 +216,8 @@ async def _answers(request: UserRequest, given: list[Json]) -> dict[str, Decisio
         elif item.get("type") == "function_call_output":
             outputs[str(item.get("call_id"))] = item.get("output")
     if outputs:
-        _, results = await asking.results(request.backend, request.user.id, outputs)
+        user_id = request.user.id
+        _, results = await asking.results(request.backend, user_id, outputs, session_id)
         decisions |= results
     return decisions
 
