@@ -164,8 +164,10 @@ async def _turn(
         raise BadInput("'input' is empty.")
     named = wish.conversation
     name = named.get("id") if isinstance(named, dict) else named
+    previous: StartedTurn | None = None
     if wish.previous_response_id:
-        session_id = await asking.session_after(backend, user_id, wish.previous_response_id)
+        previous, _ = await asking.turn_of(backend, user_id, wish.previous_response_id)
+        session_id = previous.session_id
     elif name:
         session_id = (await session_of(backend, request.user, str(name), agent)).id
     else:
@@ -173,6 +175,8 @@ async def _turn(
     if decisions := await _answers(request, given, session_id):
         asking_session = session_id or await _session_of(request, next(iter(decisions)))
         return await answers.decide(backend, request.user, asking_session, decisions)
+    if previous is not None:
+        await asking.refuse_branch(request, previous)  # before its files are kept
     messages = [item for item in given if item.get("role") or item.get("type") in QUOTED]
     if wish.instructions:
         messages = [{"role": "system", "content": wish.instructions}, *messages]
@@ -191,7 +195,7 @@ async def _turn(
     )
     files = asking.files_of(messages, new=new)
     question = await with_files(backend, request.user, session_id, question, files)
-    if earlier := await asking.sent_before(request, question, session_id, agent):
+    if earlier := await asking.sent_before(request, question, session_id, agent, previous):
         return earlier, None
     if new:
         session_id = (await asking.new_session(request, agent, key)).id
