@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from turns.test_line import USER, Place, claude
 
-from turnlog.errors import Closing
+from turnlog.errors import Closing, NotStored
 from turnlog.ports import Question
 from turnlog.stores.memory.store import MemoryStore
 from turnlog.stores.sqlite.store import SqliteStore
@@ -74,6 +74,53 @@ async def test_a_message_whose_turn_has_come_while_the_server_is_stopped_stays_i
     await ending
     assert await look(place.session) == [in_line.turn_id]
     assert begun(await node.store.read(USER, place.session)) == ["wait"]
+    await node.__aexit__()
+
+
+async def test_a_turn_that_is_being_written_when_the_server_ends_is_ended_in_the_log(claude):
+    """Without a grace period: nobody has to find it unfinished at the next start."""
+    place = Place(claude)
+    node = await place.node(MemoryStore())
+    writes, go, begin = asyncio.Event(), asyncio.Event(), node.store.begin_turn
+
+    async def slowly(*given):
+        writes.set()
+        await go.wait()
+        return await begin(*given)
+
+    node.store.begin_turn = slowly
+    asking = asyncio.create_task(place.ask(node, "Go"))
+    await writes.wait()
+    ending = asyncio.create_task(node.end_turns())
+    await asyncio.sleep(0.05)  # it has come as far as it comes without the turn
+    go.set()
+    await ending
+    log = [entry.event for entry in await node.store.read(USER, place.session)]
+    assert [(log[0].content, log[-1].code)] == [("Go", "interrupted")]
+    await asking
+    await node.__aexit__()
+
+
+async def test_a_store_that_does_not_answer_does_not_keep_the_server_from_ending(
+    claude, monkeypatch
+):
+    monkeypatch.setattr("turnlog.turns.running_turns.WRITTEN_WITHIN", 0.05)
+    place = Place(claude)
+    node = await place.node(MemoryStore())
+    writes, go = asyncio.Event(), asyncio.Event()
+
+    async def hangs(*given):
+        writes.set()
+        await go.wait()
+        raise NotStored("The database did not answer.")
+
+    node.store.begin_turn = hangs
+    asking = asyncio.create_task(place.ask(node, "Go"))
+    await writes.wait()
+    await node.end_turns()
+    go.set()
+    with pytest.raises(NotStored):
+        await asking
     await node.__aexit__()
 
 

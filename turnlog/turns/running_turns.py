@@ -47,6 +47,7 @@ from turnlog.turns.waiting.telling import Telling
 from turnlog.turns.waiting.wakes import Wakes
 
 _log = logging.getLogger(__name__)
+WRITTEN_WITHIN = 5.0  # seconds, when the grace period is over
 SOON = 0.02  # seconds, until a turn that is being written down runs
 
 
@@ -306,14 +307,18 @@ class RunningTurns:
         self._lines.leave()
 
     async def end(self, grace: float) -> None:
-        """Turns get the grace period, also those that begin just now; then they are ended."""
+        """Turns get the grace period, also those that begin just now; then they are ended. What is
+        being written is ended in the log, unless the store takes too long.
+        """
         self.leave()
         tasks = self._live.tasks
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 while self._starting or self._live or tasks:
                     await (asyncio.wait(tasks) if tasks else asyncio.sleep(SOON))
-        while tasks:  # also what a late question or decision has set off
+        clock = asyncio.get_running_loop().time
+        late = clock() + WRITTEN_WITHIN
+        while tasks or (self._starting and clock() < late):  # also what a late decision set off
             for live in (*self._live.values(), *tasks.values()):
                 live.stop(ShuttingDown())
-            await asyncio.wait(tasks)
+            await (asyncio.wait(tasks) if tasks else asyncio.sleep(SOON))
