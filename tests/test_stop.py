@@ -33,6 +33,28 @@ async def test_a_turn_can_be_stopped_by_another_client():
         assert (await server.ask(session)).status_code == 202
 
 
+async def test_a_stop_may_say_which_turn_it_means():
+    """Whoever presses it as an answer ends does not mean the message that was next in line."""
+    async with served(*WAITING, *WAITING) as server:
+        session = await server.session()
+        turns = []
+        for message in ("First", "Next"):
+            asked = await server.ask(session, message, onBusy="enqueue")
+            turns.append(asked.json()["turnId"])
+        path = f"/api/sessions/{session}/stop"
+
+        async def stop_named(turn_id):
+            answer = await server.http.post(path, params={"turnId": turn_id})
+            return answer.json()["stopped"]
+
+        assert await stop_named(turns[0]) is True
+        while (await server.app.store.newest_turn("local", session)).id != turns[1]:
+            await asyncio.sleep(0.01)
+        assert await stop_named(turns[0]) is False
+        assert (await server.app.store.newest_turn("local", session)).state == "running"
+        assert await stop_named(turns[1]) is True
+
+
 async def test_a_stop_while_no_model_is_asked_is_no_call_on_the_bill():
     async with served(*WAITING) as server:
         session = await server.session()

@@ -62,6 +62,40 @@ async def test_a_socket_that_does_not_come_back_is_told_and_the_answer_keeps_its
         one.wrong.clear()  # the requests that this test has cut
 
 
+async def running(here, session, *, calls):
+    """Wait until so many tools were called."""
+    while True:
+        log = await here.app.store.read(USER, session)
+        if [entry.event.type for entry in log].count("tool_use") == calls:
+            return
+        await asyncio.sleep(0.01)
+
+
+async def test_a_stop_that_arrives_when_the_next_message_runs_stops_nothing(browser):
+    waits = Reply("Let me see.", ToolCall("wait"))
+    async with opened(browser, waits, Reply("First."), waits, Reply("Second.")) as (here, one):
+        held = asyncio.Queue()
+        await one.page.route("**/stop*", held.put)
+        await one.ask("One")
+        await one.page.get_by_role("button", name="Stop").wait_for()
+        await one.field.fill("Two")
+        await one.field.press("Enter")  # it waits
+        await one.page.get_by_role("button", name="Stop").click()
+        late = await held.get()
+        await running(here, one.session, calls=1)
+        here.go.set()
+        here.go.clear()  # the tool that runs ends, and no later one
+        await one.page.get_by_text("First.", exact=True).wait_for()
+        await one.page.locator(".bubble").get_by_text("Two", exact=True).wait_for()
+        await running(here, one.session, calls=2)
+        answer = await late.fetch()
+        assert await answer.json() == {"stopped": False}
+        await late.fulfill(response=answer)
+        here.go.set()
+        await one.page.get_by_text("Second.", exact=True).wait_for()
+        assert await one.page.get_by_text("Stopped by you.").count() == 0
+
+
 async def test_a_question_stands_once_when_its_turn_comes_before_the_answer_to_the_sending(browser):
     async with opened(browser, Reply("Here.")) as (_, one):
         may_answer = asyncio.Event()

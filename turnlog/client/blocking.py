@@ -104,9 +104,9 @@ class Client:
                 raise lost or ConnectionError("The server ends every stream at once.")
             time.sleep(min(0.1 * 2**failures, LONGEST_WAIT))
 
-    def stop(self, session_id: str) -> bool:
-        """Whether anything ran that is stopped now."""
-        return bool((self._call(calls.stop(session_id)))["stopped"])
+    def stop(self, session_id: str, *, turn_id: str | None = None) -> bool:
+        """Whether anything ran that is stopped now. With `turn_id` only that turn is."""
+        return bool((self._call(calls.stop(session_id, turn_id)))["stopped"])
 
     def approvals(self, *, status: str | None = "pending") -> list[Json]:
         found: list[Json] = (self._call(calls.approvals(status)))["approvals"]

@@ -49,8 +49,8 @@ def messages(session_id: str, limit: int, before: int | None) -> Call:
     return Call("GET", f"/api/sessions/{session_id}/messages", params=params)
 
 
-def stop(session_id: str) -> Call:
-    return Call("POST", f"/api/sessions/{session_id}/stop")
+def stop(session_id: str, turn_id: str | None) -> Call:
+    return Call("POST", f"/api/sessions/{session_id}/stop", params={"turnId": turn_id})
 
 
 def approvals(status: str | None) -> Call:

@@ -99,9 +99,9 @@ class AsyncClient:
                 raise lost or ConnectionError("The server ends every stream at once.")
             await asyncio.sleep(min(0.1 * 2**failures, LONGEST_WAIT))
 
-    async def stop(self, session_id: str) -> bool:
-        """Whether anything ran that is stopped now."""
-        return bool((await self._call(calls.stop(session_id)))["stopped"])
+    async def stop(self, session_id: str, *, turn_id: str | None = None) -> bool:
+        """Whether anything ran that is stopped now. With `turn_id` only that turn is."""
+        return bool((await self._call(calls.stop(session_id, turn_id)))["stopped"])
 
     async def approvals(self, *, status: str | None = "pending") -> list[Json]:
         found: list[Json] = (await self._call(calls.approvals(status)))["approvals"]

@@ -136,8 +136,10 @@ export class Turnlog {
     }
   }
 
-  stop(sessionId: string): Promise<{ stopped: boolean }> {
-    return this.#json("POST", `${session(sessionId)}/stop`);
+  /** Stops what runs; with `turnId` only that turn: the next one may have begun by now. */
+  stop(sessionId: string, turnId?: string): Promise<{ stopped: boolean }> {
+    const query = turnId ? `?turnId=${encodeURIComponent(turnId)}` : "";
+    return this.#json("POST", `${session(sessionId)}/stop${query}`);
   }
 
   async approvals(status: string | undefined = "pending"): Promise<Approval[]> {

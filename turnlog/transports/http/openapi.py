@@ -38,6 +38,7 @@ QUERY: dict[str, Json] = {  # by name, or by path and name
     "stream": {"type": "boolean"},
     "starting_after": {"type": "integer", "minimum": 0},
     "timezone": {"type": "string"},
+    "turnId": {"type": "string", "maxLength": 200},
     "width": {"type": "integer", "minimum": 16, "maximum": 1600},
 }
 

@@ -126,7 +126,8 @@ ROUTES: tuple[Route, ...] = (
           "{inputTokens, estimatedCostUsd, wouldExceedBudget}",
           body=turns.NewMessage, example={"message": "Hi"}),
     Route("POST",  f"{SESSION}/stop", "user", turns.stop,
-          "Stop what runs, on whichever node; what was shown is kept.", "{stopped}"),
+          "Stop what runs, or only the turn with this id, on whichever node; what was shown is"
+          " kept.", "{stopped}", query=("turnId",)),
     Route("GET",   f"{SESSION}/stream", "user", turns.stream,
           "Server-sent events from the cursor on, then live.", "An event stream.",
           query=("after",)),

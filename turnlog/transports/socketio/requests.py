@@ -31,6 +31,7 @@ class Leave(Payload, kw_only=True):
 
 class Stop(Payload, kw_only=True):
     session_id: str
+    turn_id: str | None = None  # None: whichever runs
 
 
 class Message(NewMessage, kw_only=True, forbid_unknown_fields=True):

@@ -192,7 +192,8 @@ class Sockets:
         return {"turnId": accepted.turn_id} | place
 
     async def _stop(self, client: Client, request: requests.Stop) -> Answer:
-        return {"stopped": await self._backend.stop_turn(client.user.id, request.session_id)}
+        place = (client.user.id, request.session_id, request.turn_id)
+        return {"stopped": await self._backend.stop_turn(*place)}
 
     async def _respond(self, client: Client, request: requests.Respond) -> Answer:
         decision = Decision(approved=request.approved, reason=request.reason, args=request.args)

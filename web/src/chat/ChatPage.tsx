@@ -42,7 +42,11 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
     else void outbox.send(message);
   };
   const restore = (): void => void change(id, { archived: false }).catch(() => {});
-  const stop = useCallback(() => void post(`/api/sessions/${id}/stop`).catch(() => {}), [id]);
+  const turnId = newest?.id;
+  const stop = useCallback(() => {
+    const query = turnId ? `?turnId=${turnId}` : ""; // the next message in line may have begun meanwhile
+    void post(`/api/sessions/${id}/stop${query}`).catch(() => {});
+  }, [id, turnId]);
   useShortcuts({ stop: isBusy ? stop : null });
 
   if (shown.status === "missing") return <MissingSession embedded={embedded} />;

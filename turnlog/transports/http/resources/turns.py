@@ -82,7 +82,9 @@ async def estimate(request: UserRequest) -> Response:
 
 
 async def stop(request: UserRequest) -> Response:
-    stopped = await request.backend.stop_turn(request.user.id, request.id("session_id"))
+    """What runs or waits; with `turnId` only that turn: the next one may have begun by now."""
+    session_id, turn_id = request.id("session_id"), request.query("turnId") or None
+    stopped = await request.backend.stop_turn(request.user.id, session_id, turn_id)
     return json_response({"stopped": stopped})
 
 
