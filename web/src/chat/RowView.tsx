@@ -16,11 +16,15 @@ import { Waiting } from "./Waiting";
 
 export const RowView = memo(function RowView({ row }: { row: Row }): ReactNode {
   return (
-    <div className={row.agent ? `row spoken ${agentColour(row.agent)}` : "row"} data-kind={row.kind}>
+    <div className={classes(row)} data-kind={row.kind}>
       {view(row)}
     </div>
   );
 });
+
+function classes(row: Row): string {
+  return ["row", row.agent && `spoken ${agentColour(row.agent)}`, row.last && "last"].filter(Boolean).join(" ");
+}
 
 /** By its place among the agents: a1 to a6, then grey. */
 export function agentColour(agent: AgentRef): string {
@@ -83,9 +87,9 @@ function Footer({ turn }: { turn: Turn }): ReactNode {
   const at = answers.at(-1)!.at;
   return (
     <div className="footer">
-      <CopyButton text={text} html={html} label="Copy answer" />
-      <span>{count(turn.tokens)} tokens</span>
-      <span>{money(turn.costUsd)}</span>
+      {answers.some((answer) => answer.content) && <CopyButton text={text} html={html} label="Copy answer" />}
+      {turn.tokens > 0 && <span>{count(turn.tokens)} tokens</span>}
+      {turn.tokens > 0 && <span>{money(turn.costUsd)}</span>}
       <time dateTime={at} title={exact(at)}>
         {clock(at)}
       </time>
