@@ -73,6 +73,57 @@ async def test_a_request_whose_answer_was_lost_is_answered_and_not_run_again(ask
         assert paid == [3, 3] and "Again." in again.model_dump_json()
 
 
+@pytest.mark.parametrize("more", [AGAIN, KEY], ids=["by the client itself", "with a key"])
+async def test_a_response_that_goes_on_is_answered_when_it_is_sent_again(more):
+    """Its own turn is the newest then, and no longer the one that it names."""
+    script = [Reply("Hi."), PAY, Reply("Done."), PAY, Reply("Again.")]
+    async with clients(*script) as ai:
+        one = await ai.responses.create(model="turnlog", input="Hello")
+        first = KEY if more is KEY else {}
+        two = await response(ai, previous_response_id=one.id, extra_headers=first)
+        again = await response(ai, previous_response_id=one.id, extra_headers=more)
+        assert (again.id, again.output_text) == (two.id, two.output_text)
+        assert paid == [3]
+
+
+async def test_a_response_whose_first_sending_never_arrived_is_a_new_one():
+    """The same words were asked just before: it names the answer to them."""
+    async with clients(Reply("One."), Reply("Two.")) as ai:
+        one = await response(ai)
+        two = await response(ai, previous_response_id=one.id, extra_headers=AGAIN)
+        assert (one.output_text, two.output_text) == ("One.", "Two.")
+
+
+async def test_a_response_is_answered_by_the_turn_that_followed_and_by_no_later_one():
+    async with clients(*map(Reply, ("One.", "Two.", "Three."))) as ai:
+        one = await response(ai)
+        two = await response(ai, previous_response_id=one.id)
+        three = await response(ai, previous_response_id=two.id)
+        again = [
+            await response(ai, previous_response_id=each.id, extra_headers=AGAIN)
+            for each in (one, two)
+        ]
+        assert [each.id for each in again] == [two.id, three.id]
+
+
+OTHERS = {"nothing said": {}, "another key": {"Idempotency-Key": "order-18"}}
+
+
+@pytest.mark.parametrize("more", OTHERS.values(), ids=OTHERS)
+async def test_a_conversation_that_has_gone_on_has_no_branches(more):
+    """Nothing is kept of what is refused."""
+    async with clients(Reply("One."), Reply("Two."), Reply("Three.")) as ai:
+        one = await response(ai)
+        await response(ai, previous_response_id=one.id, extra_headers=KEY)
+        ai = ai.with_options(max_retries=0)
+        with pytest.raises(openai.ConflictError, match="gone on"):
+            await response(ai, previous_response_id=one.id, extra_headers=more)
+        with pytest.raises(openai.ConflictError, match="gone on"):
+            await ai.responses.create(
+                model="turnlog", input="Else", previous_response_id=one.id, extra_headers=AGAIN
+            )
+
+
 async def described(ai, model, width):
     """What a picture shows, asked in a request that says that it is sent again."""
     picture = b64encode(made.picture(size=(width, 40))).decode()

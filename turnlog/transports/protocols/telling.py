@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -106,6 +107,20 @@ async def turn_at(backend: Backend, user_id: str, session_id: str, number: str) 
     if not first or first[0].seq != first_seq or not isinstance(first[0].event, UserMessageSent):
         raise unknown
     return StartedTurn(turn_id=first[0].turn_id, session_id=session_id, first_seq=first_seq)
+
+
+async def following(backend: Backend, user_id: str, turn: StartedTurn) -> StartedTurn | None:
+    """The session's next turn after this one, if there is one."""
+    last = await newest(backend, user_id, turn.session_id)
+    if last is None or last.turn_id == turn.turn_id:
+        return None
+    after = turn.first_seq
+    while page := await backend.store.read(user_id, turn.session_id, after=after, limit=PAGE):
+        for entry in page:
+            if isinstance(entry.event, UserMessageSent):
+                return replace(turn, turn_id=entry.turn_id, first_seq=entry.position)
+        after = page[-1].position
+    return last
 
 
 async def first_of(backend: Backend, user_id: str, turn: StartedTurn) -> Stamped:

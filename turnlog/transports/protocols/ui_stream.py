@@ -14,7 +14,7 @@ from starlette.responses import Response
 from turnlog.errors import BadInput
 from turnlog.ports import Decision, Question, StartedTurn
 from turnlog.transports.http.request import UserRequest, json_response
-from turnlog.transports.protocols import reading, telling
+from turnlog.transports.protocols import answers, reading, telling
 from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols.files import Sent, address, file_at, files_in, with_files
 from turnlog.transports.protocols.understanding import understood
@@ -55,7 +55,7 @@ async def send(request: UserRequest) -> Response:
     if not decisions:
         raise BadInput("The last message is neither a question nor an answer to an approval.")
     backend = request.backend
-    found, before = await telling.decide(backend, request.user, session_id, decisions)
+    found, before = await answers.decide(backend, request.user, session_id, decisions)
     return _stream(request, found, before)
 
 

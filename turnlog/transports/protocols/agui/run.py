@@ -5,16 +5,17 @@ client are offered to the model, and their results come with the next run, too. 
 `runId` that the thread has seen is told again; a run without anything new shows the thread.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
 from turnlog.errors import BadInput
-from turnlog.ports import Backend, Decision, Question, Session, StartedTurn
+from turnlog.ports import Approval, Backend, Decision, Question, Session, StartedTurn
 from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.transports.http.request import UserRequest
-from turnlog.transports.protocols import reading, telling
+from turnlog.transports.protocols import answers, reading, telling
 from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols.agui.events import Nothing, Snapshot, Teller
 from turnlog.transports.protocols.files import Sent, file_at, file_in, files_in, with_files
@@ -61,8 +62,18 @@ async def _turn(
 ) -> tuple[StartedTurn | None, int | None]:
     """What the run is about: a question, answers, the turn that runs; or nothing new."""
     backend, user_id = request.backend, request.user.id
-    if decisions := await _decisions(backend, user_id, session.id, given):
-        return await telling.decide(backend, request.user, session.id, decisions)
+    results = _results(given)
+    asked = [
+        approval
+        for approval in await backend.store.approvals_of_calls(user_id, results)
+        if approval.session_id == session.id
+    ]
+    decisions = {str(entry.get("interruptId")): _decision(entry) for entry in given.resume}
+    decisions |= _given([each for each in asked if each.status == "pending"], results)
+    if decisions:
+        return await answers.decide(backend, request.user, session.id, decisions)
+    if again := await _given_before(request, session, _given(answers.newest(asked), results)):
+        return again
     last = given.messages[-1] if given.messages else {}
     if last.get("role") == "user":
         question = await with_files(
@@ -72,6 +83,18 @@ async def _turn(
     if await telling.is_running(backend, user_id, session.id):
         return await telling.newest(backend, user_id, session.id), None
     return None, None
+
+
+async def _given_before(
+    request: UserRequest, session: Session, results: dict[str, Decision]
+) -> answers.Taken | None:
+    """The newest turn, if it has had these results of the client's tools, and goes on from them."""
+    if not results:
+        return None
+    backend, user = request.backend, request.user
+    newest = await telling.newest(backend, user.id, session.id)
+    again = await answers.sent_before(backend, user, session.id, results)
+    return again if again and newest and again[0].turn_id == newest.turn_id else None
 
 
 async def _shown_again(backend: Backend, user_id: str, session: Session) -> telling.Steps:
@@ -126,20 +149,18 @@ def _file(part: Json) -> Sent:
     return file_at(value, name)
 
 
-async def _decisions(
-    backend: Backend, user_id: str, session_id: str, given: RunInput
-) -> dict[str, Decision]:
-    """Answers to interrupts, and results of the client's own tools, by approval."""
-    decisions = {str(entry.get("interruptId")): _decision(entry) for entry in given.resume}
-    results = {}
+def _results(given: RunInput) -> dict[str, Json]:
+    """What the client's own tools gave, by call: the messages at the end."""
+    results: dict[str, Json] = {}
     for message in reversed(given.messages):
         if message.get("role") != "tool":
             break
         results[str(message.get("toolCallId"))] = message
-    for approval in await backend.store.approvals_of_calls(user_id, results):
-        if approval.session_id == session_id and approval.status == "pending":
-            decisions[approval.id] = _result(results[approval.tool_use_id])
-    return decisions
+    return results
+
+
+def _given(asked: Sequence[Approval], results: dict[str, Json]) -> dict[str, Decision]:
+    return {each.id: _result(results[each.tool_use_id]) for each in asked}
 
 
 @understood

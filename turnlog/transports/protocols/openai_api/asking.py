@@ -11,7 +11,7 @@ from turnlog.events.kinds import UserMessageSent
 from turnlog.ports import Backend, Decision, Question, Session, StartedTurn
 from turnlog.ports.tools import CLIENT_RESULT
 from turnlog.transports.http.request import UserRequest
-from turnlog.transports.protocols import telling
+from turnlog.transports.protocols import answers, telling
 from turnlog.transports.protocols.files import (
     NOT_OURS,
     Sent,
@@ -79,18 +79,6 @@ async def turn_of(backend: Backend, user_id: str, name: str) -> tuple[StartedTur
     except NotFound:
         raise unknown from None
     return turn, min(int(before[:18]), 2**62) if before else None
-
-
-async def session_after(backend: Backend, user_id: str, response: str) -> str:
-    """The session that goes on after a response. Only the newest can be followed."""
-    turn, _ = await turn_of(backend, user_id, response)
-    newest = await telling.newest(backend, user_id, turn.session_id)
-    if newest is None or newest.turn_id != turn.turn_id:
-        raise Reused(
-            "The conversation has gone on since this response. Send the newest response's id, or "
-            f"'conversation': {turn.session_id!r}."
-        )
-    return turn.session_id
 
 
 @understood
@@ -167,16 +155,23 @@ def _client_tool(tool: Json) -> Json:
 
 
 async def results(
-    backend: Backend, user_id: str, outputs: dict[str, Any]
+    backend: Backend, user_id: str, outputs: dict[str, Any], session_id: str = ""
 ) -> tuple[str, dict[str, Decision]]:
-    """The session that waits for these results of the client's calls, and its answers."""
+    """The session that waits for these results of the client's calls, and its answers; where none
+    waits, the one that had them last: they may be sent again. `session_id`: in no other one.
+    """
+    asked = [
+        approval
+        for approval in await backend.store.approvals_of_calls(user_id, outputs)
+        if session_id in ("", approval.session_id)
+    ]
+    waiting = [approval for approval in asked if approval.status == "pending"]
+    taken = answers.newest([approval for approval in asked if approval.status == "approved"])
     decisions: dict[str, Decision] = {}
-    session_id = ""
-    for approval in await backend.store.approvals_of_calls(user_id, outputs):
-        if approval.status == "pending":
-            value = value_of(outputs[approval.tool_use_id])
-            decisions[approval.id] = Decision(approved=True, args={CLIENT_RESULT: value})
-            session_id = approval.session_id
+    for approval in waiting or taken:
+        value = value_of(outputs[approval.tool_use_id])
+        decisions[approval.id] = Decision(approved=True, args={CLIENT_RESULT: value})
+        session_id = approval.session_id
     if not decisions:
         raise NotFound("No call waits for these results.")
     return session_id, decisions
@@ -187,14 +182,20 @@ def key_of(request: UserRequest) -> str:
 
 
 async def sent_before(
-    request: UserRequest, question: Question, session_id: str, agent: str | None
+    request: UserRequest,
+    question: Question,
+    session_id: str,
+    agent: str | None,
+    previous: StartedTurn | None = None,
 ) -> StartedTurn | None:
     """OpenAI's clients send a request again by themselves when its answer is lost. They say so, but
     not of which request. The turn that it began: the newest of its session, if it has this question
     and is some minutes old; where no session is named, that of one with this agent which has no
-    other turn.
+    other turn. `previous`: it goes on after this response, so it is the turn that followed.
     """
-    if request.http.headers.get("x-stainless-retry-count", "0") == "0" or question.request_id:
+    if previous is not None:
+        return await _sent_after(request, question, previous)
+    if not _is_retry(request) or question.request_id:
         return None
     backend, user_id = request.backend, request.user.id
     recent = await backend.store.list_sessions(user_id, limit=RECENT)
@@ -204,11 +205,57 @@ async def sent_before(
         turn = await telling.newest(backend, user_id, place)
         if turn is None or (not session_id and turn.first_seq > 0):
             continue
-        first = await telling.first_of(backend, user_id, turn)
-        is_new = time.time() - telling.time_of(first) < SENT_AGAIN_WITHIN
-        if is_new and _is_same(first.event, question):
+        if await _has_begun(request, question, turn):
             return turn
     return None
+
+
+async def refuse_branch(request: UserRequest, previous: StartedTurn) -> None:
+    """Raises Reused where the conversation has gone on since this response, and the request does
+    not say that it may have been sent before.
+    """
+    if _is_retry(request) or key_of(request):
+        return
+    if await telling.following(request.backend, request.user.id, previous) is not None:
+        raise _gone_on(previous)
+
+
+async def _sent_after(
+    request: UserRequest, question: Question, previous: StartedTurn
+) -> StartedTurn | None:
+    """The turn that followed on a response, if this request has begun it. None where nothing has
+    followed, or its key says so: a key is looked for when a turn begins. Raises Reused where
+    another request has begun it.
+    """
+    backend, user_id = request.backend, request.user.id
+    turn = await telling.following(backend, user_id, previous)
+    if turn is None:
+        return None
+    if question.request_id:
+        found = await backend.store.find_turn(user_id, turn.session_id, turn.turn_id)
+        if found is not None and found.request_id == question.request_id:
+            return None
+    elif _is_retry(request) and await _has_begun(request, question, turn):
+        return turn
+    raise _gone_on(previous)
+
+
+def _is_retry(request: UserRequest) -> bool:
+    return request.http.headers.get("x-stainless-retry-count", "0") != "0"
+
+
+def _gone_on(previous: StartedTurn) -> Reused:
+    return Reused(
+        "The conversation has gone on since this response. Send the newest response's id, or "
+        f"'conversation': {previous.session_id!r}."
+    )
+
+
+async def _has_begun(request: UserRequest, question: Question, turn: StartedTurn) -> bool:
+    """Whether the turn has this question, and is some minutes old."""
+    first = await telling.first_of(request.backend, request.user.id, turn)
+    is_new = time.time() - telling.time_of(first) < SENT_AGAIN_WITHIN
+    return is_new and _is_same(first.event, question)
 
 
 def _is_same(asked: Event, question: Question) -> bool:

@@ -16,8 +16,8 @@ from turnlog.events.content import TokenUsage
 from turnlog.ports import StartedTurn
 from turnlog.transports import problem
 from turnlog.transports.http.request import UserRequest, json_response
+from turnlog.transports.protocols import answers, telling
 from turnlog.transports.protocols import story as s
-from turnlog.transports.protocols import telling
 from turnlog.transports.protocols.files import with_files
 from turnlog.transports.protocols.openai_api import asking, items, parameters
 from turnlog.transports.protocols.openai_api.asking import Json
@@ -101,8 +101,8 @@ async def _turn(
             break
         outputs[str(message.get("tool_call_id"))] = asking.text_of(message.get("content"))
     if outputs:
-        session_id, answers = await asking.results(backend, user_id, outputs)
-        return await telling.decide(backend, request.user, session_id, answers)
+        session_id, results = await asking.results(backend, user_id, outputs)
+        return await answers.decide(backend, request.user, session_id, results)
     name = (wish.metadata or {}).get("conversation")
     key = asking.key_of(request)
     tools = wish.tools or []

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from turnlog.errors import BadInput
 from turnlog.ports import Decision, StartedTurn
 from turnlog.transports.http.request import UserRequest, json_response
-from turnlog.transports.protocols import reading, telling
+from turnlog.transports.protocols import answers, reading, telling
 from turnlog.transports.protocols import story as s
 from turnlog.transports.protocols.files import is_image, with_files
 from turnlog.transports.protocols.openai_api import asking, items, parameters
@@ -164,15 +164,19 @@ async def _turn(
         raise BadInput("'input' is empty.")
     named = wish.conversation
     name = named.get("id") if isinstance(named, dict) else named
+    previous: StartedTurn | None = None
     if wish.previous_response_id:
-        session_id = await asking.session_after(backend, user_id, wish.previous_response_id)
+        previous, _ = await asking.turn_of(backend, user_id, wish.previous_response_id)
+        session_id = previous.session_id
     elif name:
         session_id = (await session_of(backend, request.user, str(name), agent)).id
     else:
         session_id = ""
-    if answers := await _answers(request, given):
-        asking_session = session_id or await _session_of(request, next(iter(answers)))
-        return await telling.decide(backend, request.user, asking_session, answers)
+    if decisions := await _answers(request, given, session_id):
+        asking_session = session_id or await _session_of(request, next(iter(decisions)))
+        return await answers.decide(backend, request.user, asking_session, decisions)
+    if previous is not None:
+        await asking.refuse_branch(request, previous)  # before its files are kept
     messages = [item for item in given if item.get("role") or item.get("type") in QUOTED]
     if wish.instructions:
         messages = [{"role": "system", "content": wish.instructions}, *messages]
@@ -191,7 +195,7 @@ async def _turn(
     )
     files = asking.files_of(messages, new=new)
     question = await with_files(backend, request.user, session_id, question, files)
-    if earlier := await asking.sent_before(request, question, session_id, agent):
+    if earlier := await asking.sent_before(request, question, session_id, agent, previous):
         return earlier, None
     if new:
         session_id = (await asking.new_session(request, agent, key)).id
@@ -203,7 +207,7 @@ async def _session_of(request: UserRequest, approval_id: str) -> str:
     return approval.session_id
 
 
-async def _answers(request: UserRequest, given: list[Json]) -> dict[str, Decision]:
+async def _answers(request: UserRequest, given: list[Json], session_id: str) -> dict[str, Decision]:
     """Only what comes after the last message: a program may send all that was before."""
     decisions: dict[str, Decision] = {}
     outputs: Json = {}
@@ -216,7 +220,8 @@ async def _answers(request: UserRequest, given: list[Json]) -> dict[str, Decisio
         elif item.get("type") == "function_call_output":
             outputs[str(item.get("call_id"))] = item.get("output")
     if outputs:
-        _, results = await asking.results(request.backend, request.user.id, outputs)
+        user_id = request.user.id
+        _, results = await asking.results(request.backend, user_id, outputs, session_id)
         decisions |= results
     return decisions
 
