@@ -10,10 +10,11 @@ import { Frame } from "../ui/Frame";
 import { exact } from "../ui/format";
 import { useShortcuts } from "../ui/shortcuts";
 import { ApprovalCard } from "./ApprovalCard";
-import { look, pending, type Pending } from "./pending";
+import { look, looked, pending, type Pending } from "./pending";
 
 export function ApprovalsPage(): ReactNode {
   const open = useValue(pending);
+  const isKnown = useValue(looked);
   const { sessions } = useValue(list);
   useShortcuts({ stop: null });
   useEffect(() => {
@@ -24,7 +25,8 @@ export function ApprovalsPage(): ReactNode {
     <Frame title="Approvals">
       <div className="scroll">
         <div className="column inbox">
-          {open.length === 0 && (
+          {!isKnown && <p className="muted loading" role="status">Loading…</p>}
+          {isKnown && open.length === 0 && (
             <div className="empty">
               <h2>Nothing waits for you</h2>
               <p className="muted">When an agent wants to change something, the question appears here and in its session.</p>

@@ -48,6 +48,7 @@ function Title({ sessionId, title }: { sessionId: string; title: string }): Reac
 }
 
 function Meter({ shown }: { shown: Shown }): ReactNode {
+  if (shown.status !== "ready") return null; // nobody knows yet what it has cost
   const { turns } = shown.screen;
   const tokens = turns.reduce((sum, turn) => sum + turn.tokens, 0);
   const costs = turns.map((turn) => turn.costUsd);
