@@ -16,7 +16,7 @@ LATE = [
     ("/approvals",  "h1",            "**/api/approvals*",  "Nothing waits for you", "Atelier"),
     ("/usage",      "h1",            "**/billing/**",      "Cost by day",           "Cost by day"),
     ("/audit",      ".usage .table", "**/audit/sessions*", "No sessions.",          "Lyon branch"),
-    ("/s/{}/audit", ".filters",      "**/events?*",        "user_message_sent", "user_message_sent"),
+    ("/s/{}/audit", ".filters",      "**/events?*",        "Turn 1 ·",              "Turn 1 ·"),
 ]
 # fmt: on
 
