@@ -15,6 +15,7 @@ import { useReplay } from "./replay";
 import { Timeline } from "./Timeline";
 import { count } from "../ui/format";
 
+const NONE: LogEvent[] = []; // while they are on their way
 const SAID = 3; // problems of a log that are told in words
 
 interface Proof {
@@ -25,7 +26,8 @@ interface Proof {
 }
 
 export default function AuditPage({ id }: { id: string }): ReactNode {
-  const [events, setEvents] = useState<LogEvent[]>([]);
+  const [log, setLog] = useState<LogEvent[] | null>(null);
+  const events = log ?? NONE;
   const [proof, setProof] = useState<Proof | null>(null);
   const [failed, setFailed] = useState<unknown>(null);
   const [title, setTitle] = useState("");
@@ -34,7 +36,7 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
   const replay = useReplay(events);
   useValue(config);
   useEffect(() => {
-    load(id).then(setEvents).catch(setFailed);
+    load(id).then(setLog).catch(setFailed);
     get<Proof>(`/api/sessions/${id}/verify`).then(setProof).catch(setFailed);
     get<{ title: string | null }>(`/api/sessions/${id}`).then((session) => setTitle(session.title ?? "")).catch(() => {});
   }, [id]);
@@ -55,7 +57,7 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
     <div className="audit">
       <header className="top">
         <Link href={`/s/${id}`} className="button ghost"><ArrowLeft aria-hidden /> Session</Link>
-        <h1 className="title">Audit · {title}</h1>
+        <h1 className="title">{title ? `Audit · ${title}` : "Audit"}</h1>
         <span className="findings">
           {proof && <ProofPill proof={proof} />}
           {claims[0] && <button type="button" className="pill warn" onClick={() => choose(claims[0]!)}>{claims.length === 1 ? "1 claim" : `${claims.length} claims`} to check</button>}
@@ -67,7 +69,8 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
       {events.length >= MOST && <p className="notice warn">Only the first {count(events.length)} events are listed. Export JSONL has all of them.</p>}
       <FilterBar events={events} chosen={chosen} set={setChosen} />
       <main className="audit-split">
-        <Timeline events={events} fitting={fitting} sums={sums} at={replay.at} choose={choose} />
+        {!log && failed === null && <p className="muted loading" role="status">Loading…</p>}
+        {log && <Timeline events={events} fitting={fitting} sums={sums} at={replay.at} choose={choose} />}
         <Inspector id={id} events={events} at={replay.at} go={replay.go} choose={choose} />
       </main>
       <ReplayBar events={events} replay={replay} />

@@ -2,7 +2,7 @@
 import { memo, type ReactNode } from "react";
 import { ApprovalCard } from "../approvals/ApprovalCard";
 import { ToolCard } from "../tools/ToolCard";
-import { agentIndex } from "../wire/config";
+import { agentColour } from "../ui/agents";
 import { htmlOf } from "../ui/clipboard";
 import { CopyButton } from "../ui/CopyButton";
 import { clock, count, exact, money } from "../ui/format";
@@ -23,13 +23,7 @@ export const RowView = memo(function RowView({ row }: { row: Row }): ReactNode {
 });
 
 function classes(row: Row): string {
-  return ["row", row.agent && `spoken ${agentColour(row.agent)}`, row.last && "last"].filter(Boolean).join(" ");
-}
-
-/** By its place among the agents: a1 to a6, then grey. */
-export function agentColour(agent: AgentRef): string {
-  const at = agentIndex(agent.id);
-  return at >= 0 && at < 6 ? `a${at + 1}` : "a0";
+  return ["row", row.agent && `spoken ${agentColour(row.agent.id)}`, row.last && "last"].filter(Boolean).join(" ");
 }
 
 function view(row: Row): ReactNode {
@@ -63,7 +57,7 @@ function view(row: Row): ReactNode {
 }
 
 export function Badge({ agent }: { agent: AgentRef }): ReactNode {
-  return <span className={`badge ${agentColour(agent)}`}>{agent.name.charAt(0).toUpperCase()}</span>;
+  return <span className={`badge ${agentColour(agent.id)}`}>{agent.name.charAt(0).toUpperCase()}</span>;
 }
 
 function Head({ agent, from }: { agent: AgentRef; from: string | null }): ReactNode {
