@@ -90,7 +90,9 @@ async def test_after_the_last_try_it_gives_up_and_says_why():
 
 async def test_a_wait_that_the_api_asks_for_is_waited_instead_of_our_own():
     impatient = Patience(first_wait=FOR_EVER, longest_wait=FOR_EVER)
-    _, failed, sim = await outcome(rate_limited(retry_after=0), Reply("Hi."), patience=impatient)
+    _, failed, sim = await outcome(
+        rate_limited(retry_after=0.001), Reply("Hi."), patience=impatient
+    )
     assert (failed, sim.accepted) == (None, 2)
 
 
@@ -105,13 +107,15 @@ def test_our_own_wait_doubles_up_to_a_limit():
         assert 0.75 * most <= model._wait(attempt, None) <= most
 
 
-@pytest.mark.parametrize(("header", "wait"), [("7", 7.0), ("0.5", 0.5), ("-3", 0.0)])
+@pytest.mark.parametrize(("header", "wait"), [("7", 7.0), ("0.5", 0.5)])
 def test_the_wait_is_what_the_header_says(header, wait):
     assert ClaudeModel(api_key="k")._wait(0, seconds_asked(header)) == wait
 
 
-@pytest.mark.parametrize("header", ["soon", "inf", "nan", "", None])
-def test_a_header_that_is_no_number_is_not_understood_and_our_own_wait_holds(header):
+@pytest.mark.parametrize(
+    "header", ["soon", "inf", "nan", "", None, "0", "-3", "Thu, 19 Nov 2026 21:00:00 GMT"]
+)
+def test_a_header_that_names_no_wait_is_not_understood_and_our_own_wait_holds(header):
     model = ClaudeModel(api_key="k", patience=Patience(first_wait=1.0))
     assert 0.75 <= model._wait(0, seconds_asked(header)) <= 1.0
 

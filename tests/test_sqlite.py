@@ -256,3 +256,15 @@ async def test_what_a_turn_asks_for_is_found_by_an_index(talk, tmp_path):
     found = [step for step in steps if " turns " in step or " begun " in step]
     assert found and not [step for step in steps if step.startswith("SCAN")]
     assert not [step for step in found if "PRIMARY KEY (session_id=?)" in step]
+
+
+async def test_approvals_of_calls_are_found_by_their_index(talk, tmp_path):
+    """However many the user has had."""
+    ran = []
+    await talk._look(lambda db: db.set_trace_callback(ran.append))
+    assert await talk.approvals_of_calls("alice", [f"c{number}" for number in range(150)]) == []
+    with raw(tmp_path) as db:
+        asked = [f"EXPLAIN QUERY PLAN {sql}" for sql in ran if sql.startswith("SELECT")]
+        steps = [row[3] for sql in asked for row in db.execute(sql)]
+    assert steps
+    assert all("approvals_of_calls (user_id=? AND tool_use_id=?)" in step for step in steps)

@@ -6,15 +6,17 @@ import contextlib
 import anthropic
 import pytest
 from hostile_model import BEGIN, end, text
-from raw_server import HEAD, LAST, chunk, listening, meeting, until
+from raw_server import HEAD, LAST, LIMIT, chunk, listening, meeting, until
 
 from turnlog.engines.claude.connection import ANTHROPIC, Api, Packed, Refused, Unreachable
 from turnlog.engines.claude.model import ClaudeModel, Patience
-from turnlog.errors import ConfigError
+from turnlog.errors import ConfigError, EngineFailed
 from turnlog.ports import Prompt
 
 ANSWER = HEAD + chunk(b"hello") + LAST
 OPTIONAL = {"anthropic-beta": "a,b"}
+HELLO = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+HI = Prompt(model="m", system="", messages=[HELLO], max_tokens=100)
 
 
 async def head_of(key="k", path="", headers=OPTIONAL):
@@ -82,16 +84,54 @@ async def test_a_header_of_a_call_begins_no_other_line():
 JSON = b'{"error": "no"}'
 
 
+def refusal(status, *lines):
+    head = [f"HTTP/1.1 {status} No", *lines, f"content-length: {len(JSON)}", "", ""]
+    return "\r\n".join(head).encode() + JSON
+
+
+async def asked(refused, **patience):
+    """How often a model asks that is refused each time."""
+    async with listening(refused) as server:
+        patience = Patience(**{"tries": 3, "first_wait": 0.001} | patience)
+        model = ClaudeModel(api_key="k", base_url=server.url, patience=patience)
+        with pytest.raises(EngineFailed):
+            async with asyncio.timeout(LIMIT):
+                await anext(model.call(HI))
+        await model.close()
+        return sum(len(caller.requests) for caller in server.callers)
+
+
+@pytest.mark.parametrize(
+    ("status", "line", "times"),
+    [
+        (429, "retry-after: 0", 3),
+        (429, "x-should-retry: false", 1),  # a limit that waiting does not lift
+        (503, "X-Should-Retry: False", 1),
+        (400, "x-should-retry: true", 3),
+        (400, "x-should-retry: perhaps", 1),
+        (409, "x: y", 3),  # "Retry on lock timeouts": the SDK
+        (403, "x: y", 1),
+    ],
+)
+async def test_the_api_says_whether_it_wants_to_be_asked_again(status, line, times):
+    assert await asked(refusal(status, line)) == times
+
+
+async def test_a_wait_may_be_asked_for_in_milliseconds():
+    precise = refusal(429, "retry-after: 3600", "retry-after-ms: 1")
+    assert await asked(precise, first_wait=3600.0, longest_wait=3600.0) == 3
+    assert await asked(refusal(429, "retry-after-ms: 1500"), longest_wait=1.4) == 1
+
+
 @pytest.mark.parametrize("status", [300, 400, 429, 529])
 async def test_an_error_is_told_with_its_body_and_its_connection_is_used_again(status):
-    head = f"HTTP/1.1 {status} No\r\nretry-after: 7\r\ncontent-length: {len(JSON)}\r\n\r\n".encode()
-    async with listening(head + JSON) as server:
+    async with listening(refusal(status, "retry-after: 7")) as server:
         api = Api("k", server.url, 600.0)
         for _ in range(2):
             with pytest.raises(Refused) as refused:
                 await api.post("/v1/messages", {}, {})
             told = refused.value
-            assert (told.status, told.body, told.retry_after) == (status, {"error": "no"}, "7")
+            assert (told.status, told.body, told.advice.wait) == (status, {"error": "no"}, 7.0)
         assert len(server.callers) == 1
         await api.close()
 
@@ -126,13 +166,11 @@ async def test_a_request_that_is_lost_with_a_kept_connection_is_asked_again():
             writer.write(HEAD + chunk(BEGIN + text("Hello.") + end()) + LAST)
             await reader.readuntil(b"\r\n\r\n")
 
-    hi = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
-    prompt = Prompt(model="m", system="", messages=[hi], max_tokens=100)
     async with meeting(answer_once) as port:
         url = f"http://127.0.0.1:{port}"
         model = ClaudeModel(api_key="k", base_url=url, patience=Patience(tries=2, first_wait=0.001))
         for connections in (1, 2):
-            assert [batch async for batch in model.call(prompt)]
+            assert [batch async for batch in model.call(HI)]
             await until(lambda: model._connection._pool._kept)
             assert len(met) == connections
         await model.close()

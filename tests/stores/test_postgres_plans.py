@@ -24,6 +24,7 @@ FILLED = {
     "others": "true",
     "rules": "'asker'",
     "bounds": "user_id = :user_id AND created_at >= :start",
+    "calls": ":call_0, :call_1",
 }
 
 

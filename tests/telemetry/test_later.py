@@ -4,11 +4,14 @@ import io
 import logging
 import subprocess
 import sys
+import time
+from threading import Thread
 
 from logged_lines import lines, written
-from raw_server import until
+from raw_server import LIMIT, until
 
 from turnlog.telemetry import logs
+from turnlog.telemetry.later import Later
 
 OURS = logging.getLogger("turnlog.tests")
 
@@ -91,3 +94,45 @@ def test_a_stream_that_is_closed_stops_nobody(capsys):
         OURS.info("second")
         handler.flush()
     assert "closed file" in capsys.readouterr().err
+
+
+def interrupted(keep, finalize):
+    """Keep a line, and have a finalizer run in the middle: the collector of garbage runs it
+    wherever it likes, here as soon as the line is there."""
+    finalizers = [finalize]
+
+    def look(frame, event, function):
+        if event == "c_return" and function.__name__ == "append" and finalizers:
+            finalizers.pop()()
+
+    sys.setprofile(look)
+    try:
+        keep()
+    finally:
+        sys.setprofile(None)
+    assert not finalizers
+
+
+async def test_a_finalizer_that_logs_while_a_line_is_kept_stops_no_line():
+    written = []
+    later = Later(written.extend)
+    interrupted(lambda: later.add("first"), lambda: later.add("of the finalizer"))
+    await until(lambda: written == ["first", "of the finalizer"])
+
+
+def test_a_finalizer_that_warns_while_a_line_is_kept_waits_for_nobody_who_waits_for_it():
+    written = []
+    later = Later(written.extend)
+    writer = Thread(target=later.now, daemon=True)
+
+    def warn():
+        writer.start()
+        while writer.is_alive() and later._order.acquire(blocking=False):
+            later._order.release()
+            time.sleep(0.001)
+        later.now("warning")  # while another thread writes, or is done
+
+    keeper = Thread(target=interrupted, args=(lambda: later.add("first"), warn), daemon=True)
+    keeper.start()
+    keeper.join(LIMIT)
+    assert (keeper.is_alive(), written) == (False, ["first", "warning"])

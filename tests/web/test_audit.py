@@ -66,3 +66,58 @@ async def test_a_log_that_is_too_long_to_list_says_so(browser):
         await one.page.route("**/events?*", page)
         await one.go(f"/s/{session}/audit")
         await one.page.get_by_text("Only the first 20,000 events are listed.").wait_for()
+
+
+LONG = "Customer for the Lyon branch, with the credit limit that was agreed in October 2026"
+UNFOUNDED = "I have deleted the 3 invoices of Adatum."
+
+
+@pytest.mark.parametrize("width", [1280, 1024, 820, 768, 390, 320])
+async def test_a_long_title_leaves_the_head_of_an_audit_in_order(browser, width):
+    async with office(Reply(UNFOUNDED)) as here:
+        session = await here.session(LONG)
+        await here.app.run_turn("Delete them", session_id=session, user_id=USER)
+        async with tab(browser, here.url, size=(width, 800)) as one:
+            await one.go(f"/s/{session}/audit")
+            await one.page.get_by_role("button", name="1 claim to check").wait_for()
+            await one.page.get_by_text("Log verified").wait_for()
+            head = await one.page.locator(".audit > .top").bounding_box()
+            back = await one.page.get_by_role("link", name="Session").bounding_box()
+            title = await one.page.get_by_role("heading", name=LONG).bounding_box()
+            export = await one.page.get_by_role("button", name="Export JSONL").bounding_box()
+            assert {middle(back), middle(title), middle(export)} == {middle(title)}  # one line
+            assert title["width"] >= 120
+            assert export["x"] + export["width"] == width - (20 if width >= 768 else 12)
+            assert export["y"] - head["y"] >= 6
+            assert head["y"] + head["height"] - export["y"] - export["height"] >= 6
+            if width >= 768:
+                assert head["height"] == 52  # as everywhere
+            await pictures.fits(one.page)
+
+
+def middle(box):
+    return round(box["y"] + box["height"] / 2)
+
+
+async def test_a_log_that_is_not_whole_is_told_in_words_that_can_be_read(browser):
+    async with office(Reply("Hello.")) as here, tab(browser, here.url, size=(820, 1100)) as one:
+        session = await here.session()
+        await here.app.run_turn("Hi", session_id=session, user_id=USER)
+        problems = [f"the row of number {n} is not what was sealed" for n in range(5)]
+        broken = {"ok": False, "first": 0, "last": 9, "problems": problems}
+        await one.page.route("**/verify", lambda route: route.fulfill(json=broken))
+        await one.go(f"/s/{session}/audit")
+        await one.page.get_by_text("Log not whole").wait_for()
+        told = one.page.get_by_text("The log is not whole: the row of number 0")
+        assert (await told.inner_text()).endswith("number 2 is not what was sealed, and 2 more.")
+        assert await offences(one.page) == []
+
+
+async def test_an_audit_says_when_its_log_could_not_be_verified(browser):
+    async with office(Reply("Hello.")) as here, tab(browser, here.url) as one:
+        session = await here.session()
+        await here.app.run_turn("Hi", session_id=session, user_id=USER)
+        problem = {"type": "urn:turnlog:problem:busy", "detail": "The store does not answer."}
+        await one.page.route("**/verify", lambda route: route.fulfill(status=503, json=problem))
+        await one.go(f"/s/{session}/audit")
+        await one.page.get_by_role("alert").get_by_text("The store does not answer.").wait_for()

@@ -111,3 +111,35 @@ async def test_the_page_says_which_model_store_and_sequencer_are_in_use(browser)
         told = one.page.get_by_role("dialog")
         for words in (here.app.settings.model, "Memory (memory:)", "number and row in one step"):
             await told.get_by_text(words).wait_for()
+
+
+async def test_whoever_renames_by_keyboard_goes_on_where_they_were(browser):
+    async with office() as here, tab(browser, here.url) as one:
+        await one.go(f"/s/{await here.session(title='Old')}")
+        title = one.page.get_by_role("button", name="Old", exact=True)
+        for key, expected in [("Escape", "Old"), ("Enter", "New")]:
+            await title.press("Enter")
+            await one.page.keyboard.type("New")
+            await one.page.keyboard.press(key)
+            title = one.page.get_by_role("heading").get_by_role("button", name=expected)
+            await title.and_(one.page.locator(":focus")).wait_for()
+        await one.page.get_by_role("button", name="Menu of New").press("Enter")
+        await one.page.get_by_role("button", name="Rename").press("Enter")
+        await one.page.keyboard.type("Newer")
+        await one.page.keyboard.press("Enter")
+        link = one.page.get_by_role("link", name="Newer")
+        await link.and_(one.page.locator(":focus")).wait_for()
+
+
+async def test_whoever_filters_the_list_is_told_that_there_may_be_more(browser):
+    async with office(Reply("Rhubarb is due.")) as here, tab(browser, here.url) as one:
+        said = await here.session(title="Invoices")
+        await here.session(title="Rhubarb")
+        await here.app.run_turn("What is due?", session_id=said, user_id=USER)
+        await one.go("/")
+        await one.page.get_by_role("searchbox").fill("rhubarb")
+        await one.page.get_by_role("link", name="Rhubarb").wait_for()
+        await one.page.get_by_text("Enter searches everything.").wait_for()
+        await one.page.keyboard.press("Enter")
+        await one.page.get_by_role("link", name="Invoices").wait_for()
+        assert await one.page.get_by_text("Enter searches everything.").count() == 0

@@ -75,7 +75,7 @@ async def test_a_stop_that_arrives_when_the_next_message_runs_stops_nothing(brow
     waits = Reply("Let me see.", ToolCall("wait"))
     async with opened(browser, waits, Reply("First."), waits, Reply("Second.")) as (here, one):
         held = asyncio.Queue()
-        await one.page.route("**/stop*", held.put)
+        await one.page.route("**/stop?*", held.put)
         await one.ask("One")
         await one.page.get_by_role("button", name="Stop").wait_for()
         await one.field.fill("Two")
@@ -261,3 +261,38 @@ async def test_a_message_whose_answer_breaks_off_is_not_told_to_have_failed(brow
             await one.ended()
             assert await one.page.locator(".bubble").all_inner_texts() == ["Once"]
         assert len(here.sim.requests) == 1
+
+
+async def test_a_stop_on_a_slow_line_is_seen_at_once_and_asked_for_once(browser):
+    async with opened(browser, Reply(ToolCall("wait"))) as (_, one):
+        asked, may_go = [], asyncio.Event()
+
+        async def slow(route):
+            asked.append(route.request.url)
+            await may_go.wait()
+            await route.continue_()
+
+        await one.page.route("**/stop?*", slow)
+        await one.ask("Wait")
+        await one.page.locator('[data-outcome="running"]').wait_for()
+        await one.page.get_by_role("button", name="Stop").click()
+        await one.page.get_by_role("button", name="Stopping…").click()
+        await one.page.keyboard.press("Escape")
+        may_go.set()
+        await one.ended()
+        assert len(asked) == 1
+        await one.page.unroute_all(behavior="wait")
+
+
+async def test_a_turn_that_could_not_be_stopped_says_so_and_can_be_stopped_afterwards(browser):
+    async with opened(browser, Reply(ToolCall("wait"))) as (_, one):
+        await one.ask("Wait")
+        await one.page.locator('[data-outcome="running"]').wait_for()
+        await one.page.route("**/stop?*", lambda route: route.abort())
+        await one.page.get_by_role("button", name="Stop").click()
+        told = one.page.get_by_role("alert").filter(has_text="The turn was not stopped.")
+        await told.wait_for()
+        await one.page.unroute("**/stop?*")
+        await one.page.get_by_role("button", name="Stop").click()
+        await one.ended()
+        await told.wait_for(state="detached")

@@ -42,7 +42,7 @@ async def test_an_edit_of_another_field_sends_each_number_as_the_model_wrote_it(
             await one.page.keyboard.press("Control+a")
             await one.page.keyboard.type("Paris")
             await one.page.keyboard.press("Control+Enter")
-            await card.wait_for(state="detached")
+            await one.page.get_by_role("button", name="Approve").wait_for(state="detached")
             await one.follow(f"/s/{session}")
             await one.ended()
             await one.page.locator(".card-head").click()

@@ -4,10 +4,12 @@ import io
 
 import pypdfium2
 import pytest
-from web.browser import tab
+from web.browser import NARROW, tab
 from web.office import USER, office
 
-from turnlog.simulator import Reply
+from turnlog.simulator import Reply, ToolCall
+from turnlog.tools.tool import tool
+from web import pictures
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 HEBREW = """\
@@ -63,6 +65,44 @@ async def test_a_printed_conversation_is_whole_and_black_on_white(browser):
         assert await one.page.evaluate(ink) == "rgb(28, 28, 26)"
 
 
+COMMENT = "The goods of the second delivery came too late; a credit note was promised."
+OPEN_ITEMS = [
+    {"customer": "Adatum Corporation", "number": "10000", "due": "2026-10-31", "comment": COMMENT},
+    {"customer": "Driftwood Hotels", "number": "C00030", "due": "2026-11-02", "comment": "None."},
+]
+AS_MARKDOWN = "\n".join(
+    ["| Customer | Number | Due | Comment |", "|---|---|---|---|"]
+    + [f"| {' | '.join(row.values())} |" for row in OPEN_ITEMS]
+)
+
+
+@tool(writes=False)
+async def open_items() -> list[dict]:
+    """The open items."""
+    return OPEN_ITEMS
+
+
+async def test_a_long_cell_of_a_table_is_read_on_a_phone_and_a_date_stays_on_one_line(browser):
+    says = [Reply(ToolCall("open_items")), Reply(AS_MARKDOWN)]
+    async with office(*says, more=[open_items]) as here, tab(browser, here.url, size=NARROW) as one:
+        await one.go(f"/s/{await here.session()}")
+        await one.ask("What is open?")
+        await one.ended()
+        await one.page.get_by_role("button", name="Open items").click()
+        for table in (".card-body .table", ".md .table"):
+            cells = one.page.locator(f"{table} tbody tr:first-child td")
+            comment = await cells.nth(3).bounding_box()
+            assert comment["width"] >= 200
+            assert comment["height"] < 120  # and not a line for each word
+            assert await cells.nth(2).evaluate(LINES) == 1
+        await pictures.fits(one.page)  # it scrolls inside
+
+
+LINES = """cell => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map((line) => Math.round(line.top))).size;
+}"""
 # Notes what the live regions of the page say.
 HEARD = """
 window.heard = [];

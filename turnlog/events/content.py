@@ -118,7 +118,7 @@ def citations_of(
     """
     texts = (block for block in blocks if block["type"] == "text")
     citations = [
-        {**span._asdict(), **citation}
+        {**(place := span._asdict()), **citation, **place}  # no word of the API's takes its place
         for span, block in zip(spans, texts, strict=True)
         for citation in block.get("citations") or ()
     ]

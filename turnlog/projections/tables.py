@@ -134,11 +134,16 @@ def _citation_row(
         "message_id": event.message_id,
         "position": position,
         "block_index": citation["blockIndex"],
-        "kind": citation.get("type"),
-        "cited_text": citation.get("cited_text"),
+        "kind": _text(citation.get("type")),
+        "cited_text": _text(citation.get("cited_text")),
         "location": _json(citation),
         **place,
     }
+
+
+def _text(value: object) -> str | None:
+    """What should be text and is not has no place in a column of text. The log has it."""
+    return value if isinstance(value, str) else None
 
 
 def _approval(event: k.ApprovalRequested, place: dict[str, Any], entry: Stamped) -> Iterable[Write]:

@@ -132,7 +132,7 @@ class Open:
             message_id=self._message_id,
             content=text,
             block_index=index,
-            citations=[{"blockIndex": index, **citation} for citation in cited],
+            citations=[{**citation, "blockIndex": index} for citation in cited],
         )
 
     def _whole_thought(self, duration: int) -> Event:

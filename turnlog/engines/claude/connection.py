@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from turnlog.engines.claude.advice import Advice, advice
 from turnlog.engines.claude.bounds import MOST_ERROR
 from turnlog.engines.claude.http.exchange import Exchange, Take
 from turnlog.engines.claude.http.framing import Broken
@@ -28,9 +29,9 @@ HEAD = b"POST %b%b HTTP/1.1\r\n%b%bcontent-length: %d\r\n\r\n"
 class Refused(Exception):
     """The API answered with an error. `body` is its JSON, if it is any."""
 
-    def __init__(self, status: int, body: object, retry_after: str | None) -> None:
+    def __init__(self, status: int, body: object, advice: Advice) -> None:
         super().__init__(f"{status}: {body}")
-        self.status, self.body, self.retry_after = status, body, retry_after
+        self.status, self.body, self.advice = status, body, advice
 
 
 class Unreachable(Exception):
@@ -125,7 +126,7 @@ class Api:
         try:
             if head.is_packed:
                 raise Packed
-            raise Refused(head.status, await _beginning(exchange), head.retry_after)
+            raise Refused(head.status, await _beginning(exchange), advice(head.header))
         finally:
             await exchange.aclose()
 

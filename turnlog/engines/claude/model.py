@@ -35,7 +35,7 @@ from turnlog.engines.claude.sse import SseSplitter
 from turnlog.engines.claude.stream import Call
 from turnlog.errors import EngineFailed
 from turnlog.events.chunks import CHUNKS, are_chunks
-from turnlog.net import back_off, seconds_asked, spread
+from turnlog.net import back_off, spread
 from turnlog.ports import CallOutput, KeepRaw, Prompt, Straight
 from turnlog.telemetry.metrics import Metrics
 from turnlog.ticks import BREATH, Ticks
@@ -181,7 +181,7 @@ class ClaudeModel:
             try:
                 return await self._try(request, path)
             except _Again as again:
-                wait = self._wait(attempt, again.retry_after)
+                wait = self._wait(attempt, again.wait)
                 if attempt + 1 == tries or wait > self._patience.longest_wait:
                     raise again.failure from again
                 _log.info("asking again in %.1f s: %s", wait, again.failure.code)
@@ -195,12 +195,12 @@ class ClaudeModel:
             return await self._connection.post(path, request, headers)
         except Refused as refused:
             _log.warning("the API answered %s", refused)
-            retry_after = seconds_asked(refused.retry_after)
-            failure = errors.status_error(refused.status, refused.body, retry_after)
+            again, wait = refused.advice
+            failure = errors.status_error(refused.status, refused.body, wait)
             self._metrics.provider_errors.add(1, failure.code)
-            if failure.retryable and refused.status != 400:  # that would be refused again
-                raise _Again(failure, retry_after) from refused
-            raise failure from refused
+            if again is None:
+                again = failure.retryable and refused.status != 400  # that would be refused again
+            raise (_Again(failure, wait) if again else failure) from refused
         except Packed as packed:
             raise errors.failed(errors.PACKED) from packed
         except Unreachable as unreachable:
@@ -212,9 +212,10 @@ class ClaudeModel:
             _log.exception("what asks the model cannot be loaded")
             raise errors.failed(errors.NO_SDK) from error
 
-    def _wait(self, attempt: int, retry_after: float | None) -> float:
-        if retry_after is not None:
-            return retry_after
+    def _wait(self, attempt: int, asked: float | None) -> float:
+        """Seconds. To be asked for none at all, or for a moment of our past, says nothing."""
+        if asked:
+            return asked
         patience = self._patience
         return spread(back_off(attempt + 1, patience.first_wait, patience.longest_wait))
 
@@ -271,10 +272,10 @@ class _Reading:
 class _Again(Exception):
     """The request failed before the first byte and may be sent again."""
 
-    def __init__(self, failure: EngineFailed, retry_after: float | None = None) -> None:
+    def __init__(self, failure: EngineFailed, wait: float | None = None) -> None:
         super().__init__(str(failure))
         self.failure = failure
-        self.retry_after = retry_after
+        self.wait = wait
 
 
 async def _read(response: Response) -> bytes:

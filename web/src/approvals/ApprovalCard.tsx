@@ -1,28 +1,26 @@
 /** A question to a person. While it is open it has buttons; afterwards it is one line. */
 import { memo, useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Check, Clock, ShieldCheck, X } from "lucide-react";
-import type { Approval } from "../fold/screen";
+import type { Approval, Decision } from "../fold/screen";
 import { marked } from "../markdown/links";
 import { Json } from "../tools/Json";
 import { clock, left, money } from "../ui/format";
 import { useNow } from "../ui/time";
 import { schemaOf } from "../wire/config";
-import { post, Problem, sentence } from "../wire/http";
+import { answeredHere, handsFocus, useAnswer } from "./answering";
 import { ArgumentFields } from "./ArgumentFields";
 import { changed, edited, fieldsOf } from "./edits";
 import { approveLabel, approvers, mayAnswer, isDestructive, outcome, question } from "./words";
 
 const SOON = 600_000; // ms before the end from which the time is told live
-// What this page has seen open, and what it has answered itself. A reload knows neither.
-const seenOpen = new Set<string>();
-const answeredHere = new Set<string>();
-const handsFocus = new Set<string>(); // those whose buttons had the focus when they were answered
+const seenOpen = new Set<string>(); // by this page: a reload does not know it
 
-export const ApprovalCard = memo(function ApprovalCard({ approval, over = false, fixed = false }: { approval: Approval; over?: boolean; fixed?: boolean }): ReactNode {
+/** In a conversation: one line, once it is answered. */
+export const ApprovalCard = memo(function ApprovalCard({ approval, over = false }: { approval: Approval; over?: boolean }): ReactNode {
   const [elsewhere, setElsewhere] = useState(false);
   if (approval.decision) return <Answered approval={approval} />;
   if (over || elsewhere) return <p className="approval-line muted">{elsewhere ? "Answered in another window." : "Cancelled by Stop. Nothing was written."}</p>;
-  return <Open approval={approval} fixed={fixed} taken={() => setElsewhere(true)} />;
+  return <OpenCard approval={approval} decided={(decision) => setElsewhere(decision === null)} />;
 });
 
 function Answered({ approval }: { approval: Approval }): ReactNode {
@@ -41,15 +39,20 @@ function Answered({ approval }: { approval: Approval }): ReactNode {
   );
 }
 
-/** `fixed`: its arguments cannot be changed. */
-function Open({ approval, fixed, taken }: { approval: Approval; fixed: boolean; taken: () => void }): ReactNode {
+interface Props {
+  approval: Approval;
+  fixed?: boolean; // its arguments cannot be changed
+  closed?: string; // how it ended: it stays as large as it is, and nobody can answer it
+  decided: (decision: Decision | null) => void; // null: somebody else was first
+}
+
+export function OpenCard({ approval, fixed = false, closed = "", decided }: Props): ReactNode {
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [rejecting, setRejecting] = useState(false);
   const [reason, setReason] = useState("");
   const [json, setJson] = useState(false);
-  const [sending, setSending] = useState<"approve" | "reject" | null>(null);
-  const [failed, setFailed] = useState("");
-  const busy = useRef(false);
+  const { sending, failed, answer } = useAnswer(approval, decided);
+  const head = useRef<HTMLHeadingElement>(null);
   const buttons = useRef<HTMLElement>(null);
   const id = useId();
   const fields = fieldsOf(approval.args, schemaOf(approval.toolName));
@@ -58,39 +61,24 @@ function Open({ approval, fixed, taken }: { approval: Approval; fixed: boolean; 
   const mine = mayAnswer(approval.mayDecide);
   const others = mine ? null : approvers(approval.mayDecide);
 
-  const answer = async (approved: boolean): Promise<void> => {
-    if (!mine || busy.current || (approved && !args)) return;
-    busy.current = true;
-    setSending(approved ? "approve" : "reject");
-    answeredHere.add(approval.key);
-    handsFocus.add(approval.key);
-    try {
-      await post(`/api/approvals/${approval.key}`, {
-        approved,
-        ...(!approved && reason && { reason }),
-        ...(approved && changes.length > 0 && { args }),
-      });
-    } catch (error) {
-      answeredHere.delete(approval.key);
-      handsFocus.delete(approval.key);
-      if (error instanceof Problem && error.status === 409) taken();
-      else setFailed(error instanceof Problem && error.status === 404 ? "You may not decide this." : sentence(error));
-      setSending(null);
-    } finally {
-      busy.current = false;
-    }
+  const decide = (approved: boolean): void => {
+    if (!mine || closed || (approved && !args)) return;
+    void answer({ approved, ...(!approved && reason && { reason }), ...(approved && args && changes.length > 0 && { args }) });
   };
   useEffect(() => void seenOpen.add(approval.key), [approval.key]);
   useLayoutEffect(() => {
     if (rejecting || json) buttons.current?.scrollIntoView({ block: "nearest" }); // the card has grown
   }, [rejecting, json]);
+  useLayoutEffect(() => {
+    if (closed && handsFocus.delete(approval.key)) head.current?.focus({ preventScroll: true });
+  }, [closed, approval.key]);
   const press = (event: KeyboardEvent): void => {
     const composing = event.nativeEvent.isComposing || event.keyCode === 229;
     const inReason = event.target instanceof HTMLInputElement && event.target.name === "reason";
     if (event.key === "Enter" && !composing && (event.ctrlKey || event.metaKey || inReason)) {
       event.preventDefault();
       event.stopPropagation();
-      void answer(!rejecting);
+      decide(!rejecting);
     }
     if (event.key === "Escape" && rejecting) {
       event.stopPropagation();
@@ -98,37 +86,41 @@ function Open({ approval, fixed, taken }: { approval: Approval; fixed: boolean; 
     }
   };
   return (
-    <section className="approval" aria-labelledby={id} onKeyDown={press} data-row={approval.key} data-approval={approval.key}>
+    <section className={closed ? "approval closed" : "approval"} aria-labelledby={id} onKeyDown={press} data-row={approval.key} data-approval={approval.key}>
       <header>
         <ShieldCheck className="warn" aria-hidden />
-        <h3 id={id} tabIndex={-1}>{question(approval)}</h3>
+        <h3 id={id} tabIndex={-1} ref={head}>{question(approval)}</h3>
         <Expiry at={approval.expiresAt} />
       </header>
       <div className="approval-body">
         <p>
-          <b>{approval.agent.name}</b> asks: <bdi>{marked(approval.description)}</bdi>. Nothing is written until {others ?? "you"} {others ? "approves" : "approve"}.
-          {approval.costSoFarUsd !== null && <span className="muted"> This turn has cost {money(approval.costSoFarUsd)} so far.</span>}
+          <b>{approval.agent.name}</b> asks: <bdi>{marked(approval.description)}</bdi>.{" "}
+          <span className="while-open">
+            Nothing is written until {others ?? "you"} {others ? "approves" : "approve"}.
+            {approval.costSoFarUsd !== null && <span className="muted"> This turn has cost {money(approval.costSoFarUsd)} so far.</span>}
+          </span>
         </p>
         {json ? (
           <Json value={args ?? approval.args} whole />
         ) : (
-          <ArgumentFields args={approval.args} fields={fields} texts={texts} disabled={sending !== null || !mine || fixed} change={(name, text) => setTexts((now) => ({ ...now, [name]: text }))} />
+          <ArgumentFields args={approval.args} fields={fields} texts={texts} disabled={sending !== null || !mine || fixed || closed !== ""} change={(name, text) => setTexts((now) => ({ ...now, [name]: text }))} />
         )}
         {rejecting && (
-          <input type="text" name="reason" className="reason" autoFocus value={reason} placeholder="Why not? The model is told." aria-label="Reason" onChange={(event) => setReason(event.target.value)} />
+          <input type="text" name="reason" className="reason" autoFocus disabled={closed !== ""} value={reason} placeholder="Why not? The model is told." aria-label="Reason" onChange={(event) => setReason(event.target.value)} />
         )}
         {failed && <p className="bad" role="alert">{failed}</p>}
       </div>
       <footer className="actions" ref={buttons}>
+        {closed && <p className="closing" role="status">{closed}</p>}
         {!mine && <span className="pill warn">Waits for {others}</span>}
         {mine && !rejecting && (
-          <button type="button" className={isDestructive(approval) ? "button primary destructive" : "button primary"} disabled={sending !== null || !args} onClick={() => void answer(true)}>
+          <button type="button" className={isDestructive(approval) ? "button primary destructive" : "button primary"} disabled={sending !== null || !args} onClick={() => decide(true)}>
             {sending === "approve" && <span className="spinner" aria-hidden />}
             {approveLabel(approval, changes.length)}
           </button>
         )}
         {mine && (
-          <button type="button" className="button danger" disabled={sending !== null} onClick={() => (rejecting ? void answer(false) : setRejecting(true))}>
+          <button type="button" className="button danger" disabled={sending !== null} onClick={() => (rejecting ? decide(false) : setRejecting(true))}>
             {sending === "reject" && <span className="spinner" aria-hidden />}
             {rejecting ? "Reject" : "Reject…"}
           </button>

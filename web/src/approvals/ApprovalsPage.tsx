@@ -1,20 +1,24 @@
 /** The inbox: every open question, oldest first, each with a way into its session. */
-import { useEffect, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Link } from "wouter";
-import type { Approval } from "../fold/screen";
+import type { Approval, Decision } from "../fold/screen";
 import { marked } from "../markdown/links";
 import { config } from "../wire/config";
 import { useValue } from "../wire/observable";
-import { list } from "../wire/sessions";
+import { list, refresh } from "../wire/sessions";
 import { Frame } from "../ui/Frame";
-import { exact } from "../ui/format";
+import { clock, exact } from "../ui/format";
 import { useShortcuts } from "../ui/shortcuts";
-import { ApprovalCard } from "./ApprovalCard";
-import { look, pending, type Pending } from "./pending";
+import { OpenCard } from "./ApprovalCard";
+import { useInbox, type Item } from "./inbox";
+import { look, looked, type Pending } from "./pending";
+import { outcome } from "./words";
+
+const OVER = "Answered in another window, withdrawn or expired.";
 
 export function ApprovalsPage(): ReactNode {
-  const open = useValue(pending);
-  const { sessions } = useValue(list);
+  const items = useInbox();
+  const isKnown = useValue(looked);
   useShortcuts({ stop: null });
   useEffect(() => {
     const timer = setInterval(() => void look().catch(() => {}), 2000);
@@ -24,28 +28,40 @@ export function ApprovalsPage(): ReactNode {
     <Frame title="Approvals">
       <div className="scroll">
         <div className="column inbox">
-          {open.length === 0 && (
+          {!isKnown && <p className="muted loading" role="status">Loading…</p>}
+          {isKnown && items.length === 0 && (
             <div className="empty">
               <h2>Nothing waits for you</h2>
               <p className="muted">When an agent wants to change something, the question appears here and in its session.</p>
             </div>
           )}
-          {open.map((each) => (
-            <article key={each.id}>
-              <p className="inbox-head">
-                {each.sessionId ? (
-                  <Link href={`/s/${each.sessionId}`}>{sessions.find((one) => one.id === each.sessionId)?.title ?? "Session"}</Link>
-                ) : (
-                  <span>{marked(each.askedBy)} asked for this</span>
-                )}
-                <time dateTime={each.createdAt}>{exact(each.createdAt)}</time>
-              </p>
-              <ApprovalCard approval={asApproval(each)} fixed={isFourEyes(each)} />
-            </article>
-          ))}
+          {items.map((item) => <Asked key={item.asked.id} item={item} />)}
         </div>
       </div>
     </Frame>
+  );
+}
+
+function Asked({ item: { asked, isOpen } }: { item: Item }): ReactNode {
+  const { sessions } = useValue(list);
+  const [closed, close] = useState("");
+  const decided = (decision: Decision | null): void => {
+    close(decision ? outcome({ ...asApproval(asked), decision }, clock(decision.at), false) : "Answered in another window.");
+    void look().catch(() => {});
+    void refresh().catch(() => {}); // how its session stands
+  };
+  return (
+    <article>
+      <p className="inbox-head">
+        {asked.sessionId ? (
+          <Link href={`/s/${asked.sessionId}`}>{sessions.find((one) => one.id === asked.sessionId)?.title ?? "Session"}</Link>
+        ) : (
+          <span>{marked(asked.askedBy)} asked for this</span>
+        )}
+        <time dateTime={asked.createdAt}>{exact(asked.createdAt)}</time>
+      </p>
+      <OpenCard approval={asApproval(asked)} fixed={isFourEyes(asked)} closed={closed || (isOpen ? "" : OVER)} decided={decided} />
+    </article>
   );
 }
 

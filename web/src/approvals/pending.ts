@@ -22,6 +22,7 @@ export interface Pending {
 
 const AGAIN = 10_000; // ms
 export const pending = new Observable<Pending[]>([]);
+export const looked = new Observable(false); // at least once: until then nobody knows whether something waits
 
 let looks = 0;
 
@@ -33,6 +34,7 @@ export async function look(): Promise<void> {
   const approvals = page.approvals.filter((each) => !isOfClient(each)); // those nobody decides here
   const now = pending.get();
   if (stringify(now) !== stringify(approvals)) pending.set(approvals);
+  looked.set(true);
 }
 
 export function usePending(): Pending[] {

@@ -16,7 +16,7 @@ interface Row {
 }
 
 export default function AuditList(): ReactNode {
-  const [rows, setRows] = useState<Row[]>([]);
+  const [rows, setRows] = useState<Row[] | null>(null);
   const [text, setText] = useState("");
   const [failed, setFailed] = useState("");
   useShortcuts({ stop: null });
@@ -39,14 +39,15 @@ export default function AuditList(): ReactNode {
             <table>
               <thead><tr><th>Session</th><th>User</th><th>Last activity</th></tr></thead>
               <tbody>
-                {rows.map((row) => (
+                {rows?.map((row) => (
                   <tr key={row.id}>
                     <td><Link href={`/s/${row.id}/audit`}>{row.title || "New session"}</Link></td>
                     <td>{row.userId ?? row.user ?? "you"}</td>
                     <td>{exact(row.lastActivityAt ?? row.createdAt)}</td>
                   </tr>
                 ))}
-                {rows.length === 0 && <tr><td colSpan={3} className="muted">No sessions.</td></tr>}
+                {!rows && !failed && <tr><td colSpan={3} className="muted" role="status">Loading…</td></tr>}
+                {rows?.length === 0 && <tr><td colSpan={3} className="muted">No sessions.</td></tr>}
               </tbody>
             </table>
           </div>

@@ -15,6 +15,9 @@ import { useReplay } from "./replay";
 import { Timeline } from "./Timeline";
 import { count } from "../ui/format";
 
+const NONE: LogEvent[] = []; // while they are on their way
+const SAID = 3; // problems of a log that are told in words
+
 interface Proof {
   ok: boolean;
   first: number | null;
@@ -23,7 +26,8 @@ interface Proof {
 }
 
 export default function AuditPage({ id }: { id: string }): ReactNode {
-  const [events, setEvents] = useState<LogEvent[]>([]);
+  const [log, setLog] = useState<LogEvent[] | null>(null);
+  const events = log ?? NONE;
   const [proof, setProof] = useState<Proof | null>(null);
   const [failed, setFailed] = useState<unknown>(null);
   const [title, setTitle] = useState("");
@@ -32,8 +36,8 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
   const replay = useReplay(events);
   useValue(config);
   useEffect(() => {
-    load(id).then(setEvents).catch(setFailed);
-    get<Proof>(`/api/sessions/${id}/verify`).then(setProof).catch(() => {});
+    load(id).then(setLog).catch(setFailed);
+    get<Proof>(`/api/sessions/${id}/verify`).then(setProof).catch(setFailed);
     get<{ title: string | null }>(`/api/sessions/${id}`).then((session) => setTitle(session.title ?? "")).catch(() => {});
   }, [id]);
   const pointed = search.get("event");
@@ -53,17 +57,20 @@ export default function AuditPage({ id }: { id: string }): ReactNode {
     <div className="audit">
       <header className="top">
         <Link href={`/s/${id}`} className="button ghost"><ArrowLeft aria-hidden /> Session</Link>
-        <h1 className="title">Audit · {title}</h1>
-        {proof && <ProofPill proof={proof} />}
-        {claims[0] && <button type="button" className="pill warn" onClick={() => choose(claims[0]!)}>{claims.length === 1 ? "1 claim" : `${claims.length} claims`} to check</button>}
-        <span className="grow" />
-        <button type="button" className="button" onClick={() => void exportLog({ id, title }, true).then(() => setFailed(null), setFailed)}>Export JSONL</button>
+        <h1 className="title">{title ? `Audit · ${title}` : "Audit"}</h1>
+        <span className="findings">
+          {proof && <ProofPill proof={proof} />}
+          {claims[0] && <button type="button" className="pill warn" onClick={() => choose(claims[0]!)}>{claims.length === 1 ? "1 claim" : `${claims.length} claims`} to check</button>}
+        </span>
+        <button type="button" className="button" aria-label="Export JSONL" onClick={() => void exportLog({ id, title }, true).then(() => setFailed(null), setFailed)}><span>Export<span className="wide-only"> JSONL</span></span></button>
       </header>
       {failed !== null && <p className="notice bad" role="alert">{sentence(failed)}</p>}
+      {proof?.problems?.length ? <p className="notice bad">{inWords(proof.problems)}</p> : null}
       {events.length >= MOST && <p className="notice warn">Only the first {count(events.length)} events are listed. Export JSONL has all of them.</p>}
       <FilterBar events={events} chosen={chosen} set={setChosen} />
       <main className="audit-split">
-        <Timeline events={events} fitting={fitting} sums={sums} at={replay.at} choose={choose} />
+        {!log && failed === null && <p className="muted loading" role="status">Loading…</p>}
+        {log && <Timeline events={events} fitting={fitting} sums={sums} at={replay.at} choose={choose} />}
         <Inspector id={id} events={events} at={replay.at} go={replay.go} choose={choose} />
       </main>
       <ReplayBar events={events} replay={replay} />
@@ -78,6 +85,11 @@ function fits(event: LogEvent, { filter, agent, text }: Chosen): boolean {
 }
 
 function ProofPill({ proof }: { proof: Proof }): ReactNode {
-  if (proof.ok) return <span className="pill ok"><CircleCheck aria-hidden /> Log verified · {proof.first ?? 0}–{proof.last ?? 0}, no gaps</span>;
-  return <span className="pill bad" title={proof.problems?.join("\n")}><CircleAlert aria-hidden /> The log is not whole: {proof.problems?.[0] ?? "see verify"}</span>;
+  if (!proof.ok) return <span className="pill bad"><CircleAlert aria-hidden /> Log not whole</span>;
+  return <span className="pill ok"><CircleCheck aria-hidden /> Log verified{proof.first !== null && ` · ${proof.first}–${proof.last}, no gaps`}</span>;
+}
+
+function inWords(problems: string[]): string {
+  const more = problems.length > SAID ? `, and ${count(problems.length - SAID)} more` : "";
+  return `The log is not whole: ${problems.slice(0, SAID).join("; ")}${more}.`;
 }

@@ -2,7 +2,7 @@
 import { useMemo, type ReactNode } from "react";
 import { config, titleOf } from "../wire/config";
 import { count, duration, money } from "../ui/format";
-import { agentColour } from "../chat/RowView";
+import { agentColour } from "../ui/agents";
 import { toolSums, type LogEvent } from "./log";
 
 const [WIDTH, LANE, COST] = [368, 16, 64];
@@ -24,14 +24,14 @@ export function Minimap({ events, at, go }: Props): ReactNode {
     <div className="minimap">
       <h3>Who spoke when</h3>
       {agents.map((agent) => (
-        <svg key={agent.id} viewBox={`0 0 ${WIDTH} ${LANE}`} role="img" aria-label={`Events of ${nameOf(agent.id, agent.name)}`} className={agentColour(agent)}>
+        <svg key={agent.id} viewBox={`0 0 ${WIDTH} ${LANE}`} role="img" aria-label={`Events of ${nameOf(agent.id, agent.name)}`} className={agentColour(agent.id)}>
           <title>{nameOf(agent.id, agent.name)}</title>
           <rect x={0} y={LANE / 2 - 0.5} width={WIDTH} height={1} className="lane" />
           {events.map((event, n) => event.agent.id === agent.id && <rect key={event.eventId} x={x(n) - 1.5} y={3} width={3} height={LANE - 6} rx={1.5} className={event.type === "error" ? "mark failed" : "mark"} onClick={() => go(n)} />)}
           <rect x={x(at) - 0.5} y={0} width={1} height={LANE} className="now" />
         </svg>
       ))}
-      <p className="lanes muted">{agents.map((agent) => <span key={agent.id} className={agentColour(agent)}><i /> {nameOf(agent.id, agent.name)}</span>)}</p>
+      <p className="lanes muted">{agents.map((agent) => <span key={agent.id} className={agentColour(agent.id)}><i /> {nameOf(agent.id, agent.name)}</span>)}</p>
       <h3>Cost: {money(costs[at] ?? 0)} of {money(costs.at(-1) ?? 0)}</h3>
       <svg viewBox={`0 0 ${WIDTH} ${COST}`} role="img" aria-label="Cost as it grew">
         <polyline className="cost" points={costs.map((usd, n) => `${x(n)},${COST - 3 - (usd / most) * (COST - 8)}`).join(" ")} />

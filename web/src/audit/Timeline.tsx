@@ -1,7 +1,7 @@
 /** The log as rows of one height. Only those in view are drawn. */
 import { memo, useEffect, useMemo, useRef, type ReactNode } from "react";
 import { VList, type VListHandle } from "virtua";
-import { agentColour } from "../chat/RowView";
+import { agentColour } from "../ui/agents";
 import { precise } from "../ui/format";
 import { headOf, measure, summary, type LogEvent, type TurnSum } from "./log";
 
@@ -66,7 +66,7 @@ const EventRow = memo(function EventRow({ event, start, isFirst, on, later, choo
     <div className={names} id={`event-${event.eventId}`} role="option" aria-selected={on} onClick={() => choose(event)}>
       <span className="seq">{event.sequenceNumber ?? ""}</span>
       <span className="when">{isFirst ? precise(event.timestamp) : `+${since.toFixed(since < 100 ? 3 : 1)}`}</span>
-      <span className={isUser ? "badge a0" : `badge ${agentColour(event.agent)}`} title={event.agent.name}>{isUser ? "U" : event.agent.name.charAt(0).toUpperCase()}</span>
+      <span className={isUser ? "badge a0" : `badge ${agentColour(event.agent.id)}`} title={event.agent.name}>{isUser ? "U" : event.agent.name.charAt(0).toUpperCase()}</span>
       <span className="type">{event.type}</span>
       <span className="sum">{summary(event)}</span>
       <span className="measure">{measure(event)}</span>

@@ -4,7 +4,6 @@ import { isOfClient } from "../approvals/clients";
 import { waitsInWords } from "../approvals/words";
 import { useValue } from "../wire/observable";
 import { connection, isLost } from "../wire/live";
-import { post } from "../wire/http";
 import { change, setThinking, useSession } from "../wire/sessions";
 import { Frame } from "../ui/Frame";
 import { MissingSession } from "../ui/MissingPage";
@@ -19,6 +18,7 @@ import { SessionContext } from "./SessionContext";
 import { Transcript } from "./Transcript";
 import { useBudget } from "./budget";
 import { useConversation } from "./useConversation";
+import { useStop } from "./useStop";
 import { UserMessage } from "./UserMessage";
 import { Waiting } from "./Waiting";
 
@@ -42,11 +42,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
     else void outbox.send(message);
   };
   const restore = (): void => void change(id, { archived: false }).catch(() => {});
-  const turnId = newest?.id;
-  const stop = useCallback(() => {
-    const query = turnId ? `?turnId=${turnId}` : ""; // the next message in line may have begun meanwhile
-    void post(`/api/sessions/${id}/stop${query}`).catch(() => {});
-  }, [id, turnId]);
+  const { stop, stopping, failed } = useStop(id, isBusy ? (newest?.id ?? null) : null);
   useShortcuts({ stop: isBusy ? stop : null });
 
   if (shown.status === "missing") return <MissingSession embedded={embedded} />;
@@ -63,6 +59,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
         <ActionsContext value={actions}>
           <Transcript conversation={chat.conversation} shown={shown} sent={sent}>
             {shown.status === "loading" && <p className="muted loading" role="status">Loading…</p>}
+            {shown.status === "ready" && shown.screen.turns.length === 0 && !pending && <p className="muted loading">Nothing has been said here yet.</p>}
             {shown.status === "failed" && <p className="bad" role="alert">This session could not be loaded. <button type="button" className="button small" onClick={() => location.reload()}>Reload</button></p>}
             {pending && (
               <div className="row">
@@ -88,8 +85,9 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
             thinking={thinking}
             send={send}
             stop={isBusy ? stop : null}
+            stopping={stopping}
             lastOwn={() => newest?.question?.content ?? ""}
-            above={<Notices outbox={outbox} queue={queue} waitsFor={waitsFor.filter((each) => !isOfClient(each))} state={state} refreshed={shown.refreshed} warning={budget.warning} putAway={budget.putAway} restore={session?.archived ? restore : null} />}
+            above={<Notices outbox={outbox} queue={queue} waitsFor={waitsFor.filter((each) => !isOfClient(each))} state={state} refreshed={shown.refreshed} notStopped={failed} warning={budget.warning} putAway={budget.putAway} restore={session?.archived ? restore : null} />}
           />
           <Announcer key={shown.status} text={announcement(newest)} urgent={newest?.failure?.error ?? ""} />
         </ActionsContext>

@@ -22,12 +22,13 @@ interface Props {
   thinking: ThinkingChoice;
   send: () => void;
   stop: (() => void) | null;
+  stopping?: boolean; // it was asked for
   lastOwn: () => string;
   above?: ReactNode;
 }
 
 export function Composer(props: Props): ReactNode {
-  const { outbox, busy, waits, offline, refused, thinking, send, stop, lastOwn, above } = props;
+  const { outbox, busy, waits, offline, refused, thinking, send, stop, stopping = false, lastOwn, above } = props;
   const draft = useValue(outbox.draft);
   const uploads = useUploads(outbox);
   const { pasted, offer } = useBigPaste(outbox, uploads);
@@ -113,7 +114,7 @@ export function Composer(props: Props): ReactNode {
           {waits && <span className="pill warn">{waits}</span>}
           {stop && (
             <button type="button" className="button" onClick={stop}>
-              <Square aria-hidden /> Stop <kbd>Esc</kbd>
+              {stopping ? <><span className="spinner" aria-hidden /> Stopping…</> : <><Square aria-hidden /> Stop <kbd>Esc</kbd></>}
             </button>
           )}
           {(!stop || !isEmpty) && (

@@ -5,6 +5,7 @@ import { connection } from "../wire/live";
 import type { Session } from "../wire/sessions";
 import type { Shown } from "../wire/conversation";
 import { isAuditor, me } from "../wire/config";
+import { useWayBack } from "../ui/focus";
 import { Menu } from "../ui/Menu";
 import { TitleField } from "../ui/TitleField";
 import { count, money } from "../ui/format";
@@ -34,12 +35,13 @@ export function Header({ sessionId, session, shown }: { sessionId: string; sessi
 
 function Title({ sessionId, title }: { sessionId: string; title: string }): ReactNode {
   const [editing, edit] = useState(false);
+  const [button, goBack] = useWayBack<HTMLButtonElement>();
   return (
     <h1 className="title">
       {editing ? (
-        <TitleField sessionId={sessionId} title={title} done={() => edit(false)} />
+        <TitleField sessionId={sessionId} title={title} done={(byKey) => (goBack(byKey), edit(false))} />
       ) : (
-        <button type="button" onClick={() => edit(true)} title="Rename">
+        <button type="button" ref={button} onClick={() => edit(true)} title="Rename">
           {title || "New session"}
         </button>
       )}
@@ -48,6 +50,7 @@ function Title({ sessionId, title }: { sessionId: string; title: string }): Reac
 }
 
 function Meter({ shown }: { shown: Shown }): ReactNode {
+  if (shown.status !== "ready") return null; // nobody knows yet what it has cost
   const { turns } = shown.screen;
   const tokens = turns.reduce((sum, turn) => sum + turn.tokens, 0);
   const costs = turns.map((turn) => turn.costUsd);

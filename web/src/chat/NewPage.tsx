@@ -1,7 +1,8 @@
 /** Before the first message: who is there, and three things to try. */
 import { useState, type ReactNode } from "react";
 import { useLocation } from "wouter";
-import { agentColour, Badge } from "./RowView";
+import { agentColour } from "../ui/agents";
+import { Badge } from "./RowView";
 import { config } from "../wire/config";
 import { connection, isLost } from "../wire/live";
 import { sentence } from "../wire/http";
@@ -53,7 +54,7 @@ export function NewPage(): ReactNode {
           <ul className="agents" aria-label="Agents">
             {agents.map((each) => (
               <li key={each.id}>
-                <button type="button" className={`agent-card ${agentColour(each)}`} aria-pressed={agent === each.id} onClick={() => setAgent(agent === each.id ? null : each.id)}>
+                <button type="button" className={`agent-card ${agentColour(each.id)}`} aria-pressed={agent === each.id} onClick={() => setAgent(agent === each.id ? null : each.id)}>
                   <Badge agent={each} />
                   <span>
                     <b>{each.name}</b>

@@ -11,12 +11,13 @@ interface Props {
   waitsFor: Approval[];
   state: Connection;
   refreshed: number;
+  notStopped: string; // why the turn could not be stopped
   warning: string | null;
   putAway: () => void; // the warning
   restore: (() => void) | null; // of a session that is archived
 }
 
-export function Notices({ outbox, queue, waitsFor, state, refreshed, warning, putAway, restore }: Props): ReactNode {
+export function Notices({ outbox, queue, waitsFor, state, refreshed, notStopped, warning, putAway, restore }: Props): ReactNode {
   return (
     <div className="notices">
       {state === "offline" && (
@@ -27,6 +28,7 @@ export function Notices({ outbox, queue, waitsFor, state, refreshed, warning, pu
           </button>
         </div>
       )}
+      {notStopped && <p className="notice bad" role="alert">The turn was not stopped. {notStopped}</p>}
       {restore && (
         <div className="notice">
           <span>This session is archived.</span>

@@ -2,7 +2,7 @@
 import { memo, type ReactNode } from "react";
 import { ApprovalCard } from "../approvals/ApprovalCard";
 import { ToolCard } from "../tools/ToolCard";
-import { agentIndex } from "../wire/config";
+import { agentColour } from "../ui/agents";
 import { htmlOf } from "../ui/clipboard";
 import { CopyButton } from "../ui/CopyButton";
 import { clock, count, exact, money } from "../ui/format";
@@ -16,16 +16,14 @@ import { Waiting } from "./Waiting";
 
 export const RowView = memo(function RowView({ row }: { row: Row }): ReactNode {
   return (
-    <div className={row.agent ? `row spoken ${agentColour(row.agent)}` : "row"} data-kind={row.kind}>
+    <div className={classes(row)} data-kind={row.kind}>
       {view(row)}
     </div>
   );
 });
 
-/** By its place among the agents: a1 to a6, then grey. */
-export function agentColour(agent: AgentRef): string {
-  const at = agentIndex(agent.id);
-  return at >= 0 && at < 6 ? `a${at + 1}` : "a0";
+function classes(row: Row): string {
+  return ["row", row.agent && `spoken ${agentColour(row.agent.id)}`, row.last && "last"].filter(Boolean).join(" ");
 }
 
 function view(row: Row): ReactNode {
@@ -59,7 +57,7 @@ function view(row: Row): ReactNode {
 }
 
 export function Badge({ agent }: { agent: AgentRef }): ReactNode {
-  return <span className={`badge ${agentColour(agent)}`}>{agent.name.charAt(0).toUpperCase()}</span>;
+  return <span className={`badge ${agentColour(agent.id)}`}>{agent.name.charAt(0).toUpperCase()}</span>;
 }
 
 function Head({ agent, from }: { agent: AgentRef; from: string | null }): ReactNode {
@@ -83,9 +81,9 @@ function Footer({ turn }: { turn: Turn }): ReactNode {
   const at = answers.at(-1)!.at;
   return (
     <div className="footer">
-      <CopyButton text={text} html={html} label="Copy answer" />
-      <span>{count(turn.tokens)} tokens</span>
-      <span>{money(turn.costUsd)}</span>
+      {answers.some((answer) => answer.content) && <CopyButton text={text} html={html} label="Copy answer" />}
+      {turn.tokens > 0 && <span>{count(turn.tokens)} tokens</span>}
+      {turn.tokens > 0 && <span>{money(turn.costUsd)}</span>}
       <time dateTime={at} title={exact(at)}>
         {clock(at)}
       </time>

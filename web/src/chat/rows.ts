@@ -10,6 +10,7 @@ interface Base {
   key: string;
   turn: Turn;
   agent: AgentRef | null; // whose line it stands at
+  last?: boolean; // of a turn that is over
 }
 
 export type Row = Base &
@@ -27,7 +28,7 @@ export type Row = Base &
 
 const made = new WeakMap<Turn, Row[]>();
 // Stop reasons that a person must be told about.
-const TOLD = new Set(["max_tokens", "refusal", "model_context_window_exceeded", "cancelled", "interrupted"]);
+const TOLD = new Set(["max_tokens", "refusal", "model_context_window_exceeded", "cancelled", "unanswered", "interrupted"]);
 
 export function rowsOf(turns: readonly Turn[]): Row[] {
   return turns.flatMap((turn) => {
@@ -53,6 +54,8 @@ function makeRows(turn: Turn): Row[] {
   };
   bodies(turn).forEach(add);
   endings(turn, speaker).forEach((row) => rows.push(row));
+  const last = rows.at(-1);
+  if (last && (turn.state === "done" || turn.state === "failed")) rows[rows.length - 1] = { ...last, last: true };
   return rows;
 }
 
@@ -107,7 +110,7 @@ function endings(turn: Turn, speaker: AgentRef | null): Row[] {
     return quiet ? [{ ...base, kind: "waiting", key: `${turn.id}:waiting`, since: quietSince(turn) }] : [];
   }
   if (turn.state !== "done") return [];
-  const reason = turn.cancelled ? "cancelled" : (last?.stopReason ?? "");
+  const reason = !turn.cancelled ? (last?.stopReason ?? "") : speaker ? "cancelled" : "unanswered";
   const told: Row[] = TOLD.has(reason)
     ? [{ ...base, kind: "ending", key: `${turn.id}:ending`, reason, code: reason }]
     : [];

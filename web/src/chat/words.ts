@@ -8,6 +8,7 @@ export interface Ending {
 
 export const ENDINGS: Record<string, Ending> = {
   cancelled: { text: "Stopped by you.", tone: "muted", action: "continue" },
+  unanswered: { text: "Stopped by you.", tone: "muted", action: "again" }, // before anything was said
   interrupted: {
     text: "The server was restarted while this was written. This is what had arrived.",
     tone: "warn",

@@ -5,9 +5,9 @@ import { Blocks, isClosed, type Block } from "./blocks";
 import { Code } from "./Code";
 import { inline } from "./Inline";
 import { withoutMarks } from "./marks";
+import { widthOf } from "../ui/cells";
 
 const DEEPEST = 12; // quotes and lists inside of each other; more is shown as text
-const SHORT = 16; // characters of a cell that stay on one line: dates, numbers, codes
 
 /** `open`: more text comes. */
 export function Markdown({ text, open = false }: { text: string; open?: boolean }): ReactNode {
@@ -96,7 +96,7 @@ function Table({ table, dir }: { table: Tokens.Table; dir?: "auto" }): ReactNode
           {table.rows.map((row, n) => (
             <tr key={n}>
               {row.map((cell, at) => (
-                <td key={at} className={`${side(at) ?? ""}${cell.text.length <= SHORT ? " short" : ""}`}>
+                <td key={at} className={`${side(at) ?? ""} ${widthOf(cell.text)}`}>
                   {inline(cell.tokens)}
                 </td>
               ))}

@@ -2,6 +2,7 @@
 import { useMemo, useState, type ReactNode } from "react";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { inWords } from "../wire/config";
+import { widthOf } from "../ui/cells";
 import { count, number } from "../ui/format";
 import { isNumber, stringify } from "../wire/json";
 
@@ -42,7 +43,7 @@ export function Rows({ rows, columns: known, name }: Props): ReactNode {
             {sorted.slice(0, all ? undefined : FIRST).map((row, at) => (
               <tr key={at}>
                 {columns.map((column) => (
-                  <td key={column} className={isNumber(row[column]) ? "align-right" : undefined}>
+                  <td key={column} className={`${isNumber(row[column]) ? "align-right" : ""} ${widthOf(cell(row[column]))}`}>
                     {cell(row[column])}
                   </td>
                 ))}

@@ -6,6 +6,7 @@ import { useValue } from "../wire/observable";
 import { change, lastActivity, list, more, refresh, type Session } from "../wire/sessions";
 import { get, sentence } from "../wire/http";
 import { grouped } from "./days";
+import { useWayBack } from "./focus";
 import { Menu } from "./Menu";
 import { saveAs } from "./save";
 import { TitleField } from "./TitleField";
@@ -65,6 +66,7 @@ export function SessionList({ active }: { active?: string }): ReactNode {
           </section>
         ))}
         {loaded && fitting.length === 0 && <p className="muted small-text none">{nothing(text.trim(), search, archived)}</p>}
+        {fitting.length > 0 && text.trim() !== search && <p className="muted small-text none">Enter searches everything.</p>}
         {searchedAll === false && <p className="muted small-text none">Older sessions were looked for by their titles only.</p>}
         {cursor && (
           <button type="button" className="button ghost small" onClick={() => attempt(more())}>
@@ -90,6 +92,7 @@ function Entry({ session, on, attempt }: { session: Session; on: boolean; attemp
   const [, go] = useLocation();
   const state = session.state ?? "idle";
   const [editing, edit] = useState(false);
+  const [link, goBack] = useWayBack<HTMLAnchorElement>();
   const archive = async (): Promise<void> => {
     await change(session.id, { archived: !session.archived });
     if (on && !session.archived) go("/");
@@ -97,13 +100,13 @@ function Entry({ session, on, attempt }: { session: Session; on: boolean; attemp
   if (editing) {
     return (
       <li className="entry">
-        <TitleField sessionId={session.id} title={session.title ?? ""} done={() => edit(false)} />
+        <TitleField sessionId={session.id} title={session.title ?? ""} done={(byKey) => (goBack(byKey), edit(false))} />
       </li>
     );
   }
   return (
     <li className={on ? "entry on" : "entry"}>
-      <Link href={`/s/${session.id}`} aria-current={on ? "page" : undefined} title={`${session.title ?? "New session"}, ${lastActivity(session)}`}>
+      <Link ref={link} href={`/s/${session.id}`} aria-current={on ? "page" : undefined} title={`${session.title ?? "New session"}, ${lastActivity(session)}`}>
         {DOTS[state] && <i className={`dot is-${state}`} role="img" aria-label={DOTS[state]} />}
         <span>{session.title || "New session"}</span>
       </Link>

@@ -3,15 +3,15 @@ import { useRef, useState, type ReactNode } from "react";
 import { sentence } from "../wire/http";
 import { change } from "../wire/sessions";
 
-export function TitleField({ sessionId, title, done }: { sessionId: string; title: string; done: () => void }): ReactNode {
+export function TitleField({ sessionId, title, done }: { sessionId: string; title: string; done: (byKey: boolean) => void }): ReactNode {
   const [text, setText] = useState(title);
   const [failed, setFailed] = useState("");
   const saving = useRef(false);
-  const save = async (): Promise<void> => {
+  const save = async (byKey: boolean): Promise<void> => {
     if (saving.current) return; // Enter saves, and takes the focus away
-    if (!text.trim() || text === title) return done();
+    if (!text.trim() || text === title) return done(byKey);
     saving.current = true;
-    await change(sessionId, { title: text.trim() }).then(done, (error: unknown) => setFailed(sentence(error)));
+    await change(sessionId, { title: text.trim() }).then(() => done(byKey), (error: unknown) => setFailed(sentence(error)));
     saving.current = false;
   };
   return (
@@ -26,12 +26,12 @@ export function TitleField({ sessionId, title, done }: { sessionId: string; titl
         maxLength={200}
         onChange={(event) => setText(event.target.value)}
         onFocus={(event) => event.target.select()}
-        onBlur={() => void save()}
+        onBlur={() => void save(false)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.nativeEvent.isComposing) void save();
+          if (event.key === "Enter" && !event.nativeEvent.isComposing) void save(true);
           if (event.key !== "Escape") return;
           event.stopPropagation();
-          done();
+          done(true);
         }}
       />
       {failed && <small className="bad" role="alert">{failed}</small>}

@@ -1,6 +1,7 @@
 /** Cost by day, split by agent or by model. */
 import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import { agentName } from "../wire/config";
+import { agentColour } from "../ui/agents";
 import { Bars } from "./Bars";
 import { series, type Bill, type Range } from "./bill";
 
@@ -22,7 +23,7 @@ export function Chart({ bill, range, by, setBy }: Props): ReactNode {
   }, []);
   // Where the days need more room than there is, the newest are in view.
   useLayoutEffect(() => void (box.current!.scrollLeft = box.current!.scrollWidth), [width, range]);
-  const colourOf = (name: string): string => `a${(shown.names.indexOf(name) % 6) + 1}`;
+  const colourOf = (name: string): string => by === "agent" ? agentColour(name) : `a${(shown.names.indexOf(name) % 6) + 1}`;
   return (
     <figure className="chart">
       <figcaption>

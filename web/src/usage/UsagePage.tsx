@@ -15,12 +15,20 @@ import { Chart } from "./Chart";
 import { RangeMenu } from "./RangeMenu";
 import { footnote, SumTable } from "./Tables";
 
+/** A bill, and what it is the bill of: another one may be on its way. */
+interface Shown {
+  bill: Bill;
+  range: Range;
+  path: string;
+  all: boolean;
+}
+
 export default function UsagePage(): ReactNode {
   const who = useValue(me);
   const [search, setSearch] = useSearchParams();
   const [range, setRange] = useState<Range>(() => lastDays(30));
   const [by, setBy] = useState<"agent" | "model">("agent");
-  const [bill, setBill] = useState<Bill | null>(null);
+  const [shown, show] = useState<Shown | null>(null);
   const [failed, setFailed] = useState("");
   useShortcuts({ stop: null });
   const user = search.get("q") ?? who?.id ?? "";
@@ -31,22 +39,24 @@ export default function UsagePage(): ReactNode {
     if (!user) return;
     let gone = false;
     get<Bill>(`${path}?${query(range)}`)
-      .then((found) => gone || (setBill(found), setFailed("")))
+      .then((bill) => gone || (show({ bill, range, path, all }), setFailed("")))
       .catch((error: unknown) => gone || setFailed(sentence(error)));
     return () => void (gone = true);
-  }, [path, user, range]);
+  }, [path, user, range]); // `all` follows from `path`
   const save = async (): Promise<void> => {
     const response = await request("GET", `${path}?${query(range)}&format=csv`, { accept: "text/csv" });
     saveAs(`usage-${range.from}-${range.to}.csv`, await response.blob());
   };
+  const isCurrent = shown?.range === range && shown.path === path;
   const choose = (name: string): void => setSearch(name === who?.id ? {} : { q: name });
   return (
     <Frame
       header={
         <>
           <h1 className="title">Usage<span className="wide-only"> and cost</span>{!all && user !== who?.id && ` of ${user}`}</h1>
+          {!failed && !isCurrent && <span className="muted small-text" role="status">Loading…</span>}
           <RangeMenu range={range} set={setRange} />
-          <button type="button" className="button" onClick={() => void save().then(() => setFailed(""), (error: unknown) => setFailed(sentence(error)))} disabled={!bill}>
+          <button type="button" className="button" onClick={() => void save().then(() => setFailed(""), (error: unknown) => setFailed(sentence(error)))} disabled={!shown}>
             <Download aria-hidden /> <span><span className="wide-only">Download </span>CSV</span>
           </button>
         </>
@@ -61,15 +71,30 @@ export default function UsagePage(): ReactNode {
             </div>
           )}
           {failed && <p className="notice bad" role="alert">{failed}</p>}
-          {bill && <Budgets bill={bill} />}
-          {bill && <Figures bill={bill} range={range} />}
-          {bill && <Chart bill={bill} range={range} by={by} setBy={setBy} />}
-          {bill?.by_user && all && <SumTable head="User" rows={bill.by_user.map((row) => ({ ...row, name: row.user }))} total choose={choose} />}
-          {bill && <SumTable head="Model" rows={bill.by_model.map((row) => ({ ...row, name: row.model }))} total note={footnote(bill)} />}
-          {bill && <SumTable head="Agent" rows={bill.by_agent.map((row) => ({ ...row, name: agentName(row.agent) }))} total={false} />}
+          {shown && <BillView shown={shown} by={by} setBy={setBy} choose={choose} />}
         </div>
       </div>
     </Frame>
+  );
+}
+
+interface Props {
+  shown: Shown;
+  by: "agent" | "model";
+  setBy: (by: "agent" | "model") => void;
+  choose: (user: string) => void;
+}
+
+function BillView({ shown: { bill, range, all }, by, setBy, choose }: Props): ReactNode {
+  return (
+    <>
+      <Budgets bill={bill} />
+      <Figures bill={bill} range={range} />
+      <Chart bill={bill} range={range} by={by} setBy={setBy} />
+      {bill.by_user && all && <SumTable head="User" rows={bill.by_user.map((row) => ({ ...row, name: row.user }))} total choose={choose} />}
+      <SumTable head="Model" rows={bill.by_model.map((row) => ({ ...row, name: row.model }))} total note={footnote(bill)} />
+      <SumTable head="Agent" rows={bill.by_agent.map((row) => ({ ...row, name: agentName(row.agent) }))} total={false} />
+    </>
   );
 }
 

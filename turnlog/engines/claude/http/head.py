@@ -14,7 +14,8 @@ _HEAD = re.compile(
     rb"((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\x00-\x08\n-\x1f\x7f]*\r\n)*)\r\n"
 )
 _USED = re.compile(  # all that anybody asks for
-    rb"^(connection|content-encoding|content-length|retry-after|transfer-encoding):([^\r]*)\r",
+    rb"^(connection|content-encoding|content-length|retry-after|retry-after-ms|transfer-encoding"
+    rb"|x-should-retry):([^\r]*)\r",
     re.MULTILINE,
 )
 _BEGINNING = b"HTTP/1."
@@ -32,9 +33,13 @@ class Head(msgspec.Struct, frozen=True):
 
     status: int
     is_packed: bool
-    retry_after: str | None
+    values: Mapping[bytes, bytes]  # of headers that somebody asks for
     framing: Framing
     stays_open: bool  # the connection, for the next request
+
+    def header(self, name: str) -> str | None:
+        value = self.values.get(name.encode())
+        return None if value is None else value.decode("latin-1")
 
 
 class Heads:
@@ -80,11 +85,10 @@ def _head(status: int, is_new: bool, lines: bytes) -> Head:
         values[name] = values[name] + b"," + value if name in values else value.strip()
     framing = _framing(status, is_new, values)
     closes = b"close" in values.get(b"connection", b"") or not is_new
-    retry_after = values.get(b"retry-after")
     return Head(
         status,
         values.get(b"content-encoding", b"") not in _UNPACKED,
-        None if retry_after is None else retry_after.decode("latin-1"),
+        values,
         framing,
         not closes and type(framing) is not UntilClosed,
     )

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from importlib import import_module
 from typing import Any
 
+from turnlog.engines.claude.advice import advice
 from turnlog.engines.claude.connection import Packed, Refused, Response, Unreachable
 from turnlog.engines.claude.http.exchange import Take
 from turnlog.engines.claude.platforms.clients import Platform
@@ -70,8 +71,8 @@ class Cloud:
                 path, cast_to=HttpResponse, stream=True, options={"headers": headers}, body=request
             )
         except anthropic.APIStatusError as error:
-            retry_after = error.response.headers.get("retry-after")
-            raise Refused(error.status_code, error.body, retry_after) from error
+            advised = advice(error.response.headers.get)
+            raise Refused(error.status_code, error.body, advised) from error
         except anthropic.APIError as error:
             if isinstance(error.__cause__, Packed):
                 raise Packed from error
