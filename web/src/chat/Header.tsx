@@ -70,7 +70,7 @@ function Meter({ shown }: { shown: Shown }): ReactNode {
       }
     >
       {() => (
-        <table className="by-turn">
+        <table className="by-turn" tabIndex={0} aria-label="By turn">
           <thead>
             <tr><th>Turn</th><th className="align-right">From cache</th><th className="align-right">Tokens</th><th className="align-right">Cost</th></tr>
           </thead>
