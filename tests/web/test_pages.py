@@ -193,9 +193,12 @@ async def test_what_opens_at_a_button_is_inside_of_the_window(browser, size):
             await one.page.get_by_role("button", name="by turn").click()
             await one.page.wait_for_function(INSIDE)
             assert await offences(one.page) == []
-            last = one.page.locator(".by-turn tr").last
-            await last.scroll_into_view_if_needed()
-            assert (await last.bounding_box())["y"] < size[1] - 20
+            rows = one.page.locator(".by-turn tbody tr")
+            newest = await rows.first.locator("td").last.bounding_box()  # what it cost is in view
+            assert newest["x"] + newest["width"] <= size[0]
+            assert "customer 39" in await rows.first.text_content()
+            await rows.last.scroll_into_view_if_needed()
+            assert (await rows.last.bounding_box())["y"] < size[1] - 20
             await one.page.keyboard.press("Escape")
             await one.page.get_by_role("button", name="Thinking: off").click()
             await one.page.wait_for_function(INSIDE)
