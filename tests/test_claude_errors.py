@@ -1,6 +1,7 @@
 """What the API says when it fails, in our words."""
 
 import pytest
+from raw_events import start
 
 from turnlog.engines.claude.errors import (
     BY_STATUS,
@@ -11,6 +12,7 @@ from turnlog.engines.claude.errors import (
     status_error,
     stream_error,
 )
+from turnlog.engines.claude.stream import Call
 
 EVERY = [*FAILURES.values(), *OF_THE_STREAM]
 
@@ -87,3 +89,21 @@ def test_the_wait_that_the_provider_asks_for_is_told():
 )
 def test_a_wait_in_words_is_never_shorter_than_it_is(seconds, words):
     assert in_words(seconds) == words
+
+
+MID_ANSWER = {  # as those send them who stand between us and Claude
+    "without a type": ({"error": {"type": "rate_limit_error"}}, "rate_limited"),
+    "with a code": ({"error": {"message": "secret", "code": 500}}, "provider_error"),
+    "a word": ({"type": "error", "error": "secret"}, "provider_error"),
+    "a strange type": ({"type": "error", "error": {"type": ["secret"]}}, "provider_error"),
+    "nothing": ({"type": "error"}, "provider_error"),
+    "no error": ({"message": {}}, "unreadable"),
+}
+
+
+@pytest.mark.parametrize(("raw", "code"), MID_ANSWER.values(), ids=MID_ANSWER)
+def test_an_error_of_a_gateway_in_mid_answer_is_told_as_what_it_is(raw, code):
+    call = Call()
+    call.feed([start(), raw])
+    assert (call.failure.code, call.failure.retryable) == (code, True)
+    assert "secret" not in str(call.failure)

@@ -133,6 +133,16 @@ async def test_a_search_that_was_paused_is_recorded_with_its_result():
         assert (search.query, search.results[0]["url"]) == ("ducks", "https://d.uk")
 
 
+@pytest.mark.parametrize("content", ["gone", 5, True, None, ["gone", None, [5]]])
+async def test_what_a_search_found_and_nobody_can_read_costs_no_answer(content):
+    result = {"type": "web_search_tool_result", "tool_use_id": "a", "content": content}
+    async with app_of(Reply(seek("a", "ducks"), RawBlock(result), "Done.")) as (app, _):
+        session = await searching(app)
+        answered = await app.run_turn("Go", session_id=session)
+        (search,) = await recorded(app, session)
+        assert (answered.text, search.query, search.results) == ("Done.", "ducks", [])
+
+
 async def test_a_search_that_failed_is_recorded_with_the_reason():
     failed = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
     result = {"type": "web_search_tool_result", "tool_use_id": "a", "content": failed}

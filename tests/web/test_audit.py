@@ -68,6 +68,47 @@ async def test_a_log_that_is_too_long_to_list_says_so(browser):
         await one.page.get_by_text("Only the first 20,000 events are listed.").wait_for()
 
 
+async def test_the_log_is_walked_by_keyboard_through_what_is_listed(browser):
+    async with office(*[Reply(f"Answer {n}.") for n in range(30)]) as here:
+        session = await here.session()
+        for n in range(30):
+            await here.app.run_turn(f"Question {n}", session_id=session, user_id=USER)
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}/audit")
+            chosen = one.page.locator(".timeline").get_by_role("option", selected=True)
+            await chosen.get_by_text("Answer 29.").wait_for()
+            await one.page.get_by_role("searchbox", name="Filter text or id").fill("question")
+            await one.page.locator(".timeline").focus()
+            steps = {"ArrowUp": 29, "PageUp": 19, "Home": 0, "ArrowDown": 1, "PageDown": 11}
+            for key, question in (steps | {"End": 29}).items():
+                await one.page.keyboard.press(key)
+                await chosen.get_by_text(f"Question {question}", exact=True).wait_for()
+
+
+async def test_a_replay_shows_the_newest_of_its_moment(browser):
+    async with office(*[Reply(f"Answer {n}. " + "On. " * 200) for n in range(6)]) as here:
+        session = await here.session()
+        for n in range(6):
+            await here.app.run_turn(f"Question {n}", session_id=session, user_id=USER)
+        async with tab(browser, here.url) as one:
+            await one.go(f"/s/{session}/audit")
+            await one.page.get_by_role("tab", name="As shown").click()
+            shown = one.page.locator(".as-shown")
+            await shown.get_by_text("Answer 5.").wait_for()
+            await one.page.wait_for_function(NEWEST_IN_VIEW)
+            await one.page.get_by_role("option").filter(has_text="Answer 2.").click()
+            await shown.get_by_text("Answer 3.").wait_for(state="detached")
+            await one.page.wait_for_function(NEWEST_IN_VIEW)
+            await one.page.keyboard.press("ArrowRight")
+            await shown.get_by_text("Question 3").wait_for()
+            await one.page.wait_for_function(NEWEST_IN_VIEW)
+
+
+NEWEST_IN_VIEW = """() => {
+  const box = document.querySelector('.inspector-body').getBoundingClientRect();
+  const last = document.querySelector('.as-shown > :last-child').getBoundingClientRect();
+  return last.bottom <= box.bottom + 1 && last.bottom > box.top;
+}"""
 LONG = "Customer for the Lyon branch, with the credit limit that was agreed in October 2026"
 UNFOUNDED = "I have deleted the 3 invoices of Adatum."
 

@@ -142,3 +142,21 @@ async def drop(page, path):
     for kind in ("dragEnter", "dragOver", "drop"):
         event = {"type": kind, "x": 600, "y": 300, "data": data}
         await hand.send("Input.dispatchDragEvent", event)
+
+
+async def test_a_file_beside_the_conversation_on_a_tablet_leaves_room_for_its_title(
+    browser, tmp_path
+):
+    async with (
+        office(Reply("A blue picture."), data=str(tmp_path)) as here,
+        tab(browser, here.url, size=(820, 1100)) as one,
+    ):
+        await one.go(f"/s/{await here.session()}")
+        await one.page.locator("input[type=file]").set_input_files([picture()])
+        await one.page.locator(".chips").get_by_text("1 kB").wait_for()
+        await one.ask("What is it?")
+        await one.ended()
+        await one.page.get_by_role("button", name="Open blue.png").click()
+        await one.page.locator(".drawer img").wait_for()
+        title = await one.page.locator("h1.title").bounding_box()
+        assert title["width"] >= 120

@@ -172,3 +172,36 @@ async def test_a_machine_without_a_browser_has_the_one_that_npm_carries():
         await one.go(f"/s/{await here.session()}")
         await one.ask("Hi")
         await one.page.get_by_text("Hello.", exact=True).wait_for()
+
+
+INSIDE = """() => {
+  const box = document.querySelector('.menu').getBoundingClientRect();
+  return box.left >= 0 && box.top >= 0 && box.right <= innerWidth && box.bottom <= innerHeight;
+}"""
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW, (320, 640)], ids=["wide", "phone", "narrow"])
+async def test_what_opens_at_a_button_is_inside_of_the_window(browser, size):
+    async with office(*[Reply(f"Answer {n}.") for n in range(40)]) as here:
+        session = await here.session()
+        for n in range(40):
+            asked = f"What is the balance of customer {n}?"
+            await here.app.run_turn(asked, session_id=session, user_id=USER)
+        async with tab(browser, here.url, size=size) as one:
+            await one.go(f"/s/{session}")
+            await one.page.get_by_text("Answer 39.").wait_for()
+            await one.page.get_by_role("button", name="by turn").click()
+            await one.page.wait_for_function(INSIDE)
+            assert await offences(one.page) == []
+            rows = one.page.locator(".by-turn tbody tr")
+            newest = await rows.first.locator("td").last.bounding_box()  # what it cost is in view
+            assert newest["x"] + newest["width"] <= size[0]
+            assert "customer 39" in await rows.first.text_content()
+            await rows.last.scroll_into_view_if_needed()
+            assert (await rows.last.bounding_box())["y"] < size[1] - 20
+            await one.page.keyboard.press("Escape")
+            await one.page.get_by_role("button", name="Thinking: off").click()
+            await one.page.wait_for_function(INSIDE)
+            await one.follow("/usage")
+            await one.page.get_by_role("button", name="Days: ").click()
+            await one.page.wait_for_function(INSIDE)

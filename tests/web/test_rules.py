@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from web.browser import tab
+from web.browser import NARROW, tab
 from web.office import office
 
 from turnlog.simulator import Reply
@@ -52,6 +52,46 @@ async def test_the_end_is_followed_until_the_user_scrolls_up_and_again_after(bro
             await one.page.wait_for_function(AT_THE_END)
             await one.ended()
             await one.page.wait_for_function(AT_THE_END)
+
+
+async def test_a_little_up_is_up_where_fingers_scroll_by_a_few_pixels(browser):
+    held = Held(after=60)
+    async with office(Reply(LONG, chunk=60, ending=held)) as here, tab(browser, here.url) as one:
+        await one.go(f"/s/{await here.session()}")
+        await one.ask("Tell me")
+        await growing(one, 40)
+        await one.page.wait_for_function(AT_THE_END)
+        await one.page.locator(".scroll").hover()
+        await one.page.mouse.wheel(0, -10)
+        to_end = one.page.get_by_role("button", name="To the end")
+        await to_end.wait_for()
+        (top,) = await (await one.page.wait_for_function(STANDS)).json_value()
+        held.go.set()
+        await one.ended()
+        assert await one.page.evaluate(TOP) == top
+        await one.page.mouse.wheel(0, 5000)  # the end is the end
+        await to_end.wait_for(state="detached")
+
+
+async def test_a_finger_that_rests_at_the_end_does_not_leave_it(browser):
+    held = Held(after=60)
+    async with (
+        office(Reply(LONG, chunk=60, ending=held)) as here,
+        tab(browser, here.url, size=NARROW, has_touch=True) as one,
+    ):
+        await one.go(f"/s/{await here.session()}")
+        await one.ask("Tell me")
+        await growing(one, 40)
+        await one.page.wait_for_function(AT_THE_END)
+        finger = await one.page.context.new_cdp_session(one.page)
+        for kind, y in [("touchStart", 400), ("touchMove", 380), ("touchMove", 360)]:
+            points = [{"x": 200, "y": y}]
+            await finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        await one.page.get_by_role("button", name="To the end").wait_for()
+        await finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        held.go.set()
+        await one.ended()
+        await one.page.wait_for_function(AT_THE_END)
 
 
 # As a mouse that takes hold of the scrollbar, which a browser without a window does not draw.

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from turnlog.errors import TurnlogError
+from turnlog.errors import TimedOut, TurnlogError
 from turnlog.events import kinds as k
 from turnlog.events import money
 from turnlog.events.base import Attributed, Stamped
@@ -36,6 +36,9 @@ class ShuttingDown(TurnlogError):
 
 class Withdrawn(asyncio.CancelledError):
     """The user sent another message instead of an answer to what the turn asks."""
+
+
+STOPS = (asyncio.CancelledError, ShuttingDown, TimedOut)  # what ends a turn that has not failed
 
 
 def left_open(state: TurnState, failure: BaseException | None) -> list[Batch]:

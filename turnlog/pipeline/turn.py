@@ -27,6 +27,7 @@ from turnlog.pipeline.context.desk import Desk
 from turnlog.pipeline.context.moving import Summarizing
 from turnlog.pipeline.context_building import build_context, prompt_of
 from turnlog.pipeline.ending import (
+    STOPS,
     complete,
     complete_with,
     error_of,
@@ -243,7 +244,7 @@ async def end(state: TurnState, failure: BaseException | None, parts: Parts) -> 
     if state.suspended:
         return False
     if state.is_over:  # with its last answer: what stopped the work after that came too late
-        if not isinstance(failure, asyncio.CancelledError | None):
+        if failure is not None and not isinstance(failure, STOPS):
             _log.error("turn %s failed after its end", state.turn.id, exc_info=failure)
         return True
     try:

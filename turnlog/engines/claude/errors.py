@@ -110,9 +110,10 @@ def in_words(seconds: float) -> str:
     return f"in {-int(-seconds // 3600)} hours"
 
 
-def stream_error(error: dict[str, Any]) -> EngineFailed:
+def stream_error(error: object) -> EngineFailed:
     """An `error` event in mid-stream."""
-    return failed(FAILURES.get(error.get("type", ""), FAILURES["api_error"]))
+    kind = error.get("type") if isinstance(error, dict) else None
+    return failed(FAILURES.get(str(kind), FAILURES["api_error"]))
 
 
 def status_error(status: int, body: object, retry_after: float | None = None) -> EngineFailed:

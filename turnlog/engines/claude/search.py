@@ -43,5 +43,6 @@ def _record(message_id: str, block: Block, query: str) -> WebSearched:
     if isinstance(found, dict):  # it failed, or was one too many
         code = str(found.get("error_code"))
         return WebSearched(message_id=message_id, query=query, results=[], error=code)
-    results = [{"title": each.get("title"), "url": each.get("url")} for each in found or ()]
+    pages = [page for page in found if isinstance(page, dict)] if isinstance(found, list) else []
+    results = [{"title": page.get("title"), "url": page.get("url")} for page in pages]
     return WebSearched(message_id=message_id, query=query, results=results)

@@ -50,7 +50,7 @@ class Call:
         try:
             try:
                 for raw in raws:
-                    rule, fields = _RULES.get(raw["type"], _NO_RULE)
+                    rule, fields = _RULES.get(raw.get("type", "error"), _NO_RULE)
                     rule(self, raw, out)
                     if self.finished:
                         break
@@ -140,8 +140,10 @@ class Call:
         self.finished = True
 
     def _error(self, raw: Raw, out: list[Output]) -> None:
+        """Gateways send some without a type."""
+        error = raw.get("error") if "type" in raw else raw["error"]
         _log.warning("the API broke the stream off: %s", raw)
-        raise stream_error(raw.get("error") or {})
+        raise stream_error(error)
 
     def _ping(self, raw: Raw, out: list[Output]) -> None:
         """A sign of life."""

@@ -1,5 +1,5 @@
 /** Beside the log: the chosen event, what the provider sent for it, what the user saw. */
-import { useMemo, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { foldAll } from "../fold/fold";
 import { rowsOf } from "../chat/rows";
 import { RowView } from "../chat/RowView";
@@ -66,10 +66,12 @@ function step(event: KeyboardEvent, tab: Tab, setTab: (tab: Tab) => void): void 
 
 /** What the user saw at this place: the same fold, the same rows. */
 function AsShown({ id, events, at }: { id: string; events: LogEvent[]; at: number }): ReactNode {
+  const box = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => rowsOf(foldAll(shownEvents(events.slice(0, at + 1)).filter(isForUsers)).turns), [events, at]);
+  useLayoutEffect(() => void box.current?.lastElementChild?.scrollIntoView({ block: "end" }), [rows]); // the newest of that moment
   return (
     <SessionContext value={id}>
-      <div className="as-shown" inert>
+      <div className="as-shown" inert ref={box}>
         {rows.map((row) => (
           <RowView key={row.key} row={row} />
         ))}

@@ -1,11 +1,12 @@
 /** The log as rows of one height. Only those in view are drawn. */
-import { memo, useEffect, useMemo, useRef, type ReactNode } from "react";
+import { memo, useEffect, useMemo, useRef, type KeyboardEvent, type ReactNode } from "react";
 import { VList, type VListHandle } from "virtua";
 import { agentColour } from "../ui/agents";
 import { precise } from "../ui/format";
 import { headOf, measure, summary, type LogEvent, type TurnSum } from "./log";
 
 const HEIGHT = 34; // px
+const STEPS: Record<string, number> = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }; // among those that are listed
 
 interface Props {
   events: LogEvent[]; // all
@@ -26,9 +27,18 @@ export function Timeline({ events, fitting, sums, at, choose }: Props): ReactNod
   useEffect(() => {
     if (row >= 0) list.current?.scrollToIndex(row, { align: "nearest" });
   }, [current, lines]); // not `row`, which follows from both
+  const press = (key: KeyboardEvent): void => {
+    const by = STEPS[key.key];
+    if (!by || fitting.length === 0) return;
+    key.preventDefault();
+    const here = fitting.findLastIndex((event) => places.get(event.eventId)! <= at);
+    const isListed = fitting[here]?.eventId === current;
+    const from = isListed || by > 0 ? here : here + 1; // else up leads to the one above
+    choose(fitting[Math.max(0, Math.min(from + by, fitting.length - 1))]!);
+  };
   const start = events[0]?.timestamp ?? "";
   return (
-    <VList ref={list} itemSize={HEIGHT} className="timeline" role="listbox" aria-label="Events" tabIndex={0} aria-activedescendant={row >= 0 ? `event-${current}` : undefined} keepMounted={row >= 0 ? [row] : []}>
+    <VList ref={list} itemSize={HEIGHT} className="timeline" role="listbox" aria-label="Events" tabIndex={0} onKeyDown={press} aria-activedescendant={row >= 0 ? `event-${current}` : undefined} keepMounted={row >= 0 ? [row] : []}>
       {lines.map((line) =>
         "turn" in line ? (
           <div key={line.turn.id} className="turn-head" role="presentation">{headOf(line.turn)}</div>

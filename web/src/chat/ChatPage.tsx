@@ -59,7 +59,7 @@ export function ChatPage({ id, embedded = false }: { id: string; embedded?: bool
         <ActionsContext value={actions}>
           <Transcript conversation={chat.conversation} shown={shown} sent={sent}>
             {shown.status === "loading" && <p className="muted loading" role="status">Loading…</p>}
-            {shown.status === "ready" && shown.screen.turns.length === 0 && !pending && <p className="muted loading">Nothing has been said here yet.</p>}
+            {shown.status === "ready" && shown.screen.turns.length === 0 && !pending && <p className="beginning muted">Nothing has been said here yet.</p>}
             {shown.status === "failed" && <p className="bad" role="alert">This session could not be loaded. <button type="button" className="button small" onClick={() => location.reload()}>Reload</button></p>}
             {pending && (
               <div className="row">

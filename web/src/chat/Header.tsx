@@ -70,14 +70,14 @@ function Meter({ shown }: { shown: Shown }): ReactNode {
       }
     >
       {() => (
-        <table className="by-turn">
+        <table className="by-turn" tabIndex={0} aria-label="By turn">
           <thead>
             <tr><th>Turn</th><th className="align-right">From cache</th><th className="align-right">Tokens</th><th className="align-right">Cost</th></tr>
           </thead>
           <tbody>
-            {turns.map((turn) => (
+            {[...turns].reverse().map((turn) => (
               <tr key={turn.id}>
-                <td>{clock(turn.at)} {turn.question?.content.slice(0, 30)}</td>
+                <td>{clock(turn.at)} {turn.question?.content.slice(0, 80)}</td>
                 <td className="align-right">{count(fromCache(turn))}</td>
                 <td className="align-right">{count(turn.tokens)}</td>
                 <td className="align-right">{money(turn.costUsd)}</td>

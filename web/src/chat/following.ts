@@ -1,7 +1,7 @@
 /** Following the end of the conversation: a state that only the user changes.
  *
- * Wheel up, touch, the scrollbar, PageUp, Home and selecting pause it; only reaching the end resumes it. A
- * `scroll` event that we caused ourselves decides nothing.
+ * Wheel up, touch, the scrollbar, PageUp, Home and selecting pause it; only reaching the end, on the way down, resumes
+ * it. A `scroll` event that we caused ourselves decides nothing.
  */
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
@@ -16,6 +16,7 @@ export interface Following {
 
 export function useFollowing(box: RefObject<HTMLElement | null>, marker: unknown): Following {
   const state = useRef(true);
+  const top = useRef(0); // where it was scrolled to, by us or by the user
   const [follows, setFollows] = useState(true);
   const set = useCallback((value: boolean) => {
     state.current = value;
@@ -23,7 +24,9 @@ export function useFollowing(box: RefObject<HTMLElement | null>, marker: unknown
   }, []);
   const pin = useCallback(() => {
     const element = box.current;
-    if (element && state.current) element.scrollTop = element.scrollHeight;
+    if (!element || !state.current) return;
+    element.scrollTop = element.scrollHeight;
+    top.current = element.scrollTop;
   }, [box]);
   useLayoutEffect(() => {
     pin();
@@ -35,7 +38,7 @@ export function useFollowing(box: RefObject<HTMLElement | null>, marker: unknown
   useEffect(() => {
     const element = box.current;
     if (!element) return;
-    const atEnd = (): boolean => element.scrollHeight - element.scrollTop - element.clientHeight <= NEAR;
+    const toGo = (): number => element.scrollHeight - element.scrollTop - element.clientHeight;
     const scrolls = (): boolean => element.scrollHeight > element.clientHeight;
     const pause = (): void => void (scrolls() && set(false));
     const wheel = (event: WheelEvent): void => void (event.deltaY < 0 && pause());
@@ -45,9 +48,15 @@ export function useFollowing(box: RefObject<HTMLElement | null>, marker: unknown
       const selection = document.getSelection();
       if (selection && !selection.isCollapsed && element.contains(selection.anchorNode)) pause();
     };
-    const scrolled = (): void => void (!state.current && atEnd() && isUsers(element) && set(true));
+    const scrolled = (): void => {
+      const isDown = element.scrollTop > top.current;
+      top.current = element.scrollTop;
+      if (!state.current && isDown && toGo() <= NEAR && isUsers(element)) set(true);
+    };
+    const lift = (): void => void (!state.current && toGo() <= 1 && isUsers(element) && set(true)); // it was the end all the time
     element.addEventListener("wheel", wheel, { passive: true });
     element.addEventListener("touchmove", pause, { passive: true });
+    element.addEventListener("touchend", lift, { passive: true });
     element.addEventListener("keydown", key);
     element.addEventListener("pointerdown", grab);
     element.addEventListener("scroll", scrolled, { passive: true });
@@ -57,6 +66,7 @@ export function useFollowing(box: RefObject<HTMLElement | null>, marker: unknown
     return () => {
       element.removeEventListener("wheel", wheel);
       element.removeEventListener("touchmove", pause);
+      element.removeEventListener("touchend", lift);
       element.removeEventListener("keydown", key);
       element.removeEventListener("pointerdown", grab);
       element.removeEventListener("scroll", scrolled);

@@ -1,5 +1,6 @@
 /** A button with something that opens at it. Escape and a click elsewhere close it. */
-import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { keepInside } from "./edges";
 
 interface Props {
   label: ReactNode;
@@ -13,6 +14,8 @@ export function Menu({ label, name, className = "icon-button", up = false, child
   const [open, setOpen] = useState(false);
   const place = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => (open ? keepInside(box.current!, up) : undefined), [open, up]);
   useEffect(() => {
     if (!open) return;
     const outside = (event: Event): void => {
@@ -34,8 +37,9 @@ export function Menu({ label, name, className = "icon-button", up = false, child
     }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step || (event.target as HTMLElement).tagName === "INPUT") return;
-    event.preventDefault();
     const items = [...(place.current?.querySelectorAll<HTMLElement>(".menu button, .menu input") ?? [])];
+    if (items.length === 0) return; // the keys scroll it
+    event.preventDefault();
     const at = items.indexOf(document.activeElement as HTMLElement);
     items[(at + step + items.length) % items.length]?.focus();
   };
@@ -44,7 +48,7 @@ export function Menu({ label, name, className = "icon-button", up = false, child
       <button ref={button} type="button" className={className} aria-expanded={open} aria-label={name} title={name} onClick={() => setOpen(!open)}>
         {label}
       </button>
-      {open && <div className={up ? "menu up" : "menu"}>{children(close)}</div>}
+      {open && <div ref={box} className={up ? "menu up" : "menu"}>{children(close)}</div>}
     </div>
   );
 }

@@ -26,6 +26,7 @@ export const KEYS: [string, string][] = [
   ["End", "To the end of the conversation"],
   ["Ctrl Enter", "In an approval: approve"],
   ["← → Space", "In the audit: step, play"],
+  ["↑ ↓ Home End", "In the audit’s list: choose an event"],
   ["?", "This list"],
 ];
 
