@@ -1,11 +1,13 @@
 """The inbox: what is over stays in its place, so that no click meets another question."""
 
+import asyncio
+
 import pytest
 from web.browser import NARROW, WIDE, offences, tab
 from web.office import CREATE, USER, office
 
 from turnlog.ports import Decision, Question
-from turnlog.simulator import Reply
+from turnlog.simulator import Reply, ToolCall
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 DONE = Reply("Done.")
@@ -60,3 +62,19 @@ async def test_whoever_comes_second_is_told_in_the_place_of_the_buttons(browser)
         await card.get_by_text("Answered in another window").first.wait_for()
         assert await card.bounding_box() == before
     assert here.made == []
+
+
+async def test_a_question_is_found_behind_the_open_functions_of_a_program(browser):
+    """These wait for their program, and nobody decides them here."""
+    calls = [ToolCall("show_map", {"city": f"Lyon {number}"}) for number in range(120)]
+    shows_map = {"name": "show_map", "description": "Shows a map.", "parameters": {}}
+    async with office(Reply(*calls), Reply(CREATE)) as here:
+        asked = Question(message="Show Lyon", client_tools=[shows_map])
+        await here.app.start_turn(USER, await here.session(), asked)
+        while len(await here.app.store.list_approvals(USER, status="pending", limit=200)) < 120:
+            await asyncio.sleep(0.05)
+        await here.app.start_turn(USER, await here.session(), Question(message="Create it"))
+        async with tab(browser, here.url) as one:
+            await one.go("/approvals")
+            await one.page.locator("article").wait_for()
+            assert await one.page.get_by_role("button", name="Approve").count() == 1

@@ -21,6 +21,7 @@ export interface Pending {
 }
 
 const AGAIN = 10_000; // ms
+const MOST = 1000; // that the server gives at once: a program may have hundreds of functions open that nobody decides here
 export const pending = new Observable<Pending[]>([]);
 export const looked = new Observable(false); // at least once: until then nobody knows whether something waits
 
@@ -29,7 +30,7 @@ let looks = 0;
 /** A late answer does not bring back what was decided since. */
 export async function look(): Promise<void> {
   const look = ++looks;
-  const [page] = await Promise.all([get<{ approvals: Pending[] }>("/api/approvals?status=pending"), known]);
+  const [page] = await Promise.all([get<{ approvals: Pending[] }>(`/api/approvals?status=pending&limit=${MOST}`), known]);
   if (look !== looks) return;
   const approvals = page.approvals.filter((each) => !isOfClient(each)); // those nobody decides here
   const now = pending.get();
