@@ -8,7 +8,7 @@ from hostile_model import BEGIN
 from own_ticks import Ticks
 from raw_server import HEAD, chunk, listening, until
 
-from turnlog.engines.claude.http.pool import Pool
+from turnlog.engines.claude.http.pool import Pool, Silence
 from turnlog.engines.claude.http.route import Route
 
 turn = ContextVar("turn", default="nobody's")
@@ -62,7 +62,7 @@ class Reading:
 async def serving(ssl=None):
     async with listening(HEAD, ssl=ssl) as server:
         url = server.url.replace("http", "https" if ssl else "http")
-        pool = Pool(Route(url).connect, 600.0)
+        pool = Pool(Route(url).connect, Silence(600.0, 600.0))
         reading = Reading(pool, server)
         yield reading
         await reading.leave()

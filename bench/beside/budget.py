@@ -18,7 +18,7 @@ from statistics import median
 from bench.beside import page
 from bench.parts import stage_times, stored_time
 from turnlog.engines.claude.http.exchange import Exchange
-from turnlog.engines.claude.http.pool import Link, Pool
+from turnlog.engines.claude.http.pool import Link, Pool, Silence
 
 ALONE, PILED = 1, 3
 CHUNKS, ROUNDS = 3_000, 7
@@ -60,7 +60,7 @@ def _read(together: int) -> None:
     """Into the exchange with the model, and out of it in one piece."""
 
     async def read() -> None:
-        exchange = Exchange(asyncio.Transport(), owner=Pool(_nowhere, silence=60.0))
+        exchange = Exchange(asyncio.Transport(), owner=Pool(_nowhere, silence=Silence(600.0, 90.0)))
         exchange.data_received(HEAD)
         await exchange.head()
         for _ in range(CHUNKS // together):

@@ -9,10 +9,12 @@ from hostile_model import BEGIN, end, text
 from raw_server import HEAD, LAST, LIMIT, chunk, listening, meeting, until
 
 from turnlog.engines.claude.connection import ANTHROPIC, Api, Packed, Refused, Unreachable
+from turnlog.engines.claude.http.pool import Silence
 from turnlog.engines.claude.model import ClaudeModel, Patience
 from turnlog.errors import ConfigError, EngineFailed
 from turnlog.ports import Prompt
 
+LONG = Silence(600.0, 600.0)
 ANSWER = HEAD + chunk(b"hello") + LAST
 OPTIONAL = {"anthropic-beta": "a,b"}
 HELLO = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
@@ -22,7 +24,7 @@ HI = Prompt(model="m", system="", messages=[HELLO], max_tokens=100)
 async def head_of(key="k", path="", headers=OPTIONAL):
     """The first line of a request, and its headers."""
     async with listening(ANSWER) as server:
-        api = Api(key, server.url + path, 600.0)
+        api = Api(key, server.url + path, LONG)
         await api.post("/v1/messages", {"a": 1}, headers)
         await api.close()
         first, *lines = server.caller.requests[0].split("\r\n")
@@ -67,12 +69,12 @@ async def test_custom_headers_go_along_and_may_replace_ours(monkeypatch):
 def test_custom_headers_that_would_change_the_request_are_refused(monkeypatch, lines):
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", lines)
     with pytest.raises(ConfigError, match="ANTHROPIC_CUSTOM_HEADERS"):
-        Api("k", None, 1.0)
+        Api("k", None, LONG)
 
 
 def test_a_key_with_a_line_end_is_refused_and_not_told():
     with pytest.raises(ConfigError) as refused:
-        Api("secret\r\nx: y", None, 1.0)
+        Api("secret\r\nx: y", None, LONG)
     assert "secret" not in str(refused.value)
 
 
@@ -126,7 +128,7 @@ async def test_a_wait_may_be_asked_for_in_milliseconds():
 @pytest.mark.parametrize("status", [300, 400, 429, 529])
 async def test_an_error_is_told_with_its_body_and_its_connection_is_used_again(status):
     async with listening(refusal(status, "retry-after: 7")) as server:
-        api = Api("k", server.url, 600.0)
+        api = Api("k", server.url, LONG)
         for _ in range(2):
             with pytest.raises(Refused) as refused:
                 await api.post("/v1/messages", {}, {})
@@ -138,7 +140,7 @@ async def test_an_error_is_told_with_its_body_and_its_connection_is_used_again(s
 
 async def test_an_answer_that_is_packed_is_not_read():
     async with listening(HEAD[:-2] + b"content-encoding: gzip\r\n\r\n") as server:
-        api = Api("k", server.url, 600.0)
+        api = Api("k", server.url, LONG)
         with pytest.raises(Packed):
             await api.post("/v1/messages", {}, {})
         await server.is_left()
@@ -148,7 +150,7 @@ async def test_an_answer_that_is_packed_is_not_read():
 @pytest.mark.parametrize("sent", [b"SSH-2.0\r\n", HEAD[:-2] + b"content-length: 3\r\n\r\n"])
 async def test_what_is_no_answer_is_no_answer(sent):
     async with listening(sent) as server:
-        api = Api("k", server.url, 600.0)
+        api = Api("k", server.url, LONG)
         with pytest.raises(Unreachable, match="Broken"):
             await api.post("/v1/messages", {}, {})
         await server.is_left()

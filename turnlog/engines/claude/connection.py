@@ -16,7 +16,7 @@ from turnlog.engines.claude.bounds import MOST_ERROR
 from turnlog.engines.claude.http.exchange import Exchange, Take
 from turnlog.engines.claude.http.framing import Broken
 from turnlog.engines.claude.http.head import OURS, fields
-from turnlog.engines.claude.http.pool import Closed, Pool
+from turnlog.engines.claude.http.pool import Closed, Pool, Silence, Silent
 from turnlog.engines.claude.http.route import Route
 from turnlog.errors import ConfigError
 from turnlog.ticks import Ticks
@@ -40,6 +40,10 @@ class Unreachable(Exception):
     def __init__(self, why: BaseException, *, passing: bool = True) -> None:
         super().__init__(f"{type(why).__name__}: {why}" if str(why) else type(why).__name__)
         self.passing = passing
+
+
+class NoAnswer(Exception):
+    """The API has the request and says nothing. It may be at work, and then it is to be paid."""
 
 
 class Packed(Exception):
@@ -75,7 +79,8 @@ class Connection(Protocol):
         ...
 
     async def post(self, path: str, request: dict[str, Any], headers: dict[str, str]) -> Response:
-        """The response, once its head is there. Raises Refused, Unreachable or Packed."""
+        """The response, once its head is there. Raises Refused, Unreachable,
+        NoAnswer or Packed."""
         ...
 
     async def close(self) -> None: ...
@@ -84,8 +89,8 @@ class Connection(Protocol):
 class Api:
     """Anthropic's own API, or what speaks like it at another address."""
 
-    def __init__(self, api_key: str, base_url: str | None, silence: float) -> None:
-        """`silence`: how many seconds there may be between two pieces. Raises ConfigError."""
+    def __init__(self, api_key: str, base_url: str | None, silence: Silence) -> None:
+        """Raises ConfigError."""
         route = Route(base_url or ANTHROPIC)
         headers = {
             "host": route.host,
@@ -117,6 +122,8 @@ class Api:
         try:
             exchange = await self._pool.ask(lines, body)
             head = await exchange.head()
+        except Silent as error:
+            raise NoAnswer(str(error)) from error
         except (OSError, Broken) as error:
             raise Unreachable(error) from error
         except Closed as error:

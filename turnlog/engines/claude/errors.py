@@ -52,6 +52,7 @@ BY_STATUS = {
     529: "overloaded_error",
 }
 
+TIMED_OUT = FAILURES["timeout_error"]
 CUT = Failure("stream_cut", "The connection to the model broke in mid-answer.", "")
 STALLED = Failure("stalled", "The model stopped sending in mid-answer.", "")
 UNREACHABLE = Failure("unreachable", "The model cannot be reached right now.", "")

@@ -20,11 +20,13 @@ from turnlog.engines.claude.bounds import MOST_COUNT
 from turnlog.engines.claude.connection import (
     Api,
     Connection,
+    NoAnswer,
     Packed,
     Refused,
     Response,
     Unreachable,
 )
+from turnlog.engines.claude.http.pool import Silence
 from turnlog.engines.claude.models import betas
 from turnlog.engines.claude.platforms import Platform, Splitter
 from turnlog.engines.claude.platforms.connection import Cloud
@@ -50,7 +52,9 @@ class Patience:
     tries: int = 4
     first_wait: float = 0.5
     longest_wait: float = 15.0  # a longer retry-after is not waited for
-    silence: float = 90.0  # between two pieces; the API sends pings more often
+    beginning: float = 600.0  # until an answer begins: a long prompt is read first
+    silence: float = 90.0  # between two pieces of it; the API sends pings more often
+    counting: float = 60.0  # of tokens, all tries together
 
 
 class ClaudeModel:
@@ -80,7 +84,7 @@ class ClaudeModel:
         self._ticks = Ticks(window) if window else None
         self._metrics = metrics or Metrics()
         self._patience = patience or Patience()
-        silence = self._patience.silence
+        silence = Silence(self._patience.beginning, self._patience.silence)
         self._connection: Connection = (
             Cloud(platform, base_url, silence) if platform else Api(api_key, base_url, silence)
         )
@@ -127,6 +131,17 @@ class ClaudeModel:
     async def count(self, prompt: Prompt) -> int:
         """How many tokens the model would be told. Asked for at most twice."""
         body = counted(await self._body(prompt))
+        try:
+            async with asyncio.timeout(self._patience.counting):
+                whole = await self._whole_count(body)
+        except TimeoutError as error:
+            raise errors.failed(errors.TIMED_OUT) from error
+        try:
+            return int(msgspec.json.decode(whole)["input_tokens"])
+        except (LookupError, RecursionError, TypeError, ValueError) as error:
+            raise errors.failed(errors.UNREADABLE) from error
+
+    async def _whole_count(self, body: dict[str, Any]) -> bytes:
         response = await self._open(body, "/v1/messages/count_tokens", tries=2)
         whole = b""
         async with aclosing(response):
@@ -134,10 +149,7 @@ class ClaudeModel:
                 whole += piece
                 if len(whole) > MOST_COUNT:
                     raise errors.failed(errors.UNREADABLE)
-        try:
-            return int(msgspec.json.decode(whole)["input_tokens"])
-        except (LookupError, RecursionError, TypeError, ValueError) as error:
-            raise errors.failed(errors.UNREADABLE) from error
+        return whole
 
     async def _body(self, prompt: Prompt) -> dict[str, Any]:
         if prompt.output_schema is not None:  # the SDK makes it strict: loaded out of the way
@@ -203,6 +215,10 @@ class ClaudeModel:
             raise (_Again(failure, wait) if again else failure) from refused
         except Packed as packed:
             raise errors.failed(errors.PACKED) from packed
+        except NoAnswer as silent:  # asked again, it may be paid twice: the user decides that
+            _log.warning("the API does not answer: %s", silent)
+            self._metrics.provider_errors.add(1, errors.TIMED_OUT.code)
+            raise errors.failed(errors.TIMED_OUT) from silent
         except Unreachable as unreachable:
             _log.warning("the API cannot be reached: %s", unreachable)
             self._metrics.provider_errors.add(1, errors.UNREACHABLE.code)
@@ -284,5 +300,5 @@ async def _read(response: Response) -> bytes:
         return await response.read()
     except Exception as error:
         _log.warning("the stream broke: %r", error)
-        stalled = "Timeout" in type(error).__name__
+        stalled = isinstance(error, TimeoutError) or "Timeout" in type(error).__name__
         raise errors.failed(errors.STALLED if stalled else errors.CUT) from error

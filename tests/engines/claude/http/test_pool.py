@@ -10,7 +10,7 @@ from raw_server import HEAD, LAST, LIMIT, chunk, listening, meeting, until, whol
 
 from turnlog.engines.claude.http.exchange import MOST_PILED_UP
 from turnlog.engines.claude.http.framing import Broken
-from turnlog.engines.claude.http.pool import Closed, Pool
+from turnlog.engines.claude.http.pool import Closed, Pool, Silence, Silent
 from turnlog.engines.claude.http.route import Route
 
 REQUEST = b"GET / HTTP/1.1\r\n\r\n"
@@ -19,10 +19,10 @@ LONG = 600.0  # seconds
 
 
 @asynccontextmanager
-async def asking(*answers, silence=LONG):
+async def asking(*answers, before=LONG, within=LONG):
     async with asyncio.timeout(LIMIT), listening(*answers) as server:
-        pool = Pool(Route(server.url).connect, silence)
-        if silence == LONG:
+        pool = Pool(Route(server.url).connect, Silence(before, within))
+        if within == LONG:
             pool._every = LONG  # so that only the test looks
         yield pool, server
         await pool.close()
@@ -150,7 +150,7 @@ async def test_an_answer_that_comes_before_the_request_is_sent_ends_the_connecti
 
     answered, left, size = asyncio.Event(), asyncio.Event(), 100_000_000
     async with meeting(answer_soon) as port:
-        pool = Pool(Route(f"http://127.0.0.1:{port}").connect, LONG)
+        pool = Pool(Route(f"http://127.0.0.1:{port}").connect, Silence(LONG, LONG))
         assert await whole(await ask(pool, REQUEST, bytes(size))) == end()
         answered.set()
         async with asyncio.timeout(LIMIT):
@@ -179,7 +179,7 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 async def test_a_server_that_falls_silent_is_not_waited_for_longer(place):
-    async with asking(PLACES[place], silence=0.05) as (pool, server):
+    async with asking(PLACES[place], before=0.05, within=0.05) as (pool, server):
         with pytest.raises(TimeoutError, match="Nothing came for 0.05 seconds"):
             await whole(await ask(pool))
         await server.is_left()
@@ -212,6 +212,21 @@ async def gone_while_asking(pool):
     return read, None
 
 
+async def test_a_server_may_read_for_long_before_it_answers():
+    """A long prompt. Once it has begun, it has the usual time for the next piece."""
+    async with asking(b"") as (pool, server):
+        exchange = await pool.ask(REQUEST)
+        await until(lambda: server.callers and server.caller.requests)
+        pool._silent_looks = 3
+        await look(pool, 3 * pool._silent_looks)
+        server.caller.send(HEAD + chunk(b"a"))
+        await exchange.head()
+        assert await exchange.read() == b"a"
+        await look(pool, pool._silent_looks)
+        with pytest.raises(Silent):
+            await exchange.read()
+
+
 async def test_a_server_that_says_a_little_now_and_then_is_not_silent():
     async with asking(HEAD) as (pool, server):
         exchange = await ask(pool)
@@ -226,7 +241,7 @@ async def test_a_server_that_says_a_little_now_and_then_is_not_silent():
 
 @pytest.mark.parametrize("silence", [0.4, 79.0, 81.0, 90.0, 95.0, 600.0])
 async def test_a_silent_server_is_given_up_at_most_an_eighth_too_late(silence):
-    pool = Pool(Route("http://127.0.0.1:9").connect, silence)
+    pool = Pool(Route("http://127.0.0.1:9").connect, Silence(LONG, silence))
     earliest = (pool._silent_looks - 1) * pool._every  # something came just before a look
     latest = pool._silent_looks * pool._every  # or just behind one
     assert silence * 0.999 < earliest < latest < silence * 1.126
@@ -288,6 +303,8 @@ async def test_a_pool_that_is_closed_asks_nothing():
 async def test_a_server_that_is_not_there_cannot_be_asked():
     with socket.socket() as nobody:  # it has a port, and does not listen
         nobody.bind(("127.0.0.1", 0))
-        pool = Pool(Route(f"http://127.0.0.1:{nobody.getsockname()[1]}").connect, LONG)
+        pool = Pool(
+            Route(f"http://127.0.0.1:{nobody.getsockname()[1]}").connect, Silence(LONG, LONG)
+        )
         with pytest.raises(ConnectionError, match=r"to 127\.0\.0\.1:\d+: ConnectionRefused"):
             await pool.ask(REQUEST)

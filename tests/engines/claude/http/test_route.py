@@ -11,10 +11,11 @@ from raw_server import HEAD, LAST, LIMIT, chunk, listening, meeting, until
 
 from turnlog.engines.claude.connection import Api, Unreachable
 from turnlog.engines.claude.http import route
-from turnlog.engines.claude.http.pool import Link
+from turnlog.engines.claude.http.pool import Link, Silence
 from turnlog.engines.claude.http.route import Route
 from turnlog.errors import ConfigError
 
+LONG = Silence(600.0, 600.0)
 ANSWER = HEAD + chunk(b"hello") + LAST
 NAME = "claude.test"  # the certificate's too. No server of names knows it: only a proxy leads there
 
@@ -77,7 +78,7 @@ async def proxy_to(port, monkeypatch, *, user="", tls=None):
 
 async def asked(url, times=1):
     """The bodies of the answers."""
-    api, bodies = Api("the-key", url, 600.0), []
+    api, bodies = Api("the-key", url, LONG), []
     try:
         async with asyncio.timeout(LIMIT):
             for _ in range(times):

@@ -8,7 +8,7 @@ from hostile_model import end
 from raw_server import HEAD, LAST, LIMIT, chunk, listening, meeting, until, whole
 
 from turnlog.engines.claude.http.exchange import AT_ONCE, MOST_PILED_UP
-from turnlog.engines.claude.http.pool import Pool
+from turnlog.engines.claude.http.pool import Pool, Silence
 from turnlog.engines.claude.http.route import Route
 
 REQUEST = b"POST / HTTP/1.1\r\n\r\n"
@@ -23,7 +23,9 @@ def tls(request, secure, trusted):
 
 
 def pool_to(port, tls):
-    pool = Pool(Route(f"{'https' if tls else 'http'}://127.0.0.1:{port}").connect, LONG)
+    pool = Pool(
+        Route(f"{'https' if tls else 'http'}://127.0.0.1:{port}").connect, Silence(LONG, LONG)
+    )
     pool._every = LONG  # so that only the test looks
     return pool
 

@@ -136,6 +136,11 @@ class Exchange:
         """Whether something came behind what was read."""
         return bool(self._pieces)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the head has come."""
+        return self._framing is not None
+
     def is_overdue(self, looks: int) -> bool:
         """Whether nothing came or went for so many looks, or nobody waits for what is to come."""
         left = len(self._unsent) + self.transport.get_write_buffer_size()

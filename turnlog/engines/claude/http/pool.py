@@ -7,17 +7,28 @@ still for a while has not heard a server that was silent.
 import asyncio
 from collections.abc import Awaitable, Callable
 from math import ceil
-from typing import cast
+from typing import NamedTuple, cast
 
 from turnlog.engines.claude.http.exchange import AT_ONCE, Exchange
 
 STAYS_OPEN = 60.0  # seconds that a connection waits for the next request, at the most
 EVERY = 10.0  # seconds between two looks, at the most
-LOOKS = 8  # for the seconds that a server may be silent, at the least
+LOOKS = 8  # for the seconds that a server may be silent within an answer, at the least
 
 
 class Closed(Exception):
     """This side asks nothing any more."""
+
+
+class Silence(NamedTuple):
+    """How many seconds a server may say nothing."""
+
+    before: float  # its answer
+    within: float
+
+
+class Silent(TimeoutError):
+    """The server said nothing for longer."""
 
 
 class Link(asyncio.Protocol):
@@ -65,12 +76,12 @@ class Link(asyncio.Protocol):
 class Pool:
     """As many connections as there are requests at a time."""
 
-    def __init__(self, connect: Callable[[], Awaitable[Link]], silence: float) -> None:
-        """`silence`: how many seconds a server may be silent."""
-        looks = max(LOOKS, ceil(silence / EVERY))
+    def __init__(self, connect: Callable[[], Awaitable[Link]], silence: Silence) -> None:
+        looks = max(LOOKS, ceil(silence.within / EVERY))
         self._connect = connect
-        self._every = silence / looks
+        self._every = silence.within / looks
         self._silent_looks = looks + 1  # the first comes early
+        self._first_looks = ceil(silence.before / self._every) + 1
         self._kept_looks = int(STAYS_OPEN / self._every)
         self._silence = silence
         self._kept: list[Link] = []  # the newest last
@@ -131,8 +142,11 @@ class Pool:
 
     def _look(self) -> None:
         for exchange in [*self._used]:
-            if exchange.is_overdue(self._silent_looks):
-                exchange.end(TimeoutError(f"Nothing came for {self._silence:g} seconds."))
+            looks, seconds = self._silent_looks, self._silence.within
+            if not exchange.has_begun:
+                looks, seconds = self._first_looks, self._silence.before
+            if exchange.is_overdue(looks):
+                exchange.end(Silent(f"Nothing came for {seconds:g} seconds."))
         for connection in self._kept:
             connection.looks += 1
             if connection.looks >= self._kept_looks:

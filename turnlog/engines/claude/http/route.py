@@ -23,6 +23,9 @@ CONNECTS_WITHIN = 10.0  # seconds
 PROXIES = "The proxy of the environment (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY)"
 NEXT_ADDRESS = 0.25  # seconds after which the next address of a name is tried beside the first
 PORTS = {"http": 80, "https": 443}
+# A peer that went without a word is noticed in 90 seconds, also while a long prompt is read and
+# nothing has to come. In seconds, and milliseconds; what a system does not have is left out.
+WATCHED = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6, "TCP_USER_TIMEOUT": 90_000}
 _PLAIN = re.compile(r"[!-~]*")  # what may stand in the first line of a request
 
 
@@ -145,7 +148,7 @@ class Route:
             raise
         connection = Link()
         try:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _prepare(sock)
             await loop.create_connection(
                 lambda: connection,
                 sock=sock,
@@ -201,6 +204,14 @@ class Route:
             return {}
         signed = base64.b64encode(unquote(self._proxy.user).encode()).decode()
         return {"proxy-authorization": f"Basic {signed}"}
+
+
+def _prepare(sock: socket.socket) -> None:
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in WATCHED.items():
+        if (option := getattr(socket, name, None)) is not None:
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def certificates() -> ssl.SSLContext:

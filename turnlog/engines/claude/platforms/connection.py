@@ -8,8 +8,15 @@ from importlib import import_module
 from typing import Any
 
 from turnlog.engines.claude.advice import advice
-from turnlog.engines.claude.connection import Packed, Refused, Response, Unreachable
+from turnlog.engines.claude.connection import (
+    NoAnswer,
+    Packed,
+    Refused,
+    Response,
+    Unreachable,
+)
 from turnlog.engines.claude.http.exchange import Take
+from turnlog.engines.claude.http.pool import Silence
 from turnlog.engines.claude.platforms.clients import Platform
 from turnlog.engines.claude.platforms.sdk import http_client
 from turnlog.ticks import Ticks
@@ -45,7 +52,7 @@ class Library:
 class Cloud:
     """A platform by the SDK's client for it."""
 
-    def __init__(self, platform: Platform, base_url: str | None, silence: float) -> None:
+    def __init__(self, platform: Platform, base_url: str | None, silence: Silence) -> None:
         self._platform = platform
         self._base_url = base_url
         self._silence = silence
@@ -64,6 +71,7 @@ class Cloud:
         """The platforms' clients move parts of the body into the address, so they get it whole."""
         client = self._client or await self._connect()
         import anthropic
+        from httpx2 import ReadTimeout
         from httpx2 import Response as HttpResponse
 
         try:
@@ -76,17 +84,19 @@ class Cloud:
         except anthropic.APIError as error:
             if isinstance(error.__cause__, Packed):
                 raise Packed from error
+            if isinstance(error.__cause__, ReadTimeout):
+                raise NoAnswer(f"Nothing came for {self._silence.before:g} seconds.") from error
             raise Unreachable(error) from error
         except Exception as error:
             # Nobody to sign in as, no region, no project; or what this platform does not have.
             _log.warning("the platform's request cannot be made: %r", error)
             raise Unreachable(error, passing=False) from error
-        return _Body(response)
+        return _Body(response, self._silence.within)
 
     async def _connect(self) -> Any:
         await self._library.loaded()
         try:
-            http = http_client(self._base_url, self._silence)
+            http = http_client(self._base_url, self._silence.before)
             self._client = self._client or self._platform.connect(self._base_url, http)
         except Exception as error:
             _log.warning("the platform's client cannot be made: %s", error)
@@ -97,12 +107,14 @@ class Cloud:
 class _Body:
     """The body of a response of the SDK."""
 
-    def __init__(self, response: Any) -> None:
+    def __init__(self, response: Any, silence: float) -> None:
         self._response = response
+        self._silence = silence
         self._pieces: AsyncIterator[bytes] = response.aiter_raw()
 
     async def read(self) -> bytes:
-        return await anext(self._pieces, b"")
+        async with asyncio.timeout(self._silence):
+            return await anext(self._pieces, b"")
 
     async def pile_up(self, ticks: Ticks, take: Take) -> None:
         """The SDK does not say how a body ends before it is read: chunks are joined later."""

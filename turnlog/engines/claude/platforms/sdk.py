@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # importing the SDK takes seconds
 
 
 def connect(api_key: str, base_url: str | None, silence: float) -> "AsyncAnthropic":
-    """`silence`: how many seconds there may be between two pieces."""
+    """`silence`: how many seconds nothing may come, before an answer and within."""
     import anthropic
 
     return anthropic.AsyncAnthropic(
