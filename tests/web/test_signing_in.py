@@ -117,9 +117,11 @@ async def test_who_signs_out_leaves_nothing_to_read_and_finds_it_again(browser, 
         session = (await here.app.create_session("anna")).id
         await one.go(f"/s/{session}")
         token = one.page.get_by_label("Token", exact=True)
+        await token.wait_for()
         assert "rgba(" in await one.page.evaluate(BEHIND)  # the page stays in sight
         await token.fill(mint(SECRET, "anna"))
         await one.page.keyboard.press("Enter")
+        await token.wait_for(state="detached")
         await one.ask("What does Ben earn?")
         await one.ended()
         await one.page.get_by_role("button", name="Sign out anna").click()
