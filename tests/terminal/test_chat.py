@@ -72,6 +72,21 @@ async def test_an_answer_is_written_as_it_comes():
         assert screen.endswith(f"Go on with: turnlog chat {session}\n")
 
 
+@pytest.mark.parametrize("typed", ["/help", "/quti"])
+async def test_a_word_with_a_stroke_that_is_no_command_is_not_sent_to_a_model(typed):
+    async with app_of(Reply("Never said.")) as (app, sim):
+        code, screen, session = await talked(app, typed, "/quit")
+        assert code == 0 and session == ""
+        assert screen.count("/quit ends.") == 2  # at the beginning, and when it was asked for
+        assert sim.requests == []
+
+
+async def test_a_message_may_begin_with_a_stroke():
+    async with app_of(Reply("It is a file.")) as (app, _):
+        _, screen, _ = await talked(app, "/etc/hosts", "/quit")
+        assert "It is a file." in screen
+
+
 @pytest.mark.parametrize(("answers", "noted"), [(["y"], ["milk"]), (["what?", "YES"], ["milk"]),
                                                (["n"], []), ([""], [])])  # fmt: skip
 async def test_a_person_decides(answers, noted):

@@ -11,12 +11,13 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import Route
 from test_auth import Provider
-from web.browser import new_context
+from web.browser import new_context, tab
 from web.office import office
 
 from turnlog.simulator import Reply
 from turnlog.simulator.listener import listen
-from turnlog.testing.apps import is_problem
+from turnlog.testing.apps import SECRET, is_problem
+from turnlog.tokens import mint
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -102,3 +103,31 @@ async def test_a_state_that_is_not_ours_is_not_taken(browser):
         assert urlsplit(page.url)[2:] == ("/", "", "")
         assert [url for method, url in asked if method == "POST" and "signin" in url] == []
         await context.close()
+
+
+BEHIND = "() => getComputedStyle(document.querySelector('dialog'), '::backdrop').backgroundColor"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_who_signs_out_leaves_nothing_to_read_and_finds_it_again(browser, theme):
+    async with (
+        office(Reply("The salary of Ben."), auth_secret=SECRET) as here,
+        tab(browser, here.url, theme=theme) as one,
+    ):
+        session = (await here.app.create_session("anna")).id
+        await one.go(f"/s/{session}")
+        token = one.page.get_by_label("Token", exact=True)
+        await token.wait_for()
+        assert "rgba(" in await one.page.evaluate(BEHIND)  # the page stays in sight
+        await token.fill(mint(SECRET, "anna"))
+        await one.page.keyboard.press("Enter")
+        await token.wait_for(state="detached")
+        await one.ask("What does Ben earn?")
+        await one.ended()
+        await one.page.get_by_role("button", name="Sign out anna").click()
+        await token.wait_for()
+        assert "rgb(" in await one.page.evaluate(BEHIND)  # nothing shines through
+        await token.fill(mint(SECRET, "anna"))
+        await one.page.keyboard.press("Enter")
+        await token.wait_for(state="detached")
+        assert await one.page.get_by_text("The salary of Ben.").is_visible()

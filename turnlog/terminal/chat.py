@@ -5,6 +5,7 @@ What people, models and tools say is printed without what could steer the termin
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -15,6 +16,7 @@ Read = Callable[[str], Awaitable[str | None]]  # a prompt -> the line; None: the
 Write = Callable[[str], None]
 YES, NO = ("y", "yes"), ("n", "no", "")
 LONGEST_ARGS = 200  # characters
+COMMAND = re.compile(r"/[A-Za-z]+")
 HELP = "Ctrl-C stops an answer; Ctrl-D or /quit ends. /new begins another session."
 
 
@@ -53,6 +55,8 @@ class Chat:
                 break
             if text == "/new":
                 self.session_id = ""
+            elif COMMAND.fullmatch(text):  # misspelt, perhaps: no model is paid for it
+                self._say(HELP)
             elif text:
                 await self._ask(text)
         self.end()

@@ -41,10 +41,10 @@ export function useConversation(sessionId: string) {
     if (message && !message.failed) void outbox.send(message);
   }, [outbox]);
   useEffect(() => {
-    const next = queue[0];
-    if (shown.status !== "ready" || isBusy || sending || !next) return;
-    outbox.unqueue(next);
-    void outbox.send(next);
+    if (shown.status !== "ready" || isBusy || sending || queue.length === 0) return;
+    let stands = true; // until something of this changes
+    void outbox.sendNext(() => stands);
+    return () => void (stands = false);
   }, [outbox, queue, isBusy, sending, shown.status]);
   // The list shows how the session stands, and a title that the first exchange has given it.
   useEffect(() => {

@@ -3,12 +3,13 @@ import { useEffect, useState, type FormEvent, type ReactNode } from "react";
 import { get, sentence } from "../wire/http";
 import { at } from "../wire/place";
 import { useValue } from "../wire/observable";
-import { signedOut, signIn } from "../wire/token";
+import { left, signedOut, signIn } from "../wire/token";
 import { Dialog } from "../ui/Dialog";
 import { leave, type Offer } from "./code";
 
 export function SignInDialog(): ReactNode {
   const open = useValue(signedOut);
+  const gone = useValue(left);
   const [offer, setOffer] = useState<Offer>({ kind: "token" });
   const [failed, setFailed] = useState("");
   useEffect(() => {
@@ -16,7 +17,7 @@ export function SignInDialog(): ReactNode {
   }, [open]);
   const go = (): void => void leave(offer).catch(() => setFailed("Signing in needs https, or this machine."));
   return (
-    <Dialog open={open} name="Sign in" close={null}>
+    <Dialog open={open} name="Sign in" covers={gone} close={null}>
       <h2>Sign in</h2>
       {offer.kind === "code" ? (
         <>

@@ -4,11 +4,12 @@ import { useEffect, useRef, type ReactNode } from "react";
 interface Props {
   open: boolean;
   name: string;
+  covers?: boolean; // nothing of the page is seen behind it
   close: (() => void) | null; // null: it cannot be closed
   children: ReactNode;
 }
 
-export function Dialog({ open, name, close, children }: Props): ReactNode {
+export function Dialog({ open, name, covers = false, close, children }: Props): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const element = dialog.current;
@@ -20,6 +21,7 @@ export function Dialog({ open, name, close, children }: Props): ReactNode {
     <dialog
       ref={dialog}
       aria-label={name}
+      className={covers ? "covers" : undefined}
       onCancel={(event) => {
         event.preventDefault();
         close?.();

@@ -2,7 +2,7 @@
 import { post, Problem, sentence } from "./http";
 import { connection } from "./live";
 import { Observable } from "./observable";
-import { recall, remember } from "./storage";
+import { alone, recall, remember, whenChanged } from "./storage";
 import { stranger } from "./token";
 
 export interface Attached {
@@ -40,6 +40,8 @@ export class Outbox {
     this.draft = this.kept("draft", EMPTY_DRAFT);
     this.sending = this.kept<Outgoing | null>("sending", null);
     this.queue = this.kept<Outgoing[]>("queue", []);
+    const queue = `queue.${sessionId ?? "new"}`;
+    whenChanged(queue, () => this.queue.set(recall<Outgoing[]>(queue, []))); // what is taken away in one tab, none sends
     if (sessionId === null) this.forgetOthers();
   }
 
@@ -80,6 +82,16 @@ export class Outbox {
     this.queue.update((queue) => queue.filter((one) => one.requestId !== message.requestId));
   }
 
+  /** The first of the queue, by one of the tabs that show it. `may`: whether that still holds when it is this one's turn. */
+  async sendNext(may: () => boolean): Promise<void> {
+    await alone(`queue.${this.sessionId}`, async () => {
+      const next = this.queue.get()[0];
+      if (!next || !may()) return;
+      this.unqueue(next);
+      await this.send(next);
+    });
+  }
+
   /** Send it, once: the same `requestId` finds the same turn, however often it is sent. */
   async send(message: Outgoing): Promise<void> {
     this.sending.set({ ...message, failed: null });
@@ -105,7 +117,7 @@ export class Outbox {
     if (status === 0) return this.whenBack(message);
     if (status === 409 && (error as Problem).code === "busy") {
       this.sending.set(null);
-      this.enqueue(message); // another tab was first
+      this.queue.update((queue) => [message, ...queue]); // another tab was first
       return;
     }
     this.sending.set({ ...message, failed: sentence(error) });

@@ -22,6 +22,20 @@ export function remember(name: string, value: unknown, storage = local): void {
   }
 }
 
+/** Another tab of this browser has changed it. */
+export function whenChanged(name: string, heard: () => void): void {
+  window.addEventListener("storage", (event) => {
+    if (event.storageArea === local() && (event.key === nameOf(name) || event.key === null)) heard();
+  });
+}
+
+/** One tab of this browser after the other. Without locks (on plain http) each does it when it wants to. */
+export async function alone(name: string, act: () => Promise<void>): Promise<void> {
+  const locks = navigator.locks as LockManager | undefined;
+  if (!locks) return act();
+  await locks.request(nameOf(name), act);
+}
+
 /** Only for this tab, until it is closed. */
 export const tab = (): Storage | null => storageOf("sessionStorage");
 export const local = (): Storage | null => storageOf("localStorage");

@@ -7,6 +7,9 @@ export const token = new Observable<string | null>(recall<string | null>("token"
 /** Whether the server asks who is there. The page stays as it is under the dialog. */
 export const signedOut = new Observable(false);
 
+/** Whether the user has gone: then nobody else reads what stands on the page. */
+export const left = new Observable(false);
+
 let waiting: (() => void)[] = [];
 let owner: string | null = null; // whose page this is
 /** Whether this browser was somebody else's before. */
@@ -26,6 +29,7 @@ export async function signIn(value: string): Promise<void> {
   token.set(value);
   remember("token", value, tab);
   signedOut.set(false);
+  left.set(false);
   const ready = waiting;
   waiting = [];
   for (const go of ready) go();
@@ -34,6 +38,7 @@ export async function signIn(value: string): Promise<void> {
 export function signOut(): void {
   token.set(null);
   remember("token", null, tab);
+  left.set(true);
   signedOut.set(true);
 }
 
