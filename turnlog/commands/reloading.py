@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from importlib.util import cache_from_source
 from pathlib import Path
 
 from turnlog.commands.shared import say
@@ -34,7 +36,9 @@ def run_again_and_again(settings: Settings) -> int:
                 changed = _wait_for_change(seen, folders)
             finally:
                 _stop(server)
-            say(f"turnlog: {changed} has changed, starting again")
+            _forget(changed)
+            first = os.path.relpath(min(changed), folders[0])
+            say(f"turnlog: {first} has changed, starting again")
     except KeyboardInterrupt:
         return 0
 
@@ -58,13 +62,23 @@ def _files(folder: Path, data: Path) -> Iterator[Path]:
                 yield Path(place, name)
 
 
-def _wait_for_change(seen: Seen, folders: tuple[Path, Path]) -> str:
+def _wait_for_change(seen: Seen, folders: tuple[Path, Path]) -> set[str]:
+    """The files that have changed, come or gone."""
     while True:
         time.sleep(LOOKS)
         now = look(*folders)
         if now != seen:
-            changed = dict(now.items() ^ seen.items())
-            return os.path.relpath(min(changed), folders[0])
+            return {path for path, _ in now.items() ^ seen.items()}
+
+
+def _forget(changed: Collection[str]) -> None:
+    """What Python has compiled of them. It goes by the second and the size of a file, so that a
+    second change within a second may be taken for the first.
+    """
+    for path in changed:
+        if path.endswith(".py"):
+            with suppress(OSError):
+                os.unlink(cache_from_source(path))
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:
