@@ -82,8 +82,11 @@ docs: .venv/.dev
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	touch $@
 
-# The web UI, with the Node that the wheel brings. It is built again when its sources change.
-.venv/.site: .venv/.run $(shell find web/src web/public web/*.* -type f 2>/dev/null)
+# The web UI, with the Node that the wheel brings. It is built again when its sources change, or it
+# is not there any more.
+NO_SITE := $(if $(wildcard turnlog/site/index.html),,no-site)
+.PHONY: no-site
+.venv/.site: .venv/.run $(NO_SITE) $(shell find web/src web/public web/*.* -type f 2>/dev/null)
 	@echo "Building the web UI (once, about half a minute) ..."
 	$(BIN)/python hatch_build.py
 	touch $@
