@@ -128,6 +128,7 @@ async def adds_up(claude, *stores):
             assert spent.tokens == sum(charge.part.total_tokens for charge in charges)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 async def test_everybodys_bill_is_what_claude_reported(seed, migrated):
     await adds_up(CountingClaude(seed), f"sqlite:{migrated}")

@@ -116,6 +116,7 @@ async def test_a_storage_that_lists_the_same_page_for_ever_is_given_up(tmp_path,
             await anext(storage.every())
 
 
+@pytest.mark.slow
 async def test_a_storage_that_says_nothing_is_given_up_soon(silent_storage):
     """Not after three minutes, as the library does: somebody waits for an answer."""
     async with asyncio.timeout(20):

@@ -113,7 +113,7 @@ async def test_failed_and_refused_turns_are_counted():
 
 async def test_provider_errors_and_retries_are_counted_by_code():
     cut = Reply("Hello you.", chunk=5, ending=Cut(5))
-    script = [overloaded(0), rate_limited(0), Reply("Hi."), invalid_request(), cut]
+    script = [overloaded(0.01), rate_limited(0.01), Reply("Hi."), invalid_request(), cut]
     async with running(*script) as app:
         for question in ("Go", "Go on", "And on"):
             await app.run_turn(question)
