@@ -1,6 +1,7 @@
 """Rules that users of other chat UIs have asked for: scrolling, selecting, drafts, signing in."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 from web.browser import NARROW, tab
@@ -33,6 +34,21 @@ async def growing(one, least):
     )
 
 
+@asynccontextmanager
+async def half_written(browser, **options):
+    """A page at the end of an answer that is not finished, and what lets the rest of it come."""
+    held = Held(after=60)
+    async with (
+        office(Reply(LONG, chunk=60, ending=held)) as here,
+        tab(browser, here.url, **options) as one,
+    ):
+        await one.go(f"/s/{await here.session()}")
+        await one.ask("Tell me")
+        await growing(one, 40)
+        await one.page.wait_for_function(AT_THE_END)
+        yield one, held.go.set
+
+
 async def test_the_end_is_followed_until_the_user_scrolls_up_and_again_after(browser):
     async with office(Reply(LONG, chunk=60, delay=0.01)) as here:
         session = await here.session()
@@ -55,18 +71,13 @@ async def test_the_end_is_followed_until_the_user_scrolls_up_and_again_after(bro
 
 
 async def test_a_little_up_is_up_where_fingers_scroll_by_a_few_pixels(browser):
-    held = Held(after=60)
-    async with office(Reply(LONG, chunk=60, ending=held)) as here, tab(browser, here.url) as one:
-        await one.go(f"/s/{await here.session()}")
-        await one.ask("Tell me")
-        await growing(one, 40)
-        await one.page.wait_for_function(AT_THE_END)
+    async with half_written(browser) as (one, go_on):
         await one.page.locator(".scroll").hover()
         await one.page.mouse.wheel(0, -10)
         to_end = one.page.get_by_role("button", name="To the end")
         await to_end.wait_for()
         (top,) = await (await one.page.wait_for_function(STANDS)).json_value()
-        held.go.set()
+        go_on()
         await one.ended()
         assert await one.page.evaluate(TOP) == top
         await one.page.mouse.wheel(0, 5000)  # the end is the end
@@ -74,22 +85,14 @@ async def test_a_little_up_is_up_where_fingers_scroll_by_a_few_pixels(browser):
 
 
 async def test_a_finger_that_rests_at_the_end_does_not_leave_it(browser):
-    held = Held(after=60)
-    async with (
-        office(Reply(LONG, chunk=60, ending=held)) as here,
-        tab(browser, here.url, size=NARROW, has_touch=True) as one,
-    ):
-        await one.go(f"/s/{await here.session()}")
-        await one.ask("Tell me")
-        await growing(one, 40)
-        await one.page.wait_for_function(AT_THE_END)
+    async with half_written(browser, size=NARROW, has_touch=True) as (one, go_on):
         finger = await one.page.context.new_cdp_session(one.page)
         for kind, y in [("touchStart", 400), ("touchMove", 380), ("touchMove", 360)]:
             points = [{"x": 200, "y": y}]
             await finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
         await one.page.get_by_role("button", name="To the end").wait_for()
         await finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        held.go.set()
+        go_on()
         await one.ended()
         await one.page.wait_for_function(AT_THE_END)
 
@@ -103,15 +106,10 @@ GRAB = """() => {
 
 
 async def test_whoever_holds_the_scrollbar_is_not_pulled_back_to_the_end(browser):
-    held = Held(after=60)
-    async with office(Reply(LONG, chunk=60, ending=held)) as here, tab(browser, here.url) as one:
-        await one.go(f"/s/{await here.session()}")
-        await one.ask("Tell me")
-        await growing(one, 40)
-        await one.page.wait_for_function(AT_THE_END)
+    async with half_written(browser) as (one, go_on):
         await one.page.evaluate(GRAB)
         await one.page.evaluate("() => document.querySelector('.scroll').scrollTop = 100")
-        held.go.set()
+        go_on()
         await one.ended()
         assert await one.page.evaluate(TOP) == 100
 

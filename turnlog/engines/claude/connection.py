@@ -79,8 +79,7 @@ class Connection(Protocol):
         ...
 
     async def post(self, path: str, request: dict[str, Any], headers: dict[str, str]) -> Response:
-        """The response, once its head is there. Raises Refused, Unreachable,
-        NoAnswer or Packed."""
+        """The response, once its head is there. Raises Refused, Unreachable, NoAnswer, Packed."""
         ...
 
     async def close(self) -> None: ...

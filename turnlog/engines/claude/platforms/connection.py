@@ -8,13 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from turnlog.engines.claude.advice import advice
-from turnlog.engines.claude.connection import (
-    NoAnswer,
-    Packed,
-    Refused,
-    Response,
-    Unreachable,
-)
+from turnlog.engines.claude.connection import NoAnswer, Packed, Refused, Response, Unreachable
 from turnlog.engines.claude.http.exchange import Take
 from turnlog.engines.claude.http.pool import Silence
 from turnlog.engines.claude.platforms.clients import Platform
